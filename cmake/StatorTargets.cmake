@@ -1,0 +1,47 @@
+# stator_library(NAME SOURCES… [DEPENDS …]): one static library per folder, or an interface library while the folder
+# has no sources yet.
+function(stator_library name)
+    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+    if(arg_SOURCES)
+        add_library(${name} STATIC ${arg_SOURCES})
+        set(scope PUBLIC)
+    else()
+        add_library(${name} INTERFACE)
+        set(scope INTERFACE)
+    endif()
+    target_link_libraries(${name} ${scope} stator_options ${arg_DEPENDS})
+endfunction()
+
+# stator_glob(VAR PATTERNS…): sources below the current folder, C and C++ alike.
+macro(stator_glob out)
+    file(GLOB_RECURSE ${out} CONFIGURE_DEPENDS LIST_DIRECTORIES false ${ARGN})
+endmacro()
+
+# Link flags of a shared product: nothing but the symbols of EXPORTS leaves it, what is unused is dropped, and its own
+# definitions win over those of other libraries in the process (torch and Numba bring LLVMs of their own).
+function(stator_product target exports)
+    set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
+    file(CONFIGURE OUTPUT ${script} CONTENT "{ global: ${exports}; local: *; };\n" @ONLY)
+    target_link_options(${target} PRIVATE
+        -Wl,--version-script=${script} -Wl,-Bsymbolic -Wl,--gc-sections -Wl,--as-needed)
+    set_target_properties(${target} PROPERTIES
+        LINK_DEPENDS ${script}
+        LIBRARY_OUTPUT_DIRECTORY ${STATOR_PACKAGE_DIR}
+        BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+endfunction()
+
+# The importable package of this build.
+set(STATOR_PACKAGE_DIR ${PROJECT_BINARY_DIR}/python/stator)
+
+# stator_link_whole(TARGET LIBRARIES…): links every object of our own static libraries, because tables may register
+# themselves from objects nobody names; --gc-sections drops what is unused afterwards.
+function(stator_link_whole target)
+    foreach(library IN LISTS ARGN)
+        get_target_property(type ${library} TYPE)
+        if(type STREQUAL STATIC_LIBRARY)
+            target_link_libraries(${target} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${library}>)
+        else()
+            target_link_libraries(${target} PRIVATE ${library})
+        endif()
+    endforeach()
+endfunction()
