@@ -1,0 +1,57 @@
+# A thin front: each target does the set-up it needs and then one thing. The work is in tools/*.sh and CMake.
+#
+#   make demo     the terrain pipeline, plain NumPy against stator
+#   make test     C++ unit tests, then pytest on every supported Python found here
+#   make setup build check format bench docs clean
+#
+# PYTHON=python3.12   interpreter of .venv         PYTEST_ARGS="-k roll"   passed to pytest
+# PRESET=debug|asan   which build `build` makes
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-default test-asan check format bench docs wheel clean distclean
+
+PRESET ?= release
+VENV_PYTHON := .venv/bin/python
+export PYTHON
+
+help:
+	@sed -n '2,/^[^#]/s/^# \{0,1\}//p' Makefile
+
+setup:
+	@tools/setup.sh
+
+build: setup
+	@tools/build.sh $(PRESET)
+
+demo: build
+	@$(VENV_PYTHON) -m stator demo
+
+test: setup
+	@tools/test.sh
+
+test-default: setup
+	@tools/test.sh --default-only
+
+test-asan: setup
+	@tools/test.sh --preset asan --default-only
+
+check: setup
+	@tools/check.sh
+
+format: setup
+	@tools/check.sh --format
+
+bench: build
+	@tools/bench.sh
+
+docs: build
+	@tools/docs.sh
+
+wheel: setup
+	@$(VENV_PYTHON) -m pip wheel --no-deps -w dist .
+
+clean:
+	rm -rf build dist
+
+distclean: clean
+	rm -rf .venv .venvs

@@ -1,0 +1,58 @@
+"""The lint holds for this checkout, and catches what it is there to catch."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from include_direction import violations
+
+
+def test_checkout_is_clean():
+    assert violations() == []
+
+
+@pytest.mark.parametrize(
+    "name, text, expected",
+    [
+        ("graph/a.cpp", '#include "kernels/k.h"', "graph/a.cpp:1: graph/ may include no other folder"),
+        ("frontend/a.cpp", '#include "jit/orc.h"', "not jit/orc.h"),
+        ("jit/a.cpp", '#include "frontend/record.h"', "not frontend/record.h"),
+        ("frontend/a.cpp", '#include "kernels/emit_llvm.h"', "kernels/emit_llvm.h is not for frontend/"),
+        ("guards/flat.cpp", "#include <Python.h>", "Python header Python.h belongs in"),
+        ("jit/cache.cpp", "\n#  include <llvm/IR/Module.h>", "jit/cache.cpp:2: LLVM header"),
+        ("graph/a.h", "// /" + "root/x", "names an absolute path"),
+    ],
+)
+def test_violation_is_found(tmp_path, name, text, expected):
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(text)
+    assert any(expected in line for line in violations(tmp_path)), violations(tmp_path)
+
+
+def test_violation_through_a_header_is_found(tmp_path):
+    (tmp_path / "guards").mkdir()
+    (tmp_path / "guards/check.h").write_text("#include <Python.h>")
+    (tmp_path / "guards/flat.cpp").write_text('#include "guards/check.h"')
+    assert violations(tmp_path) == [
+        "guards/flat.cpp through guards/check.h: Python header Python.h belongs in guards/check*, frontend/*, bindings/*"
+    ]
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("frontend/a.cpp", '#include "kernels/abi.h"\n#include "guards/guard.h"\n#include <Python.h>'),
+        ("jit/orc.cpp", '#include <llvm/IR/Module.h>\n#include "kernels/emit_llvm.h"'),
+        ("bindings/a.cpp", '#include "jit/options.h"\n#include <pybind11/pybind11.h>'),
+    ],
+)
+def test_allowed_includes_pass(tmp_path, name, text):
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(text)
+    assert violations(tmp_path) == []

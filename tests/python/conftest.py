@@ -1,0 +1,44 @@
+"""Settings every Python test runs under.
+
+Tests never read or write the user's cache, and none inherits ``STATOR*`` variables of the shell it was started from
+(set ``STATOR_TEST_KEEP_ENV=1`` to keep them, e.g. for ``STATOR_LOG``). Goldens are rewritten with ``STATOR_BLESS=1``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+
+import hypothesis
+import pytest
+
+# Before stator is imported anywhere: it reads its options then.
+if not os.environ.get("STATOR_TEST_KEEP_ENV"):
+    for name in [n for n in os.environ if n.startswith("STATOR") and n != "STATOR_BLESS"]:
+        del os.environ[name]
+_cache = tempfile.mkdtemp(prefix="stator-test-cache-")
+os.environ["STATOR_CACHE_DIR"] = _cache
+
+# A compile on a busy machine may take long; examples are the same in every run unless asked otherwise.
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=5000, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    import numpy
+
+    lines = [f"python: {sys.version.split()[0]} at {sys.executable}, numpy {numpy.__version__}"]
+    try:
+        import stator
+
+        lines.append(f"stator: {getattr(stator, '__version__', '?')} from {os.path.dirname(stator.__file__)}")
+    except ImportError as error:
+        lines.append(f"stator: cannot be imported: {error}")
+    return lines
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(_cache, ignore_errors=True)

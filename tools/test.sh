@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# test.sh [--preset NAME] [--default-only]: builds, runs the C++ unit tests, then pytest on the default Python and on
+# every other supported Python of this machine; says at the end what ran and what was skipped. An empty suite fails.
+#
+# PYTEST_ARGS  more arguments for pytest, e.g. "-k roll -x"
+. "$(dirname "$0")/common.sh"
+
+preset=release
+others=yes
+while [ $# -gt 0 ]; do
+    case $1 in
+    --preset) preset=$2 && shift ;;
+    --default-only) others=no ;;
+    *) die "unknown argument $1" ;;
+    esac
+    shift
+done
+mkdir -p build .venvs
+
+results=()
+failed=0
+# note STATUS WHAT DETAIL
+note() { results+=("$(printf '%-8s %-28s %s' "$1" "$2" "$3")"); }
+
+# phase NAME COMMAND…: runs it, keeps its output on the screen and its closing line for the summary.
+phase() {
+    local name=$1 log started=$SECONDS status=0
+    shift
+    log=build/$preset.$(echo "$name" | tr ' /' '__').log
+    say "$name"
+    "$@" 2>&1 | tee "$log" || status=$?
+    local closing
+    closing=$(grep -E '=+ .*(passed|failed|error|no tests ran).* =+$|tests passed|tests failed|No tests were found' "$log" |
+        tail -1 | sed -E 's/^=+ | =+$//g' || true)
+    if [ $status = 0 ]; then
+        note passed "$name" "${closing:-ok} ($((SECONDS - started)) s)"
+    else
+        note FAILED "$name" "${closing:-exit status $status} ($((SECONDS - started)) s)"
+        failed=1
+    fi
+    return $status
+}
+
+build() { cmake --build "build/$preset" -j "$(nproc)" --target "$@"; }
+unit_tests() { ctest --test-dir "build/$preset" --output-on-failure --no-tests=error; }
+
+# run_pytest PYTHON PATHS…: against the package of this build.
+run_pytest() {
+    local python=$1
+    shift
+    local env=(PYTHONPATH="$ROOT/build/$preset/python" PYTHONDONTWRITEBYTECODE=1)
+    if [ "$preset" = asan ]; then
+        env+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
+            ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1)
+    fi
+    # shellcheck disable=SC2086
+    env "${env[@]}" "$python" -m pytest "$@" ${PYTEST_ARGS:-}
+}
+
+# Environments of the other Pythons first, so that one configure run knows all of them.
+default_version=$(python_version .venv/bin/python)
+other_list=()
+if [ $others = yes ]; then
+    while read -r version exe; do
+        tag=py${version/./}
+        if make_venv ".venvs/$tag" "$exe" tools/requirements-test.txt; then
+            other_list+=("$version")
+        else
+            note FAILED "Python $version" "its environment .venvs/$tag could not be made"
+            failed=1
+        fi
+    done < <(other_pythons "$default_version")
+fi
+
+configure "$preset"
+if phase "build" build all; then
+    phase "C++ unit tests" unit_tests || true
+    phase "pytest, Python $default_version" run_pytest .venv/bin/python tests || true
+    for version in "${other_list[@]}"; do
+        tag=py${version/./}
+        phase "build, Python $version" build "stator_ext_$tag" &&
+            phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" tests || true
+    done
+fi
+if [ $others = yes ]; then
+    for version in 3.11 3.12 3.13 3.14; do
+        [[ " $default_version ${other_list[*]} " == *" $version "* ]] ||
+            note skipped "Python $version" "not found on this machine (or without headers)"
+    done
+else
+    note skipped "other Pythons" "only the default one was asked for"
+fi
+
+say "summary"
+printf '%s\n' "${results[@]}"
+exit $failed
