@@ -41,6 +41,10 @@ phase() {
     return $status
 }
 
+# tests/python first: its conftest.py prints what is being tested.
+mapfile -t suites < <(printf '%s\n' tests/python; git ls-files --cached --others --exclude-standard 'tests/*/test_*.py' |
+    cut -d/ -f1-2 | sort -u | grep -vx tests/python)
+
 build() { cmake --build "build/$preset" -j "$(nproc)" --target "$@"; }
 unit_tests() { ctest --test-dir "build/$preset" --output-on-failure --no-tests=error; }
 
@@ -75,11 +79,11 @@ fi
 configure "$preset"
 if phase "build" build all; then
     phase "C++ unit tests" unit_tests || true
-    phase "pytest, Python $default_version" run_pytest .venv/bin/python tests || true
+    phase "pytest, Python $default_version" run_pytest .venv/bin/python "${suites[@]}" || true
     for version in "${other_list[@]}"; do
         tag=py${version/./}
         phase "build, Python $version" build "stator_ext_$tag" &&
-            phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" tests || true
+            phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" "${suites[@]}" || true
     done
 fi
 if [ $others = yes ]; then
