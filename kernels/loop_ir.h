@@ -15,6 +15,7 @@
 //    loaded at exactly the access it is stored to, by an earlier statement (`in_place`). Stores of one nest never
 //    touch the same element twice.
 //  * Every access is inside its buffer for every iteration. An axis may have extent 0; with no axes the body runs once.
+//    NestInfo::extent is the extent of axis 0 if that is parallel, else the constant 1 (the call runs all of it).
 //  * SetScalar statements have depth 0, or parallel_axes() == 0; when the nest is called in ranges, only the call with
 //    begin == 0 writes them.
 //  * Operand and result dtypes of a Compute follow graph/ops.def; graph::is_native says whether generated code may
@@ -32,17 +33,27 @@ namespace stator::kernels {
 
 enum class AxisKind : uint8_t { Parallel, Reduce };
 
+// An integer known when the nest is called: a constant, or KernelArgs::syms[sym] when sym >= 0.
+struct Int {
+    int64_t value = 0;
+    int32_t sym = -1;
+    bool is(int64_t v) const { return sym < 0 && value == v; }
+    int64_t get(const int64_t* syms) const { return sym < 0 ? value : syms[sym]; }
+    bool operator==(const Int&) const = default;
+};
+
 struct Axis {
-    graph::Sym extent;
+    Int extent;
     AxisKind kind = AxisKind::Parallel;
 };
 
 // One summand of a byte offset: `factor` times the stride of dimension `dim` of the buffer, or `factor` times the
-// element size when dim is kDense (the buffer is dense and indexed as if flat).
+// element size when dim is kDense (the buffer is dense and indexed as if flat). Accesses to buffers with
+// Layout::Contiguous are always kDense, so their strides are never read.
 inline constexpr int kDense = -1;
 struct Term {
     int dim;
-    graph::Sym factor;
+    Int factor;
     bool operator==(const Term&) const = default;
 };
 
@@ -61,7 +72,8 @@ struct Access {
 enum class StmtKind : uint8_t {
     Load,       // value = element at `access`
     Scalar,     // value = Program::scalars[slot]
-    Index,      // value = iteration number of axis `slot`, converted to dtype as by a C cast from int64
+    Index,      // value = the integer sum(access.offset) + sum(i_a * sum(access.axis[a])) in element units (all terms
+                // kDense, no buffer), converted to dtype as by a C cast from int64
     Compute,    // value = op(in...)
     Store,      // element at `access` = in[0]
     SetScalar,  // Program::scalars[slot] = in[0]
@@ -92,8 +104,8 @@ struct Stmt {
     graph::Op op = graph::Op::Copy;  // Compute
     std::string name;                // host loop (Compute with Op::HostLoop), or reduction
     std::vector<int> in;             // operand statements
-    Access access;                   // Load, Store
-    int slot = -1;                   // Scalar, SetScalar: index in Program::scalars; Index: axis
+    Access access;                   // Load, Store, Index
+    int slot = -1;                   // Scalar, SetScalar: index in Program::scalars
     RunOrder order = RunOrder::Run;  // Reduce
     ReduceStart start = ReduceStart::Identity;
     graph::Id node = graph::kNone;   // the graph node this statement computes; for dumps
