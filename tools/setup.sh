@@ -14,7 +14,7 @@ fi
 started=$SECONDS
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
-available() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
+available() { [[ "$(apt-cache policy "$1" 2>/dev/null)" == *"Candidate: "[0-9]* ]]; }
 
 # wanted_packages: what apt would have to install, one a line.
 wanted_packages() {
