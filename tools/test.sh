@@ -85,11 +85,18 @@ if phase "build" build all; then
         phase "build, Python $version" build "stator_ext_$tag" &&
             phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" "${suites[@]}" || true
     done
+    if [ $others = yes ] && [[ " $default_version ${other_list[*]} " != *" 3.14 "* ]] && tools/py314.sh ready; then
+        other_list+=(3.14)
+        # shellcheck disable=SC2086
+        phase "build, Python 3.14 (sid)" tools/py314.sh build &&
+            phase "pytest, Python 3.14 (sid)" tools/py314.sh test "${suites[@]}" ${PYTEST_ARGS:-} || true
+    fi
 fi
 if [ $others = yes ]; then
     for version in 3.11 3.12 3.13 3.14; do
         [[ " $default_version ${other_list[*]} " == *" $version "* ]] ||
-            note skipped "Python $version" "not found on this machine (or without headers)"
+            note skipped "Python $version" "not on this machine, or without headers$(
+                [ "$version" != 3.14 ] || echo '; tools/py314.sh setup brings one')"
     done
 else
     note skipped "other Pythons" "only the default one was asked for"
