@@ -16,8 +16,8 @@ inside() {
     # A mount namespace of its own: nothing stays mounted when the command ends.
     unshare --mount --propagation private bash -c '
         root=$1 here=$2; shift 2
-        mkdir -p "$root$here" && mount --bind "$here" "$root$here"
-        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t tmpfs tmpfs "$root/tmp"
+        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t tmpfs tmpfs "$root/tmp" &&
+            mkdir -p "$root$here" && mount --bind "$here" "$root$here" || exit
         exec chroot "$root" env HOME=/root LC_ALL=C.UTF-8 "PATH=$here/'$venv'/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
             bash -c "cd \"\$0\" && \"\$@\"" "$here" "$@"' inside "$root" "$ROOT" "$@"
 }
@@ -54,7 +54,6 @@ environment() {
 
 build() {
     environment
-    [ -f build/release/python/stator/libstator_core.so ] || die "build the release core first (make build)"
     inside $venv/bin/cmake -S . -B build/py314 -G Ninja -DSTATOR_TESTS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DSTATOR_PREBUILT_CORE="$ROOT/build/release/python/stator/libstator_core.so" \
         -DSTATOR_PYTHONS="$ROOT/$venv/bin/python" >build/py314.configure.log 2>&1 ||

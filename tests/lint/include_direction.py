@@ -38,7 +38,9 @@ FORBIDDEN_FILES = [("frontend/*", "kernels/emit*"), ("frontend/*", "jit/*"), ("j
 # Which of our files may see headers of these families, directly or through other headers.
 EXTERNAL = {
     "Python": (
-        re.compile(r"(Python\.h|numpy/.*|pybind11/.*|internal/pycore_.*|pycore_.*|cpython/.*\.h|structmember\.h)$"),
+        re.compile(
+            r"(Python\.h|numpy/.*|pybind11/.*|internal/pycore_.*|pycore_.*|cpython/.*\.h|structmember\.h)$"
+        ),
         ("guards/check*", "frontend/*", "bindings/*"),
     ),
     "LLVM": (
@@ -47,7 +49,18 @@ EXTERNAL = {
     ),
 }
 SOURCE_SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".cc", ".inc", ".def"}
-TEXT_SUFFIXES = SOURCE_SUFFIXES | {".py", ".pyi", ".txt", ".cmake", ".toml", ".json", ".sh", ".md", ".yml", ".cfg"}
+TEXT_SUFFIXES = SOURCE_SUFFIXES | {
+    ".py",
+    ".pyi",
+    ".txt",
+    ".cmake",
+    ".toml",
+    ".json",
+    ".sh",
+    ".md",
+    ".yml",
+    ".cfg",
+}
 # Assembled so that this file does not contain what it looks for.
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(" + "|".join(["work", "root", "home"]) + r")/[\w.]")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
