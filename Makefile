@@ -8,7 +8,7 @@
 # PRESET=debug|asan   which build `build` makes
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-default test-asan check format bench docs wheel clean distclean
+.PHONY: help setup build demo test test-default test-asan check format tidy bench docs wheel clean distclean
 
 PRESET ?= release
 VENV_PYTHON := .venv/bin/python
@@ -40,6 +40,9 @@ check: setup
 
 format: setup
 	@tools/check.sh --format
+
+tidy: setup
+	@tools/check.sh --tidy
 
 bench: build
 	@tools/bench.sh

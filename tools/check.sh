@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Formatting, lint, types, include directions; then everything built with warnings as errors, and the tests.
-# check.sh --format rewrites the files instead.
+# check.sh --format rewrites the files instead; check.sh --tidy runs clang-tidy where it is installed.
 . "$(dirname "$0")/common.sh"
 export PATH="$ROOT/.venv/bin:$PATH"
 
@@ -12,6 +12,15 @@ if [ "${1:-}" = --format ]; then
     [ ${#cxx[@]} = 0 ] || clang-format -i "${cxx[@]}"
     ruff check --quiet --fix-only .
     ruff format .
+    exit
+fi
+
+if [ "${1:-}" = --tidy ]; then
+    tidy=$(command -v clang-tidy clang-tidy-{22,21,20,19} | head -1 || true)
+    [ -n "$tidy" ] || die "clang-tidy is not installed (Debian: clang-tidy-22)"
+    configure check
+    git ls-files 'graph/*.cpp' 'guards/*.cpp' 'frontend/*.cpp' 'kernels/*.cpp' 'jit/*.cpp' 'bindings/*.cpp' |
+        xargs -r -P "$(nproc)" -n 1 "$tidy" --quiet -p build/check
     exit
 fi
 
