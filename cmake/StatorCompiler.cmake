@@ -35,6 +35,8 @@ add_library(stator_options INTERFACE)
 target_include_directories(stator_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(stator_options INTERFACE
     -Wall -Wextra -ffp-contract=off -ffunction-sections -fdata-sections
+    # Binaries name files relative to the checkout, not to the machine they were built on.
+    $<IF:$<CONFIG:Release>,-ffile-prefix-map,-fmacro-prefix-map>=${PROJECT_SOURCE_DIR}/=
     $<$<BOOL:${STATOR_WERROR}>:-Werror>)
 target_compile_definitions(stator_options INTERFACE
     STATOR_VERSION="${PROJECT_VERSION}"

@@ -87,7 +87,8 @@ foreach(exe IN LISTS pythons)
     set(STATOR_${PY_TAG}_ABI ${PY_ABI})
 
     add_library(stator_python_${PY_TAG} INTERFACE)
-    target_include_directories(stator_python_${PY_TAG} SYSTEM INTERFACE ${PY_INCLUDE} ${PY_NUMPY})
+    target_include_directories(stator_python_${PY_TAG} SYSTEM INTERFACE ${PY_INCLUDE} ${PY_INCLUDE}/internal
+        ${PY_NUMPY})
     target_compile_definitions(stator_python_${PY_TAG} INTERFACE
         NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION NPY_TARGET_VERSION=NPY_2_0_API_VERSION)
 
