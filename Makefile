@@ -15,7 +15,7 @@ VENV_PYTHON := .venv/bin/python
 export PYTHON
 
 help:
-	@sed -n '2,/^[^#]/s/^# \{0,1\}//p' Makefile
+	@sed -n '3,/^[^#]/s/^# \{0,1\}//p' Makefile
 
 setup:
 	@tools/setup.sh
