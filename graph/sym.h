@@ -75,8 +75,8 @@ public:
     };
     Bounds bounds(Sym s) const;
     // Tri-state comparison from bounds of a-b: true/false when proven, nullopt otherwise.
-    std::optional<bool> prove_ge(Sym a, Sym b);
-    std::optional<bool> prove_eq(Sym a, Sym b);
+    std::optional<bool> prove_ge(Sym a, Sym b) const;
+    std::optional<bool> prove_eq(Sym a, Sym b) const;
 
     // Rebuilds an expression, so that bounds learned since it was made take effect.
     Sym simplify(Sym s);

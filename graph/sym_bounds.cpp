@@ -228,7 +228,7 @@ int64_t SymTable::hint(Sym s) const {
     return r;
 }
 
-std::optional<bool> SymTable::prove_ge(Sym a, Sym b) {
+std::optional<bool> SymTable::prove_ge(Sym a, Sym b) const {
     if (a == b) return true;
     Form d, e;
     if (!add_scaled(form(a), form(b), -1, d) || !add_scaled(form(b), form(a), -1, e)) return std::nullopt;
@@ -238,7 +238,7 @@ std::optional<bool> SymTable::prove_ge(Sym a, Sym b) {
     return std::nullopt;
 }
 
-std::optional<bool> SymTable::prove_eq(Sym a, Sym b) {
+std::optional<bool> SymTable::prove_eq(Sym a, Sym b) const {
     if (a == b) return true;
     if (prove_ge(a, b) == false || prove_ge(b, a) == false) return false;
     if (prove_ge(a, b) == true && prove_ge(b, a) == true) return true;
