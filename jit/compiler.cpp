@@ -1,0 +1,220 @@
+// A program's way to machine code. Code that some slot still owns is shared (`table`), so the same computation in two
+// traces is compiled once; what no slot owns is unloaded. Entries in the object cache are stored after the slot is
+// ready, because nobody waits for them.
+#include "jit/compiler.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <unordered_map>
+
+#include "jit/core.h"
+#include "jit/fork.h"
+#include "jit/object_cache.h"
+#include "jit/orc.h"
+#include "jit/program_key.h"
+
+namespace stator::jit {
+namespace {
+
+using kernels::CodeSlot;
+using kernels::CompileRequest;
+
+// More programs than this waiting means that compiling them all would take seconds; tier 0 goes on serving.
+constexpr size_t kQueueBound = 512;
+// Names inside objects are the same for every program, or equal programs would not have equal objects.
+constexpr char kPrefix[] = "stator";
+
+struct Counters {
+    std::atomic<int64_t> compiles{0}, cache_hits{0}, cache_stores{0}, failures{0}, microseconds{0};
+};
+Counters counters;
+
+struct Table {
+    std::mutex mutex;
+    std::unordered_map<std::string, std::weak_ptr<Loaded>> loaded;  // by cache key
+    size_t sweep_at = 64;  // expired entries are removed when the table has grown to this
+};
+Table& table() {
+    static Table* t = new Table;
+    return *t;
+}
+
+ObjectCache& object_cache() {
+    static auto* cache = new ObjectCache(options().cache_dir, options().cache_size);
+    return *cache;
+}
+
+std::shared_ptr<Loaded> find_loaded(const std::string& key) {
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    const auto it = t.loaded.find(key);
+    return it == t.loaded.end() ? nullptr : it->second.lock();
+}
+
+void remember(const std::string& key, const std::shared_ptr<Loaded>& code) {
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    if (t.loaded.size() >= t.sweep_at) {
+        std::erase_if(t.loaded, [](const auto& entry) { return entry.second.expired(); });
+        t.sweep_at = 2 * t.loaded.size() + 64;
+    }
+    t.loaded[key] = code;
+}
+
+void publish(CodeSlot& slot, const std::shared_ptr<Loaded>& code, bool from_cache, double seconds) {
+    slot.nests = code->entries;
+    slot.owner = code;
+    slot.from_cache = from_cache;
+    slot.compile_seconds = seconds;
+    slot.ready.store(true, std::memory_order_release);
+}
+
+void fail(CodeSlot& slot, std::string error) {
+    counters.failures.fetch_add(1, std::memory_order_relaxed);
+    slot.error = std::move(error);
+    slot.failed.store(true, std::memory_order_release);
+}
+
+// gdb wants to see the trace's own name; letters, digits and underscores are what assemblers agree on.
+std::string symbol_prefix(const std::string& name) {
+    std::string s;
+    for (const char c : name) s += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    return s.empty() || std::isdigit(static_cast<unsigned char>(s[0])) ? "k_" + s : s;
+}
+
+std::shared_ptr<Loaded> load(std::string_view object, const std::string& prefix, const CompileRequest& r,
+                             std::string& error) {
+    auto code = std::make_shared<Loaded>(
+        load_object(object, prefix, static_cast<int>(r.program->code.size()), r.name));
+    error = code->error;
+    return error.empty() ? code : nullptr;
+}
+
+void report(const CompileRequest& r, const char* how, double seconds, const Loaded& code) {
+    if (!logs(options(), LogArtifact::Kernels)) return;
+    char text[160];
+    std::snprintf(text, sizeof text, ": %s, %zu loop nests, %lld bytes, %.2f ms", how, code.entries.size(),
+                  static_cast<long long>(code.code_bytes), seconds * 1e3);
+    log_line(LogArtifact::Kernels, r.name + text);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point t) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+}
+
+bool serve_from_cache(const CompileRequest& r, const std::string& key, const std::string& prefix) {
+    const auto start = std::chrono::steady_clock::now();
+    if (const auto code = find_loaded(key)) {
+        counters.cache_hits.fetch_add(1, std::memory_order_relaxed);
+        publish(*r.slot, code, true, 0);
+        report(r, "shared with a loaded program", seconds_since(start), *code);
+        return true;
+    }
+    const std::optional<std::string> object = object_cache().load(key);
+    if (!object) return false;
+    std::string error;
+    const auto code = load(*object, prefix, r, error);
+    if (!code) {
+        log_line(LogArtifact::Cache, r.name + ": the entry cannot be linked (" + error + "), compiling");
+        return false;
+    }
+    counters.cache_hits.fetch_add(1, std::memory_order_relaxed);
+    remember(key, code);
+    publish(*r.slot, code, true, 0);
+    report(r, "from the object cache", seconds_since(start), *code);
+    return true;
+}
+
+void compile_now(const CompileRequest& r) {
+    CodeSlot& slot = *r.slot;
+    if (slot.ready.load(std::memory_order_relaxed)) return;  // done before a fork
+    const bool private_names = options().gdb;
+    const std::string prefix = private_names ? symbol_prefix(r.name) : kPrefix;
+    const kernels::EmitOptions emission = emit_options(prefix, r.fastmath);
+    const std::string key = environment_key(emission) + program_key(*r.program);
+    if (!private_names && serve_from_cache(r, key, prefix)) return;
+
+    const auto start = std::chrono::steady_clock::now();
+    const Object object = emit_object(*r.program, emission);
+    if (!object.error.empty()) return fail(slot, object.error);
+    std::string error;
+    const auto code = load(object.bytes, prefix, r, error);
+    if (!code) return fail(slot, error);
+    const double seconds = seconds_since(start);
+    counters.compiles.fetch_add(1, std::memory_order_relaxed);
+    counters.microseconds.fetch_add(static_cast<int64_t>(seconds * 1e6), std::memory_order_relaxed);
+    if (!private_names) remember(key, code);
+    publish(slot, code, false, seconds);
+    report(r, "compiled", seconds, *code);
+    if (!private_names && object_cache().store(key, object.bytes))
+        counters.cache_stores.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Exceptions (out of memory, above all) end here.
+void compile_safely(const CompileRequest& r) {
+    try {
+        compile_now(r);
+    } catch (const std::exception& e) {
+        if (!r.slot->ready.load(std::memory_order_relaxed)) fail(*r.slot, e.what());
+    }
+}
+
+}  // namespace
+
+CompileQueue& compile_queue() {
+    // Never destroyed: other threads may use it while the process exits. The thread ends in an exit handler, which is
+    // registered after LLVM's static destructors and so runs before them.
+    static CompileQueue* queue = [] {
+        auto* q = new CompileQueue(kQueueBound);
+        std::atexit([] { compile_queue().stop(); });
+        return q;
+    }();
+    return *queue;
+}
+
+void compile(CompileRequest request) {
+    handle_fork();
+    if (request.wait) return compile_safely(request);
+    const std::shared_ptr<CodeSlot> slot = request.slot;
+    if (!compile_queue().push([r = std::move(request)] { compile_safely(r); }))
+        fail(*slot, "the compile queue is full");
+}
+
+void wait_idle() { compile_queue().wait_idle(); }
+
+void artifacts(const CompileRequest& r, kernels::Artifacts& out) {
+    if (r.graph) out.loop_ir = kernels::print(*r.program, *r.graph);
+    out.error = emit_text(*r.program, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
+}
+
+void stats(kernels::CompilerStats& out) {
+    const auto get = [](const std::atomic<int64_t>& a) { return a.load(std::memory_order_relaxed); };
+    out = {get(counters.compiles), get(counters.cache_hits), get(counters.cache_stores), get(counters.failures),
+           static_cast<double>(get(counters.microseconds)) / 1e6};
+}
+
+void reset() {
+    compile_queue().drop();
+    compile_queue().wait_idle();
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    t.loaded.clear();
+}
+
+void warm_up() {
+    handle_fork();
+    compile_queue().push([] { open_session(); });
+}
+
+void compiler_before_fork() {
+    table().mutex.lock();
+    object_cache().mutex().lock();
+}
+
+void compiler_after_fork() {
+    object_cache().mutex().unlock();
+    table().mutex.unlock();
+}
+
+}  // namespace stator::jit

@@ -1,0 +1,20 @@
+// A program's way to machine code: memory, disk, LLVM, in this order; in the background or in place.
+#pragma once
+
+#include "jit/compile_queue.h"
+#include "kernels/compiler.h"
+
+namespace stator::jit {
+
+void compile(kernels::CompileRequest request);
+void wait_idle();
+void artifacts(const kernels::CompileRequest& request, kernels::Artifacts& out);
+void stats(kernels::CompilerStats& out);
+void reset();
+void warm_up();  // opens in the background what the first compilation would have to wait for
+
+CompileQueue& compile_queue();
+void compiler_before_fork();
+void compiler_after_fork();
+
+}  // namespace stator::jit

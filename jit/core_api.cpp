@@ -1,0 +1,53 @@
+// The one symbol libstator_core.so exports: the table through which the rest of stator reaches it. Nothing may throw
+// through it.
+#include "jit/compiler.h"
+#include "jit/core.h"
+#include "jit/fork.h"
+#include "jit/orc.h"
+#include "jit/pool.h"
+#include "jit/threads.h"
+#include "kernels/compiler.h"
+
+namespace stator::jit {
+namespace {
+
+void* allocate(int64_t bytes) {
+    handle_fork();
+    return pool().allocate(bytes);
+}
+
+void release(void* p, int64_t bytes) { pool().release(p, bytes); }
+
+void configure_core(const Options& o, kernels::LogSink sink) {
+    set_log_sink(sink);
+    configure(o);
+}
+
+void reset_all() {
+    reset();
+    pool().trim(0);
+}
+
+constexpr kernels::CompilerApi kApi = {
+    .version = kernels::kCompilerApiVersion,
+    .compile = compile,
+    .wait_idle = wait_idle,
+    .parallel_for = parallel_for,
+    .thread_count = thread_count,
+    .artifacts = artifacts,
+    .stats = stats,
+    .reset = reset_all,
+    .allocate = allocate,
+    .release = release,
+    .llvm_version = llvm_version,
+    .cpu_description = [] { return machine().description.c_str(); },
+    .configure = configure_core,
+    .warm_up = warm_up,
+};
+
+}  // namespace
+}  // namespace stator::jit
+
+extern "C" __attribute__((visibility("default"))) const stator::kernels::CompilerApi* stator_core_api() {
+    return &stator::jit::kApi;
+}

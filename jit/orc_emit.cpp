@@ -1,0 +1,190 @@
+// From a program to an object: LLVM IR, then code generation.
+//
+// What was measured decides what runs here (10-op kernel, f64, 8-wide vectors with a scalar tail, LLVM 22.1, AVX-512;
+// milliseconds first time / later): code generation at level Default 4.0 to 4.7 / 2.5, Less the same, None 1.6 / 0.5
+// but with code several times slower. Default is used. The emitter writes vectors itself, so no vectorizer and no
+// loop pass of the middle end runs; see kPasses for the few that do. A target machine costs 0.3 ms and is kept.
+//
+// Numerics: no option here may let LLVM change a bit. FP contraction is off (Strict).
+//
+// Errors. LLVM reports some through a diagnostic handler and some through report_fatal_error, which must not return:
+// the handler installed here throws, emit_object catches, and the target machine in use is given up.
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+
+#include "jit/llvm_compat.h"
+#include "jit/orc.h"
+#include "jit/orc_internal.h"
+
+namespace stator::jit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+struct FatalError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Code generation is not re-entrant on one target machine, and one compile at a time is all there is.
+struct Codegen {
+    std::mutex mutex;
+    std::unique_ptr<llvm::TargetMachine> target_machine;
+    std::string error;  // why there is no target machine
+};
+Codegen& codegen() {
+    static Codegen* c = new Codegen;
+    return *c;
+}
+
+void create_target_machine(Codegen& c) {
+    const llvm::Triple& triple = host_triple();
+    std::string error;
+    const llvm::Target* target = compat::lookup_target(triple, error);
+    if (!target) {
+        c.error = "LLVM has no code generator for " + triple.str() + ": " + error;
+        return;
+    }
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    c.target_machine = compat::create_target_machine(*target, triple, machine().cpu, machine().features, options,
+                                                     llvm::CodeGenOptLevel::Default);
+    if (!c.target_machine) c.error = "LLVM cannot create a target machine for " + machine().cpu;
+}
+
+struct Diagnostics : llvm::DiagnosticHandler {
+    explicit Diagnostics(std::string* out) : errors(out) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+        if (info.getSeverity() != llvm::DS_Error) return true;  // remarks and warnings are nobody's business
+        llvm::raw_string_ostream stream(*errors);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info.print(printer);
+        return true;
+    }
+    std::string* errors;
+};
+
+// Everything the target needs to know that the emitter leaves open. Function attributes repeat CPU and features,
+// because code generation reads them from there.
+void prepare(llvm::Module& module, const llvm::TargetMachine& tm) {
+    compat::set_triple(module, host_triple());
+    module.setDataLayout(tm.createDataLayout());
+    for (llvm::Function& f : module) {
+        if (f.isDeclaration()) continue;
+        f.addFnAttr("target-cpu", machine().cpu);
+        f.addFnAttr("target-features", machine().features);
+        // Some CPUs prefer 256 bits by default; the emitter has already decided on a width.
+        f.addFnAttr("prefer-vector-width", std::to_string(machine().vector_bits));
+        f.addFnAttr("min-legal-vector-width", std::to_string(machine().vector_bits));
+        f.addFnAttr(llvm::Attribute::NoUnwind);
+    }
+}
+
+// Runs code generation into `out`; on a problem returns it as text.
+std::string generate(Codegen& c, llvm::Module& module, llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
+    std::string verification;
+    llvm::raw_string_ostream stream(verification);
+    if (llvm::verifyModule(module, &stream)) return "invalid LLVM IR: " + verification;
+    llvm::legacy::PassManager passes;
+    if (c.target_machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
+        return "LLVM cannot write this kind of file for this target";
+    passes.run(module);
+    return "";
+}
+
+// `make` yields the module in a context; the object or text of `type` comes back through `bytes`.
+template <class Make>
+std::string with_module(Make make, llvm::CodeGenFileType type, Object& object) {
+    Codegen& c = codegen();
+    std::lock_guard lock(c.mutex);
+    initialize_llvm();
+    if (!c.target_machine) create_target_machine(c);
+    if (!c.target_machine) return c.error;
+    std::string errors;
+    try {
+        llvm::LLVMContext context;
+        context.setDiagnosticHandler(std::make_unique<Diagnostics>(&errors));
+        auto start = Clock::now();
+        std::unique_ptr<llvm::Module> module = make(context, errors);
+        if (!module) return errors.empty() ? "no LLVM IR was emitted" : errors;
+        prepare(*module, *c.target_machine);
+        object.emit_seconds = seconds_since(start);
+        start = Clock::now();
+        llvm::SmallVector<char, 0> buffer;
+        llvm::raw_svector_ostream out(buffer);
+        if (std::string error = generate(c, *module, type, out); !error.empty()) return error;
+        object.codegen_seconds = seconds_since(start);
+        if (errors.empty()) object.bytes.assign(buffer.data(), buffer.size());
+    } catch (const std::exception& e) {
+        (void)c.target_machine.release();  // in an unknown state: leaked, not destroyed
+        return std::string("LLVM gave up: ") + e.what();
+    }
+    return errors;
+}
+
+}  // namespace
+
+void initialize_llvm() {
+    static const bool done = [] {
+        llvm::InitializeNativeTarget();
+        llvm::InitializeNativeTargetAsmPrinter();
+        llvm::install_fatal_error_handler([](void*, const char* reason, bool) { throw FatalError(reason); });
+        return true;
+    }();
+    (void)done;
+}
+
+std::mutex& codegen_mutex() { return codegen().mutex; }
+
+Object emit_object(const kernels::Program& program, const kernels::EmitOptions& options) {
+    Object object;
+    object.error = with_module(
+        [&](llvm::LLVMContext& context, std::string&) { return kernels::emit_llvm(context, program, options); },
+        llvm::CodeGenFileType::ObjectFile, object);
+    return object;
+}
+
+Object emit_object_from_ir(std::string_view ir) {
+    Object object;
+    const auto parse = [&](llvm::LLVMContext& context, std::string& errors) {
+        llvm::SMDiagnostic diagnostic;
+        auto module = llvm::parseAssemblyString(llvm::StringRef(ir.data(), ir.size()), diagnostic, context);
+        if (!module) {
+            llvm::raw_string_ostream stream(errors);
+            diagnostic.print("", stream);
+        }
+        return module;
+    };
+    object.error = with_module(parse, llvm::CodeGenFileType::ObjectFile, object);
+    return object;
+}
+
+std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options, std::string* llvm_ir,
+                      std::string* assembly) {
+    Object object;
+    const auto emit = [&](llvm::LLVMContext& context, std::string&) {
+        auto module = kernels::emit_llvm(context, program, options);
+        if (module && llvm_ir) {
+            llvm::raw_string_ostream stream(*llvm_ir);
+            module->print(stream, nullptr);
+        }
+        return module;
+    };
+    std::string error = with_module(emit, llvm::CodeGenFileType::AssemblyFile, object);
+    if (assembly) *assembly = std::move(object.bytes);
+    return error;
+}
+
+}  // namespace stator::jit

@@ -1,0 +1,118 @@
+// See threads.h.
+#include "jit/threads.h"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "jit/core.h"
+#include "jit/fork.h"
+#include "jit/limits.h"
+
+namespace stator::jit {
+namespace {
+
+struct Workers {
+    std::mutex mutex;
+    std::atomic<int> count{0};  // 0 = not yet decided
+    std::atomic<int> affinity{0};
+    // What keeps TBB's scheduler alive, what lets it have more threads than CPUs, and where our loops run.
+    std::unique_ptr<tbb::task_scheduler_handle> scheduler;
+    std::unique_ptr<tbb::global_control> control;
+    std::shared_ptr<tbb::task_arena> arena;
+    bool serial = false;  // TBB could not be shut down before a fork: the child does without
+};
+Workers& workers() {
+    static Workers* w = new Workers;
+    return *w;
+}
+
+int wanted_threads() {
+    const int64_t set = options().threads;
+    return static_cast<int>(set > 0 ? std::min<int64_t>(set, 1024) : usable_cpus());
+}
+
+void decide(Workers& w, int affinity) {
+    w.affinity.store(affinity, std::memory_order_relaxed);
+    w.count.store(w.serial ? 1 : wanted_threads(), std::memory_order_relaxed);
+}
+
+std::shared_ptr<tbb::task_arena> current_arena() {
+    Workers& w = workers();
+    std::lock_guard lock(w.mutex);
+    const int affinity = affinity_cpus();
+    if (affinity != w.affinity.load(std::memory_order_relaxed)) {
+        w.arena.reset();
+        decide(w, affinity);
+    }
+    const int count = w.count.load(std::memory_order_relaxed);
+    if (count <= 1) return nullptr;
+    if (!w.arena) {
+        handle_fork();
+        if (!w.scheduler) w.scheduler = std::make_unique<tbb::task_scheduler_handle>(tbb::attach{});
+        if (count > tbb::info::default_concurrency() && !w.control)
+            w.control = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
+                                                              static_cast<size_t>(count));
+        w.arena = std::make_shared<tbb::task_arena>(count);
+    }
+    return w.arena;
+}
+
+constexpr unsigned kFlags = 0x3f;  // the sticky exception flags of MXCSR
+
+}  // namespace
+
+int thread_count() {
+    Workers& w = workers();
+    if (const int n = w.count.load(std::memory_order_relaxed)) return n;
+    std::lock_guard lock(w.mutex);
+    decide(w, affinity_cpus());
+    return w.count.load(std::memory_order_relaxed);
+}
+
+uint32_t parallel_for(int64_t extent, int64_t grain, uint32_t (*fn)(void*, int64_t, int64_t), void* context) {
+    grain = std::max<int64_t>(grain, 1);
+    if (extent <= grain || thread_count() == 1) return fn(context, 0, extent);
+    const std::shared_ptr<tbb::task_arena> arena = current_arena();
+    if (!arena) return fn(context, 0, extent);
+
+    const unsigned mxcsr = _mm_getcsr();
+    std::atomic<uint32_t> faults{0};
+    const auto piece = [&](const tbb::blocked_range<int64_t>& blocks) {
+        const unsigned own = _mm_getcsr();
+        _mm_setcsr(mxcsr & ~kFlags);
+        const uint32_t f = fn(context, blocks.begin() * grain, std::min(blocks.end() * grain, extent));
+        _mm_setcsr(own);
+        if (f) faults.fetch_or(f, std::memory_order_relaxed);
+    };
+    const int64_t blocks = (extent + grain - 1) / grain;
+    arena->execute([&] { tbb::parallel_for(tbb::blocked_range<int64_t>(0, blocks), piece); });
+    return faults.load(std::memory_order_relaxed);
+}
+
+void threads_before_fork() {
+    Workers& w = workers();
+    w.mutex.lock();
+    w.arena.reset();
+    w.control.reset();
+    // Fails when another thread is inside a loop, or somebody else uses this TBB.
+    if (w.scheduler && !tbb::finalize(*w.scheduler, std::nothrow)) w.serial = true;
+    w.scheduler.reset();
+}
+
+void threads_after_fork(bool child) {
+    Workers& w = workers();
+    if (!child) w.serial = false;  // the parent's workers are still there
+    if (w.serial) w.count.store(1, std::memory_order_relaxed);
+    w.mutex.unlock();
+}
+
+}  // namespace stator::jit
