@@ -80,13 +80,14 @@ private:
     LinkedObject* out_;
 };
 
-// Lives as long as the process. `current` belongs to whoever holds the mutex.
+// Lives as long as the process. `current` and `reported` are about the object being linked.
 struct Session {
     std::mutex mutex;
     std::unique_ptr<orc::ExecutionSession> session;
     std::unique_ptr<orc::ObjectLinkingLayer> layer;
     orc::JITDylib* runtime = nullptr;
     LinkedObject current;
+    std::string reported;
     int64_t count = 0;
     std::string error;
 };
@@ -104,7 +105,11 @@ void open(Session& s) {
         return;
     }
     s.session = std::make_unique<orc::ExecutionSession>(std::move(*control));
-    s.session->setErrorReporter([](llvm::Error e) { llvm::consumeError(std::move(e)); });  // lookup returns them too
+    // The error that lookup returns names what is missing; the one reported here says why.
+    s.session->setErrorReporter([&s](llvm::Error e) {
+        if (!s.reported.empty()) s.reported += "; ";
+        s.reported += llvm::toString(std::move(e));
+    });
     s.layer = std::make_unique<orc::ObjectLinkingLayer>(*s.session);
     s.layer->addPlugin(std::make_shared<Recorder>(&s.current));
     s.runtime = &s.session->createBareJITDylib("runtime");
@@ -133,7 +138,10 @@ std::string link(Session& s, orc::JITDylib& dylib, std::string_view object, cons
         wanted.add(names.back());
     }
     auto found = s.session->lookup({{&dylib, orc::JITDylibLookupFlags::MatchExportedSymbolsOnly}}, std::move(wanted));
-    if (!found) return llvm::toString(found.takeError());
+    if (!found) {
+        const std::string error = llvm::toString(found.takeError());
+        return s.reported.empty() ? error : s.reported;
+    }
     for (const auto& name : names) out.entries.push_back((*found)[name].getAddress().toPtr<kernels::NestFn>());
     return "";
 }
@@ -152,6 +160,7 @@ Loaded load_object(std::string_view object, const std::string& prefix, int nests
     open(s);
     if (!s.session) return out.error = s.error, out;
     s.current = {};
+    s.reported.clear();
     orc::JITDylib& dylib = s.session->createBareJITDylib("k" + std::to_string(s.count++));
     if (nests) out.error = link(s, dylib, object, prefix, nests, out);
     if (!out.error.empty()) {
