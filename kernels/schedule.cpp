@@ -1,0 +1,308 @@
+// The scheduler: one segment of a graph becomes a list of loop nests over buffers.
+//
+// Four steps. *Plan* (schedule_plan.cpp) finds the needed nodes and decides which values get memory; all others are
+// computed where they are used. What remains to be done are sinks: values that get memory, stores, reductions, scalar
+// results, and computations that matter only for their floating-point flags. *Place* (here) takes the sinks in program
+// order and puts each into the last nest with the same iteration space whose predecessors allow it, else into a new
+// nest. *Build* (schedule_build.cpp) makes the statements. *Finish* (schedule_finish.cpp) orders the nests (stores that
+// others can see as late as possible), chooses loop orders, merges axes and numbers symbolic integers.
+//
+// Hazards. A version of a buffer is read in nests that run before the store that makes the next version, or in the same
+// nest at exactly the element that is stored. Values that would be computed from a version too late get memory of their
+// own (plan), old versions that are read late are copied first (snapshot).
+#include <algorithm>
+
+#include "kernels/chunks.h"
+#include "kernels/reduce.h"
+#include "kernels/schedule_internal.h"
+
+namespace stator::kernels {
+
+Program schedule(graph::Graph& g, const SegmentRequest& request) {
+    return scheduling::Scheduler(g, request).run();
+}
+
+namespace scheduling {
+
+Scheduler::Scheduler(Graph& g, const SegmentRequest& rq) : g_(g), rq_(rq) {
+    size_t n = g.nodes.size();
+    for (auto* flags : {&available_, &needed_, &materialized_, &wanted_, &has_stores_}) flags->assign(n, 0);
+    users_.resize(n);
+    snapshot_before_.assign(n, graph::kNone);
+    for (auto* ints : {&cost_, &buffer_, &made_by_, &slot_}) ints->assign(n, -1);
+    for (Id v : rq.available) available_[v] = 1;
+    for (Id v = 0; v < rq.end; ++v)
+        if (g.nodes[v].op == Op::Input) available_[v] = 1;
+    for (Id v = 0; v < rq.end; ++v)  // a view of available memory is read through that memory
+        if (is_view(v) && available_[node(v).in[0]] && !rank0(v) && node(v).op == Op::View) available_[v] = 0;
+}
+
+Program Scheduler::run() {
+    plan();
+    for (Id v = rq_.begin; v < rq_.end; ++v)
+        if (needed_[v] && !available_[v]) sink(v);
+    finish();
+    return std::move(p_);
+}
+
+int Scheduler::made_by(Id v) const { return made_by_[v]; }
+
+// ---- placing ----
+
+// The located values that computing v at m reads.
+void Scheduler::collect(Id v, const Map& m, std::vector<Read>& out) {
+    for (auto& r : out)
+        if (r.v == v && r.m == m) return;
+    const Node& n = node(v);
+    if (!is_virtual(v) || buffer_[v] >= 0 || slot_[v] >= 0) {
+        out.push_back({v, m});
+        return;
+    }
+    if (n.op == Op::View) {
+        collect(n.in[0], rank0(n.in[0]) ? Map{} : compose(n, m), out);
+    } else if (n.op == Op::Reshape) {
+        collect(n.in[0], rank0(n.in[0]) ? Map{} : Map(node(n.in[0]).shape.size(), DimMap{-2, 0, {}}), out);
+    } else if (n.op == Op::Store) {
+        collect(n.in[1], m, out);
+    } else {
+        for (Id in : n.in) collect(in, rank0(in) ? Map{} : m, out);
+    }
+}
+
+bool Scheduler::reads_ready(int draft, const std::vector<Read>& reads) {
+    for (auto& r : reads) {
+        if (made_by_[r.v] < draft) continue;
+        if (made_by_[r.v] > draft || !drafts_[draft].memo.count({r.v, r.m})) return false;
+    }
+    return true;
+}
+
+// Whether two stores to one buffer provably touch different elements.
+bool Scheduler::disjoint(Id a, Id b) {
+    const Node &x = node(a), &y = node(b);
+    if (x.op != Op::Store || y.op != Op::Store) return false;
+    auto sx = store_shape(x), sy = store_shape(y);
+    auto& t = g_.syms;
+    auto range = [&](const Node& n, const std::vector<Sym>& shape, int d) -> std::optional<std::pair<Sym, Sym>> {
+        int64_t rank = n.ints[0], axis = n.ints[1 + d], step = n.ints[1 + rank + d];
+        Sym start = n.syms[d], one = t.constant(1);
+        if (axis < 0) return std::pair(start, t.add(start, one));
+        Sym last = t.add(start, t.mul(t.constant(step), t.sub(shape[axis], one)));
+        return step > 0 ? std::pair(start, t.add(last, one)) : std::pair(last, t.add(start, one));
+    };
+    for (int d = 0; d < static_cast<int>(x.ints[0]); ++d) {
+        auto rx = range(x, sx, d), ry = range(y, sy, d);
+        if (t.prove_ge(rx->first, ry->second).value_or(false) || t.prove_ge(ry->first, rx->second).value_or(false))
+            return true;
+    }
+    return false;
+}
+
+bool Scheduler::store_ready(int draft, int buffer, const Map& map, Id store) {
+    for (int r = draft; r < static_cast<int>(drafts_.size()); ++r)
+        for (auto& [b, m] : drafts_[r].reads)
+            if (b == buffer && (r > draft || m != map)) return false;
+    for (auto& [w, v] : writers_[buffer])
+        if (w > draft || (w == draft && !disjoint(v, store))) return false;
+    return true;
+}
+
+void Scheduler::order_after(int draft, const std::vector<Read>& reads, int written_buffer) {
+    auto& after = drafts_[draft].after;
+    auto need = [&](int d) {
+        if (d >= 0 && d != draft) after.insert(d);
+    };
+    for (auto& r : reads) need(made_by_[r.v]);
+    if (written_buffer < 0) return;
+    for (auto& [w, v] : writers_[written_buffer]) need(w);
+    for (int r = 0; r < static_cast<int>(drafts_.size()); ++r)
+        for (auto& [b, m] : drafts_[r].reads)
+            if (b == written_buffer) need(r);
+}
+
+// The last nest that can take the sink, or a new one. For stores, buffer hazards count too.
+int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool commit, Id store, const Map* store_map) {
+    int buffer = store == graph::kNone ? -1 : store_buffer_.at(root(store));
+    int found = -1;
+    for (int j = static_cast<int>(drafts_.size()) - 1; j >= 0 && found < 0; --j) {
+        if (!(drafts_[j].space == space) || drafts_[j].commit != commit || !reads_ready(j, reads)) continue;
+        if (buffer >= 0 && !store_ready(j, buffer, *store_map, store)) continue;
+        found = j;
+    }
+    if (found < 0) {
+        drafts_.emplace_back();
+        found = static_cast<int>(drafts_.size()) - 1;
+        drafts_[found].space = space;
+        drafts_[found].commit = commit;
+    }
+    order_after(found, reads, buffer);
+    return found;
+}
+
+// ---- sinks ----
+
+void Scheduler::sink(Id v) {
+    const Node& n = node(v);
+    auto cls = graph::info(n.op).cls;
+    for (Id s = 0; s < rq_.end; ++s)
+        if (snapshot_before_[s] == v) sink_snapshot(s);
+    if (n.op == Op::Store && (!rank0(v) || visible(v))) return sink_store(v);
+    if (cls == OpClass::Reduction) return sink_reduce(v);
+    if (materialized_[v]) return rank0(v) ? sink_scalar(v) : sink_value(v);
+    if (cls == OpClass::Pointwise && users_[v].empty() && graph::can_fault(g_, v)) sink_flags(v);
+}
+
+void Scheduler::sink_value(Id v) {
+    if (is_view(v) && buffer_[v] >= 0) return;
+    int buffer = new_buffer(wanted_[v] ? BufferKind::Output : BufferKind::Scratch, v);
+    int made = -1;
+    if (node(v).op != Op::Empty) {
+        std::vector<Read> reads;
+        Map m = identity(node(v).shape);
+        materialized_[v] = 0;  // look through v itself
+        collect(v, m, reads);
+        made = place(space_of(node(v).shape), reads, false);
+        Draft& d = drafts_[made];
+        int value = eval(d, v, m);
+        materialized_[v] = 1;
+        store(d, buffer, m, value, Level::Full, v);
+    }
+    buffer_[v] = buffer;
+    made_by_[v] = made;
+    store_buffer_[v] = buffer;
+    writers_[buffer].emplace_back(made, v);
+}
+
+void Scheduler::sink_snapshot(Id v) {
+    if (rank0(v) && !has_stores_[root(v)]) return;
+    int old = located(v);
+    if (old < 0) return;
+    std::vector<Read> reads{{v, identity(node(v).shape)}};
+    int made = place(space_of(node(v).shape), reads, false);
+    Draft& d = drafts_[made];
+    int value = rank0(v) ? eval_scalar(d, v) : eval(d, v, reads[0].m);
+    int buffer = new_buffer(BufferKind::Scratch, v);
+    p_.buffers[buffer].layout = graph::Layout::Contiguous;
+    store(d, buffer, reads[0].m, value, Level::Full, v);
+    buffer_[v] = buffer;
+    made_by_[v] = made;
+    writers_[buffer].emplace_back(made, v);
+}
+
+void Scheduler::sink_store(Id v) {
+    const Node& n = node(v);
+    Id r = root(v), value = n.in[1];
+    if (!store_buffer_.count(r)) located(r);
+    auto shape = store_shape(n);
+    Space space = space_of(shape);
+    Map at = compose(n, identity(shape)), id = identity(shape);
+    std::vector<Read> reads;
+    collect(value, rank0(value) ? Map{} : id, reads);
+    int buffer = store_buffer_.at(r);
+    bool commit = visible(v);
+    int made = place(space, reads, commit, v, &at);
+    Draft& d = drafts_[made];
+    int i = rank0(value) ? eval_scalar(d, value) : eval(d, value, id);
+    store(d, buffer, at, i, Level::Full, v);
+    writers_[buffer].emplace_back(made, v);
+    buffer_[v] = buffer;
+    made_by_[v] = std::max(made, made_by_[n.in[0]]);
+    bool whole = at == identity(node(r).shape) && covers(at, node(r).shape, space);
+    if (!whole) return;
+    made_by_[v] = made;
+    d.memo[{v, at}] = i;
+    if (commit && !rank0(value) && materialized_[value] && buffer_[value] >= 0) {  // read the value, not the store
+        buffer_[v] = buffer_[value];
+        made_by_[v] = made_by_[value];
+    }
+}
+
+void Scheduler::sink_scalar(Id v) {
+    std::vector<Read> reads;
+    materialized_[v] = 0;
+    collect(v, {}, reads);
+    int made = place({}, reads, false);
+    Draft& d = drafts_[made];
+    int value = eval_scalar(d, v);
+    materialized_[v] = 1;
+    set_scalar(d, value, Level::Scalar, v);
+    made_by_[v] = made;
+}
+
+void Scheduler::sink_flags(Id v) {
+    std::vector<Read> reads;
+    Map m = identity(node(v).shape);
+    collect(v, m, reads);
+    int made = place(space_of(node(v).shape), reads, false);
+    if (rank0(v)) eval_scalar(drafts_[made], v);
+    else eval(drafts_[made], v, m);
+}
+
+namespace {
+// The number one in the representation of a dtype.
+void one_bits(graph::DType t, uint64_t& lo) {
+    using graph::DType;
+    lo = 1;
+    if (t == DType::F16) lo = 0x3c00;
+    if (t == DType::F32 || t == DType::C64) lo = 0x3f800000;
+    if (t == DType::F64 || t == DType::C128) lo = 0x3ff0000000000000;
+}
+}  // namespace
+
+void Scheduler::sink_reduce(Id v) {
+    const Node& n = node(v);
+    Id in = n.in[0];
+    const auto& shape = node(in).shape;
+    bool arg = n.op == Op::ArgReduce;
+    Space space = space_of(shape);
+    Map out;  // of the result, over the axes of the operand
+    int axis = 0;
+    for (int dim = 0; dim < static_cast<int>(shape.size()); ++dim) {
+        bool reduced = arg ? n.ints[0] < 0 || n.ints[0] == dim
+                           : std::find(n.ints.begin() + 1, n.ints.end(), dim) != n.ints.end();
+        bool is_unit = unit(shape[dim]);
+        if (!reduced) out.push_back(is_unit ? DimMap{-1, 0, g_.syms.constant(0)}
+                                            : DimMap{axis, 1, g_.syms.constant(0)});
+        else if (!is_unit) space.reduced[axis] = 1;
+        if (!is_unit) ++axis;
+    }
+    bool run = space.reduced.empty() || space.reduced.back();
+    if (std::find(space.reduced.begin(), space.reduced.end(), 1) == space.reduced.end()) {
+        space.extent.push_back(g_.syms.constant(1));  // only axes of extent 1 are reduced
+        space.reduced.push_back(1);
+        run = true;
+    }
+    std::vector<Read> reads;
+    collect(in, rank0(in) ? Map{} : identity(shape), reads);
+    int made = place(space, reads, false);
+    Draft& d = drafts_[made];
+    DraftStmt s;
+    s.stmt.kind = arg ? StmtKind::ArgReduce : StmtKind::Reduce;
+    s.stmt.dtype = n.dtype;
+    s.stmt.name = n.name;
+    s.stmt.node = v;
+    s.stmt.in = {rank0(in) ? eval_scalar(d, in) : eval(d, in, identity(shape))};
+    s.stmt.order = run ? RunOrder::Run : RunOrder::Sequential;
+    s.stmt.start = ReduceStart::First;
+    s.level = Level::Parallel;
+    if (!arg && n.name != "maximum" && n.name != "minimum") {
+        uint64_t bits = 0;
+        if (n.name == "multiply" || n.name == "logical_and") one_bits(n.dtype, bits);
+        s.stmt.start = ReduceStart::Identity;
+        s.stmt.in.push_back(scalar_stmt(d, const_slot(n.dtype, bits, 0)));
+    }
+    int value = add(d, std::move(s));
+    if (rank0(v)) {
+        set_scalar(d, value, Level::Parallel, v);
+    } else {
+        int buffer = new_buffer(wanted_[v] ? BufferKind::Output : BufferKind::Scratch, v);
+        store(d, buffer, out, value, Level::Parallel, v);
+        buffer_[v] = buffer;
+        store_buffer_[v] = buffer;
+        writers_[buffer].emplace_back(made, v);
+    }
+    made_by_[v] = made;
+}
+
+}  // namespace scheduling
+}  // namespace stator::kernels

@@ -1,0 +1,250 @@
+// Scheduling, part 1: which nodes of the segment are needed, and which of them get memory of their own.
+//
+// Everything else is computed where it is used. A value gets memory when it is wanted outside, stored into, too
+// expensive to compute more than once, or read too late: after a store overwrites what it is computed from. A node that
+// can raise a floating-point flag is evaluated for each of its elements somewhere, used or not.
+#include <algorithm>
+
+#include "kernels/reduce.h"
+#include "kernels/schedule_internal.h"
+
+namespace stator::kernels::scheduling {
+
+namespace {
+constexpr int kCheap = 8;         // arithmetic worth repeating rather than storing
+constexpr int kHostLoopCost = 40;
+constexpr int kMaxCost = 1000;
+}  // namespace
+
+bool Scheduler::visible(Id store) const {
+    Id r = root(store);
+    return r < rq_.begin || node(r).op == Op::Input;
+}
+
+bool Scheduler::is_leaf(Id v) const {
+    auto cls = graph::info(node(v).op).cls;
+    return available_[v] || cls == OpClass::Const || (rank0(v) && !in_segment(v) && cls != OpClass::View);
+}
+
+void Scheduler::materialize(Id v) {
+    if (is_leaf(v) || materialized_[v]) return;
+    materialized_[v] = 1;
+    std::fill(cost_.begin(), cost_.end(), -1);
+}
+
+// ---- need ----
+
+void Scheduler::find_needed() {
+    for (Id w : rq_.wanted)
+        if (in_segment(w)) needed_[w] = 1;
+    for (Id v = rq_.end - 1; v >= rq_.begin; --v) {
+        auto cls = graph::info(node(v).op).cls;
+        if (node(v).op == Op::Store && visible(v)) needed_[v] = 1;
+        if ((cls == OpClass::Pointwise || cls == OpClass::Reduction) && graph::can_fault(g_, v)) needed_[v] = 1;
+        if (!needed_[v] || available_[v]) continue;
+        for (Id in : node(v).in)
+            if (in_segment(in)) needed_[in] = 1;
+    }
+    // Views made before the segment are not in memory of their own: their users use them.
+    for (Id v = 0; v < rq_.end; ++v) {
+        bool used = in_segment(v) ? needed_[v] && !available_[v] : is_view(v) && !available_[v];
+        if (!used) continue;
+        const Node& n = node(v);
+        for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size(); ++k) users_[n.in[k]].push_back(v);
+        if (n.op == Op::Store) has_stores_[root(v)] = 1;
+    }
+}
+
+// ---- properties of the expression that would be inlined ----
+
+template <class F>
+bool Scheduler::all_of_tree(Id v, std::set<Id>& seen, const F& f) {
+    if (!seen.insert(v).second) return true;
+    if (!f(v)) return false;
+    if (!is_virtual(v) || node(v).op == Op::Store || graph::info(node(v).op).cls == OpClass::Reduction) return true;
+    for (Id in : node(v).in)
+        if (!all_of_tree(in, seen, f)) return false;
+    return true;
+}
+
+int Scheduler::own_cost(const Node& n) const {
+    if (graph::info(n.op).cls != OpClass::Pointwise || n.op == Op::Copy) return 0;
+    if (!graph::is_native(n.op, n.in.empty() ? n.dtype : node(n.in[0]).dtype)) return kHostLoopCost;
+    return n.op == Op::Divide || n.op == Op::Sqrt || n.op == Op::Reciprocal ? 4 : 1;
+}
+
+int Scheduler::tree_cost(Id v) {
+    if (!is_virtual(v)) return 0;
+    if (cost_[v] >= 0) return cost_[v];
+    int c = own_cost(node(v));
+    if (node(v).op != Op::Store && graph::info(node(v).op).cls != OpClass::Reduction)
+        for (Id in : node(v).in) c += tree_cost(in);
+    return cost_[v] = std::min(c, kMaxCost);
+}
+
+bool Scheduler::tree_faults(Id v) {
+    std::set<Id> seen;
+    return !all_of_tree(v, seen, [&](Id u) {
+        return !(is_virtual(u) && graph::info(node(u).op).cls == OpClass::Pointwise && graph::can_fault(g_, u));
+    });
+}
+
+bool Scheduler::tree_native(Id v) {
+    std::set<Id> seen;
+    return all_of_tree(v, seen, [&](Id u) { return !is_virtual(u) || own_cost(node(u)) < kHostLoopCost; });
+}
+
+bool Scheduler::tree_dense(Id v) {
+    std::set<Id> seen;
+    return all_of_tree(v, seen, [&](Id u) {
+        const Node& n = node(u);
+        if (rank0(u)) return true;
+        if (!is_virtual(u)) {
+            const auto& perm = n.op == Op::Input ? g_.inputs[n.ints[0]].perm : n.perm;
+            auto layout = n.op == Op::Input ? g_.inputs[n.ints[0]].layout : n.layout;
+            return layout == graph::Layout::Contiguous && std::is_sorted(perm.begin(), perm.end());
+        }
+        auto cls = graph::info(n.op).cls;
+        return cls == OpClass::Pointwise || n.op == Op::Full || n.op == Op::Store || cls == OpClass::Reduction;
+    });
+}
+
+// Whether `m`, as a function of the axes of `space`, meets every element of a value of that shape.
+bool Scheduler::covers(const Map& m, const std::vector<Sym>& shape, const Space& space) const {
+    std::set<int> used;
+    for (size_t d = 0; d < m.size(); ++d) {
+        if (unit(shape[d])) continue;
+        bool full = m[d].axis >= 0 && (m[d].step == 1 || m[d].step == -1) &&
+                    space.extent[m[d].axis] == shape[d] && used.insert(m[d].axis).second;
+        if (!full) return false;
+    }
+    return true;
+}
+
+// ---- decisions ----
+
+void Scheduler::plan_wanted() {
+    for (Id w : rq_.wanted) {
+        Id v = w;
+        while (is_view(v) && !available_[v] && !(rank0(v) && node(v).box != graph::Box::Array)) v = node(v).in[0];
+        if (is_leaf(v)) continue;
+        wanted_[v] = 1;
+        if (node(v).op == Op::Store && !rank0(v)) wanted_[root(v)] = 1;
+        materialize(v);
+    }
+}
+
+void Scheduler::plan_stores() {
+    for (Id v = rq_.begin; v < rq_.end; ++v)
+        if (needed_[v] && node(v).op == Op::Store && !rank0(v)) materialize(root(v));
+}
+
+// A reduction computes its operand on the fly when all of it is generated code, and when the run that is summed
+// pairwise is one axis of every load.
+bool Scheduler::fusable_reduce(Id reduce, Id operand) {
+    if (!native_reduce(g_, reduce) || !tree_native(operand)) return false;
+    if (node(reduce).op == Op::ArgReduce) return true;
+    int run = trailing_run(g_, reduce);
+    return run <= 1 || tree_dense(operand);
+}
+
+// Decides whether the array expression v gets memory because of how it is used.
+void Scheduler::plan_uses(Id v) {
+    std::set<Id> contexts;  // users that would compute it again; pointwise users of the same shape count as one
+    bool pointwise = false, must = false;
+    std::vector<std::pair<Id, Id>> work;  // (user, operand): operand is v or a view of it
+    for (Id u : users_[v]) work.emplace_back(u, v);
+    for (size_t k = 0; k < work.size() && !must; ++k) {
+        auto [u, operand] = work[k];
+        if (!in_segment(u) || !needed_[u]) continue;
+        if (node(u).op == Op::View && !materialized_[u]) {
+            for (Id w : users_[u]) work.emplace_back(w, u);
+            continue;
+        }
+        if (node(u).op == Op::Reshape) must = true;
+        if (node(u).op == Op::Reduce || node(u).op == Op::ArgReduce) {
+            must |= operand != v || !fusable_reduce(u, v);
+            contexts.insert(u);
+        } else if (operand == v) {
+            pointwise = true;
+        } else {
+            Space space = space_of(node(operand).shape);
+            Map m = identity(node(operand).shape);
+            base_of(operand, m);
+            std::set<int> axes;
+            for (auto& dim : m) axes.insert(dim.axis);
+            axes.erase(-1);
+            bool replicated = axes.size() < space.extent.size();
+            must |= (replicated && tree_cost(v) > 0) || !tree_native(v) ||
+                    (tree_faults(v) && !covers(m, node(v).shape, space));
+            contexts.insert(operand);
+        }
+    }
+    int uses = static_cast<int>(contexts.size()) + pointwise;
+    if (must || (uses > 1 && tree_cost(v) * (uses - 1) > kCheap)) materialize(v);
+}
+
+// What a store needs: its value must not be read from the buffer while it is overwritten, and a store that others can
+// see must be free of faults.
+void Scheduler::plan_store_value(Id st) {
+    const Node& n = node(st);
+    Id value = n.in[1];
+    if (rank0(st) && !visible(st)) return;
+    Map at = compose(n, identity(store_shape(n)));
+    std::vector<Read> reads;
+    collect(value, rank0(value) ? Map{} : identity(node(value).shape), reads);
+    bool alias = false;
+    for (auto& r : reads) alias |= root(r.v) == root(st) && !(r.m == at && !rank0(value));
+    if (!is_virtual(value)) {
+        if (alias && !rank0(value)) snapshot_before_[value] = st;
+        return;
+    }
+    if (alias || (visible(st) && tree_faults(value))) materialize(value);
+}
+
+// A value computed from a buffer must not be computed after a store to that buffer.
+void Scheduler::plan_crossings(Id st) {
+    Id r = root(st);
+    for (Id v = 0; v < st; ++v) {
+        auto late = [&](Id u) { return u > st && needed_[u]; };
+        bool live = is_leaf(v) || needed_[v] || is_view(v);
+        if (!live || snapshot_before_[v] >= 0 || std::none_of(users_[v].begin(), users_[v].end(), late)) continue;
+        if (!is_virtual(v)) {
+            bool same = root(v) == r && (available_[v] || materialized_[v]) && (!rank0(v) || has_stores_[v]);
+            if (same && !(node(v).op == Op::Empty)) snapshot_before_[v] = st;
+            continue;
+        }
+        if (node(v).op == Op::Empty) continue;
+        std::vector<Read> reads;
+        collect(v, rank0(v) ? Map{} : identity(node(v).shape), reads);
+        for (auto& read : reads)
+            if (root(read.v) == r) {
+                materialize(v);
+                break;
+            }
+    }
+}
+
+void Scheduler::plan_hazards() {
+    for (Id v = rq_.begin; v < rq_.end; ++v)
+        if (needed_[v] && node(v).op == Op::Store) {
+            if (!rank0(v) || visible(v)) plan_crossings(v);
+            plan_store_value(v);
+        }
+}
+
+void Scheduler::plan() {
+    find_needed();
+    plan_wanted();
+    plan_stores();
+    for (Id v = rq_.begin; v < rq_.end; ++v) {
+        if (!needed_[v] || is_leaf(v)) continue;
+        auto cls = graph::info(node(v).op).cls;
+        if (cls == OpClass::Reduction || node(v).op == Op::Store) materialize(v);
+        else if (rank0(v) && cls == OpClass::Pointwise && (tree_cost(v) > kCheap || !tree_native(v))) materialize(v);
+        else if (!rank0(v) && cls != OpClass::View && node(v).op != Op::Empty) plan_uses(v);
+    }
+    plan_hazards();
+}
+
+}  // namespace stator::kernels::scheduling
