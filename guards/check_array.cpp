@@ -1,0 +1,352 @@
+// Guards on arrays: dtype, rank, extents, how the elements lie in memory, and overlap of what is written.
+//
+// What a layout class promises, for the axes of extent other than 1 (those of extent 1 are never stepped
+// along, and constants in the spec say which they are; with an extent of 0 nothing is):
+//
+//   Contiguous   elements are dense in the order of perm
+//   InnerDense   strides are multiples of the itemsize, the last axis of perm has stride itemsize
+//   Strided      strides are multiples of the itemsize
+//
+// and for the last two, perm is the order in which NumPy's iterator would walk this array: it decides the
+// strides of eager's result, so it is part of the promise.
+#include <algorithm>
+#include <cstdlib>
+
+#include "guards/check_impl.h"
+#include "guards/check_numpy_api.h"
+
+namespace stator::guards {
+namespace {
+
+constexpr int kMaxRank = NPY_MAXDIMS;
+constexpr uint32_t kWarnOnWrite = 1u << 31;  // NPY_ARRAY_WARN_ON_WRITE, not in the public headers
+
+enum class Trouble : uint8_t { None, NotArray, Rank, DType, Flags, Extent, Order, Inner, Multiple };
+
+bool same_dtype(PyArrayObject* a, PyArray_Descr* expected) {
+    PyArray_Descr* d = PyArray_DESCR(a);
+    if (d == expected) return true;
+    // A copy of the built-in dtype is as good, unless it carries metadata, which results would inherit.
+    return d->type_num == expected->type_num && PyArray_ISNBO(d->byteorder) && !PyDataType_METADATA(d) &&
+           PyDataType_ELSIZE(d) == PyDataType_ELSIZE(expected);
+}
+
+// Strides dense in the order of `perm` (rank entries), axes of extent 1 aside.
+bool dense(int rank, const npy_intp* shape, const npy_intp* strides, const int8_t* perm, npy_intp itemsize) {
+    npy_intp expected = itemsize;
+    for (int k = rank; k-- > 0;) {
+        const int axis = perm[k];
+        if (shape[axis] == 0) return true;
+        if (shape[axis] == 1) continue;
+        if (strides[axis] != expected) return false;
+        expected *= shape[axis];
+    }
+    return true;
+}
+
+Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* strides, const int8_t* perm,
+                      npy_intp itemsize) {
+    const int rank = in.ndim;
+    for (int i = 0; i < rank; ++i)
+        if (shape[i] == 0) return Trouble::None;
+    if (in.layout == graph::Layout::Contiguous)
+        return dense(rank, shape, strides, perm, itemsize) ? Trouble::None : Trouble::Order;
+    for (int i = 0; i < rank; ++i)  // itemsizes are powers of two
+        if (shape[i] != 1 && (strides[i] & (itemsize - 1))) return Trouble::Multiple;
+    if (in.layout == graph::Layout::InnerDense) {
+        const int inner = perm[rank - 1];
+        if (shape[inner] != 1 && strides[inner] != itemsize) return Trouble::Inner;
+    }
+    if (rank < 2) return Trouble::None;
+    int order[kMaxRank];
+    memory_order(rank, shape, strides, order);
+    int k = 0;
+    for (int i = 0; i < rank; ++i) {  // compare the two orders without the axes of extent 1
+        if (shape[order[i]] == 1) continue;
+        while (shape[perm[k]] == 1) ++k;
+        if (perm[k++] != order[i]) return Trouble::Order;
+    }
+    return Trouble::None;
+}
+
+Trouble find_trouble(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {
+    if (Py_TYPE(obj) != &PyArray_Type) return Trouble::NotArray;
+    auto* a = reinterpret_cast<PyArrayObject*>(obj);
+    if (PyArray_NDIM(a) != in.ndim) return Trouble::Rank;
+    if (!same_dtype(a, reinterpret_cast<PyArray_Descr*>(in.p))) return Trouble::DType;
+    if ((static_cast<uint32_t>(PyArray_FLAGS(a)) & in.mask) != in.want) return Trouble::Flags;
+    const npy_intp* shape = PyArray_DIMS(a);
+    const Axis* axes = p.axes.data() + in.first;
+    for (int i = 0; i < in.ndim; ++i) {
+        const Axis& axis = axes[i];
+        const int64_t n = shape[i];
+        if (n < axis.lo || n > axis.hi) return Trouble::Extent;
+        if (axis.mode == Axis::Define) symbols[axis.symbol] = n;
+        if (axis.mode == Axis::Equal && symbols[axis.symbol] != n) return Trouble::Extent;
+    }
+    if (in.perm < 0) return Trouble::None;
+    return check_strides(in, shape, PyArray_STRIDES(a), p.perms.data() + in.perm, in.lo);
+}
+
+struct Interval {
+    const char *begin, *end;  // empty when equal
+};
+
+Interval memory(PyArrayObject* a) {
+    const char* begin = PyArray_BYTES(a);
+    const char* end = begin + PyArray_ITEMSIZE(a);
+    const int rank = PyArray_NDIM(a);
+    for (int i = 0; i < rank; ++i) {
+        const npy_intp n = PyArray_DIM(a, i), step = PyArray_STRIDE(a, i);
+        if (n == 0) return {begin, begin};
+        (step < 0 ? begin : end) += (n - 1) * step;
+    }
+    return {begin, end};
+}
+
+bool disjoint(const Interval& a, const Interval& b) {
+    return a.begin == a.end || b.begin == b.end || a.end <= b.begin || b.end <= a.begin;
+}
+
+// Whether two indices can name the same element: no, when each stride steps over all that the smaller ones
+// span.
+bool overlaps_itself(PyArrayObject* a) {
+    if (PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) return false;
+    const int rank = PyArray_NDIM(a);
+    npy_intp span = PyArray_ITEMSIZE(a), last = 0;
+    for (int done = 0, i = 0; done < rank; ++done) {  // axes by ascending stride; ties fail below
+        npy_intp least = NPY_MAX_INTP;
+        int axis = -1;
+        for (i = 0; i < rank; ++i) {
+            const npy_intp n = PyArray_DIM(a, i), step = std::abs(PyArray_STRIDE(a, i));
+            if (n == 0) return false;
+            if (n == 1 || step <= last) continue;
+            if (step < least) least = step, axis = i;
+        }
+        if (axis < 0) break;
+        if (least < span) return true;
+        span += (PyArray_DIM(a, axis) - 1) * least;
+        last = least;
+    }
+    // Every axis was taken once unless two share a stride, or one has stride 0.
+    for (int i = 0; i < rank; ++i)
+        for (int j = 0; j < i; ++j)
+            if (PyArray_DIM(a, i) > 1 && PyArray_DIM(a, j) > 1 &&
+                std::abs(PyArray_STRIDE(a, i)) == std::abs(PyArray_STRIDE(a, j)))
+                return true;
+    for (int i = 0; i < rank; ++i)
+        if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return true;
+    return false;
+}
+
+bool is_c_order(const std::vector<int>& perm) {
+    for (size_t i = 0; i < perm.size(); ++i)
+        if (perm[i] != static_cast<int>(i)) return false;
+    return true;
+}
+
+bool is_f_order(const std::vector<int>& perm, int rank) {
+    if (static_cast<int>(perm.size()) != rank) return rank < 2;
+    for (int i = 0; i < rank; ++i)
+        if (perm[i] != rank - 1 - i) return false;
+    return true;
+}
+
+std::string order_text(const ArraySpec& spec) {
+    if (is_c_order(spec.perm)) return "C order";
+    if (is_f_order(spec.perm, spec.ndim)) return "Fortran order";
+    std::string s = "axes in memory order (";
+    for (size_t i = 0; i < spec.perm.size(); ++i) s += (i ? ", " : "") + std::to_string(spec.perm[i]);
+    return s + ")";
+}
+
+std::string layout_text(const ArraySpec& spec) {
+    if (spec.ndim == 0) return "";
+    switch (spec.layout) {
+        case graph::Layout::Contiguous: return "contiguous in " + order_text(spec);
+        case graph::Layout::InnerDense: return "rows dense in " + order_text(spec);
+        case graph::Layout::Strided: return "strided in " + order_text(spec);
+    }
+    return "";
+}
+
+std::string dtype_text(graph::DType t) {
+    PyArray_Descr* d = PyArray_DescrFromType(graph::info(t).numpy_type);
+    const char* name = d ? d->typeobj->tp_name : nullptr;
+    std::string s = name ? name : std::string(graph::info(t).text);
+    Py_XDECREF(d);
+    return s.starts_with("numpy.") ? s.substr(6) : s;
+}
+
+template <class T>
+std::string tuple_text(int n, const T* values) {
+    std::string s = "(";
+    for (int i = 0; i < n; ++i) s += (i ? ", " : "") + std::to_string(values[i]);
+    return s + (n == 1 ? ",)" : ")");
+}
+
+Axis lower_axis(const graph::SymTable& syms, graph::Sym extent, std::vector<bool>& defined) {
+    if (const auto value = syms.as_const(extent)) return {Axis::Bounds, -1, *value, *value};
+    if (syms.expr(extent).kind != graph::SymKind::Symbol) return {Axis::Bounds, -1, 0, NPY_MAX_INTP};
+    const int symbol = static_cast<int>(syms.expr(extent).value);
+    Axis axis{defined[symbol] ? Axis::Equal : Axis::Define, symbol, syms.symbol_info(symbol).lo,
+              syms.symbol_info(symbol).hi};
+    defined[symbol] = true;
+    return axis;
+}
+
+}  // namespace
+
+// As npyiter_find_best_axis_ordering: an insertion sort in which an axis moves only past one whose stride is
+// known to be smaller; strides of 0, and of extents 1 (which the iterator sets to 0), say nothing.
+void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int* perm) {
+    const auto stride = [&](int axis) { return shape[axis] == 1 ? 0 : std::abs(strides[axis]); };
+    for (int i = 0; i < ndim; ++i) {
+        int at = i;
+        for (int j = i; j-- > 0;) {
+            const Py_ssize_t outer = stride(perm[j]), inner = stride(i);
+            if (outer == 0 || inner == 0) continue;
+            if (outer >= inner) break;
+            at = j;
+        }
+        for (int j = i; j > at; --j) perm[j] = perm[j - 1];
+        perm[at] = i;
+    }
+}
+
+bool is_exact_array(PyObject* obj) { return PyArray_API && Py_TYPE(obj) == &PyArray_Type; }
+
+void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined) {
+    const ArraySpec& spec = g.spec;
+    in.ndim = static_cast<uint8_t>(spec.ndim);
+    in.layout = spec.layout;
+    in.lo = graph::info(spec.dtype).size;
+    in.mask = in.want = NPY_ARRAY_ALIGNED;
+    if (spec.writeable) {
+        // The last two make a write do more than write.
+        in.mask |= NPY_ARRAY_WRITEABLE | NPY_ARRAY_WRITEBACKIFCOPY | kWarnOnWrite;
+        in.want |= NPY_ARRAY_WRITEABLE;
+    }
+    PyObject* descr = reinterpret_cast<PyObject*>(PyArray_DescrFromType(graph::info(spec.dtype).numpy_type));
+    in.p = p.keep(descr);
+    Py_DECREF(descr);
+    in.first = static_cast<int32_t>(p.axes.size());
+    for (const graph::Sym extent : spec.shape) p.axes.push_back(lower_axis(*p.syms, extent, defined));
+    // NumPy keeps the contiguity flags exact, with the same rule for extents 0 and 1.
+    const bool contiguous = spec.layout == graph::Layout::Contiguous;
+    const uint32_t flag = is_c_order(spec.perm)              ? NPY_ARRAY_C_CONTIGUOUS
+                          : is_f_order(spec.perm, spec.ndim) ? NPY_ARRAY_F_CONTIGUOUS
+                                                             : 0;
+    if (contiguous && flag) {
+        in.mask |= flag;
+        in.want |= flag;
+        return;
+    }
+    if (spec.ndim == 0) return;
+    in.perm = static_cast<int32_t>(p.perms.size());
+    for (int i = 0; i < spec.ndim; ++i)
+        p.perms.push_back(static_cast<int8_t>(spec.perm.empty() ? i : spec.perm[static_cast<size_t>(i)]));
+}
+
+bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {
+    return find_trouble(p, in, obj, symbols) == Trouble::None;
+}
+
+bool check_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects) {
+    auto* written = reinterpret_cast<PyArrayObject*>(objects[in.src]);
+    if (overlaps_itself(written)) return false;
+    const Interval w = memory(written);
+    for (int i = 0; i < in.other; ++i)
+        if (!disjoint(w, memory(reinterpret_cast<PyArrayObject*>(objects[p.others[in.first + i]]))))
+            return false;
+    return true;
+}
+
+std::string array_text(const ArraySpec& spec, bool written, const graph::SymTable* syms) {
+    std::string s = dtype_text(spec.dtype) + "[";
+    for (int i = 0; i < spec.ndim; ++i)
+        s += (i ? ", " : "") + (syms ? syms->str(spec.shape[i]) : std::string("?"));
+    s += "]";
+    const std::string layout = layout_text(spec);
+    if (!layout.empty()) s += ", " + layout;
+    return written ? s + ", writeable" : s;
+}
+
+std::string show_array(PyObject* obj) {
+    auto* a = reinterpret_cast<PyArrayObject*>(obj);
+    PyArray_Descr* d = PyArray_DESCR(a);
+    std::string type = d->typeobj->tp_name;
+    if (type.starts_with("numpy.")) type = type.substr(6);
+    std::string s = "an ndarray of " + type;
+    if (!PyArray_ISNBO(d->byteorder)) s += " in foreign byte order";
+    return s + ", shape " + tuple_text(PyArray_NDIM(a), PyArray_DIMS(a));
+}
+
+std::string explain_array(const GuardProgram::Impl& p, const Instr& in, const Guard& g, PyObject* obj,
+                          int64_t* symbols) {
+    const std::string& s = p.sources[g.source].text;
+    auto* a = reinterpret_cast<PyArrayObject*>(obj);
+    const auto dims = [&] { return "shape " + tuple_text(PyArray_NDIM(a), PyArray_DIMS(a)); };
+    const std::string strides = Py_TYPE(obj) == &PyArray_Type
+                                    ? "strides " + tuple_text(PyArray_NDIM(a), PyArray_STRIDES(a)) + " for "
+                                    : "";
+    switch (find_trouble(p, in, obj, symbols)) {
+        case Trouble::None: return "";
+        case Trouble::NotArray: return "expected " + s + " to be an ndarray, found " + show(obj);
+        case Trouble::Rank:
+            return "expected " + s + ".ndim == " + std::to_string(in.ndim) + ", found " +
+                   std::to_string(PyArray_NDIM(a)) + " (" + dims() + ")";
+        case Trouble::DType:
+            return "expected " + s + ".dtype to be " + dtype_text(g.spec.dtype) + ", found " +
+                   show_array(obj);
+        case Trouble::Flags: {
+            const uint32_t differ = (static_cast<uint32_t>(PyArray_FLAGS(a)) & in.mask) ^ in.want;
+            if (differ & NPY_ARRAY_ALIGNED)
+                return "expected " + s + " to be aligned, found an unaligned array";
+            if (differ & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))
+                return "expected " + s + " to be " + layout_text(g.spec) + ", found " + strides + dims();
+            return "expected " + s + " to be writeable, found a read-only array";
+        }
+        case Trouble::Extent:
+            for (int i = 0; i < in.ndim; ++i) {
+                const Axis& axis = p.axes[static_cast<size_t>(in.first + i)];
+                const int64_t n = PyArray_DIM(a, i);
+                const std::string extent = s + ".shape[" + std::to_string(i) + "]";
+                const std::string found = ", found " + std::to_string(n) + " (" + dims() + ")";
+                if (axis.lo == axis.hi && n != axis.lo)
+                    return "expected " + extent + " == " + std::to_string(axis.lo) + found;
+                if (n < axis.lo) return "expected " + extent + " >= " + std::to_string(axis.lo) + found;
+                if (n > axis.hi) return "expected " + extent + " <= " + std::to_string(axis.hi) + found;
+                if (axis.mode == Axis::Equal && symbols[axis.symbol] != n)
+                    return "expected " + extent + " == " + p.syms->symbol_info(axis.symbol).name +
+                           ", which is " + std::to_string(symbols[axis.symbol]) + found;
+                if (axis.mode == Axis::Define) symbols[axis.symbol] = n;
+            }
+            return "";
+        case Trouble::Order:
+        case Trouble::Inner:
+            return "expected " + s + " to be " + layout_text(g.spec) + ", found " + strides + dims();
+        case Trouble::Multiple:
+            return "expected the strides of " + s + " to be multiples of " + std::to_string(in.lo) +
+                   " bytes, found " + strides + dims();
+    }
+    return "";
+}
+
+std::string explain_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects) {
+    const std::string& s = p.sources[static_cast<size_t>(in.src)].text;
+    auto* written = reinterpret_cast<PyArrayObject*>(objects[in.src]);
+    if (overlaps_itself(written))
+        return "expected the elements of " + s + " to lie apart, found an array that overlaps itself";
+    for (int i = 0; i < in.other; ++i) {
+        const int32_t o = p.others[static_cast<size_t>(in.first + i)];
+        if (!disjoint(memory(written), memory(reinterpret_cast<PyArrayObject*>(objects[o]))))
+            return "expected " + s + ", which is written, to share no memory with " +
+                   p.sources[static_cast<size_t>(o)].text +
+                   (objects[o] == objects[in.src] ? ", found one and the same array"
+                                                  : ", found that they overlap");
+    }
+    return "";
+}
+
+}  // namespace stator::guards

@@ -1,0 +1,116 @@
+// Comparing constants, functions and scalars exactly, and showing objects in messages. No Python code of the
+// user runs: only exact built-in types are compared by value or shown by repr.
+#include <algorithm>
+#include <cstring>
+
+#include "guards/check_impl.h"
+
+namespace stator::guards {
+
+bool int_value(PyObject* obj, int64_t* out) {
+    if (!PyLong_CheckExact(obj)) return false;
+    int overflow = 0;
+    *out = PyLong_AsLongLongAndOverflow(obj, &overflow);
+    return overflow == 0;
+}
+
+bool same_value(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    PyTypeObject* type = Py_TYPE(a);
+    if (type != Py_TYPE(b)) return false;
+    if (type == &PyLong_Type || type == &PyUnicode_Type || type == &PyBytes_Type) {
+        const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+        if (equal < 0) PyErr_Clear();
+        return equal == 1;
+    }
+    if (type == &PyFloat_Type) {  // bits: 0.0 and -0.0 select different code, one NaN is as good as itself
+        const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+        return std::memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (type == &PyComplex_Type) {
+        const Py_complex x = PyComplex_AsCComplex(a), y = PyComplex_AsCComplex(b);
+        return std::memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (type == &PyTuple_Type) {
+        const Py_ssize_t n = PyTuple_GET_SIZE(a);
+        if (n != PyTuple_GET_SIZE(b)) return false;
+        for (Py_ssize_t i = 0; i < n; ++i)
+            if (!same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+        return true;
+    }
+    if (type == &PySlice_Type) {
+        const auto *x = reinterpret_cast<PySliceObject*>(a), *y = reinterpret_cast<PySliceObject*>(b);
+        return same_value(x->start, y->start) && same_value(x->stop, y->stop) && same_value(x->step, y->step);
+    }
+    return false;
+}
+
+bool same_function(const Guard& g, PyObject* function) {
+    if (function != g.obj) {
+        if (!PyFunction_Check(function) || !PyFunction_Check(g.obj)) return false;
+        if (PyFunction_GET_GLOBALS(function) != PyFunction_GET_GLOBALS(g.obj)) return false;
+    }
+    // The recorded function itself may have been given other code since, so the code is compared in both
+    // cases.
+    if (PyFunction_GET_CODE(function) != g.code) return false;
+    if (PyFunction_GET_DEFAULTS(function) != g.name) return false;
+    if (g.flag && PyFunction_GET_CLOSURE(function) != g.found) return false;
+    PyObject* defaults = PyFunction_GET_KW_DEFAULTS(function);
+    if (!g.keywords || !defaults) return !g.keywords && (!defaults || PyDict_GET_SIZE(defaults) == 0);
+    const Py_ssize_t n = PyTuple_GET_SIZE(g.keywords);
+    if (PyDict_GET_SIZE(defaults) * 2 != n) return false;
+    for (Py_ssize_t i = 0; i < n; i += 2)
+        if (read_item(defaults, PyTuple_GET_ITEM(g.keywords, i)) != PyTuple_GET_ITEM(g.keywords, i + 1))
+            return false;
+    return true;
+}
+
+const char* scalar_bits(PyObject* np_scalar) {
+    // Every numeric scalar type of NumPy is an object header and the value, which needs no padding up to 16
+    // bytes of alignment.
+    return reinterpret_cast<const char*>(np_scalar) + sizeof(PyObject);
+}
+
+std::string show(PyObject* obj) {
+    if (!obj) return "nothing";
+    static PyTypeObject* const plain[] = {&PyLong_Type,    &PyFloat_Type,   &PyBool_Type,
+                                          &PyComplex_Type, &PyUnicode_Type, &PyBytes_Type};
+    PyTypeObject* type = Py_TYPE(obj);
+    if (obj == Py_None) return "None";
+    if (obj == Py_Ellipsis) return "...";
+    if (std::find(std::begin(plain), std::end(plain), type) != std::end(plain)) {
+        PyObject* repr = PyObject_Repr(obj);
+        const char* utf8 = repr ? PyUnicode_AsUTF8(repr) : nullptr;
+        std::string s = utf8 ? utf8 : std::string("an ") + type->tp_name;  // an int of more than 4300 digits
+        if (!utf8) PyErr_Clear();
+        Py_XDECREF(repr);
+        return s.size() <= 80 ? s : s.substr(0, 77) + "...";
+    }
+    if (type == &PyTuple_Type) {
+        std::string s = "(";
+        const Py_ssize_t n = PyTuple_GET_SIZE(obj);
+        for (Py_ssize_t i = 0; i < n && i < 8; ++i) s += (i ? ", " : "") + show(PyTuple_GET_ITEM(obj, i));
+        return s + (n > 8 ? ", ...)" : n == 1 ? ",)" : ")");
+    }
+    if (type == &PySlice_Type) {
+        const auto* s = reinterpret_cast<PySliceObject*>(obj);
+        return "slice(" + show(s->start) + ", " + show(s->stop) + ", " + show(s->step) + ")";
+    }
+    if (is_exact_array(obj)) return show_array(obj);
+    if (PyModule_CheckExact(obj)) {
+        const char* name = PyModule_GetName(obj);
+        if (!name) PyErr_Clear();
+        return std::string("module ") + (name ? name : "?");
+    }
+    if (PyType_Check(obj)) return reinterpret_cast<PyTypeObject*>(obj)->tp_name;
+    if (PyFunction_Check(obj)) {
+        const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(obj)->func_qualname);
+        if (!name) PyErr_Clear();
+        return std::string("function ") + (name ? name : "?");
+    }
+    if (PyCFunction_Check(obj))
+        return std::string("builtin ") + reinterpret_cast<PyCFunctionObject*>(obj)->m_ml->ml_name;
+    return std::string("an object of type ") + type->tp_name;
+}
+
+}  // namespace stator::guards
