@@ -71,6 +71,27 @@ void Scheduler::merge_axes(Draft& d, std::vector<int>& axes, std::vector<Sym>& e
     }
 }
 
+// Puts the statements that are computed once, before all loops, in front.
+void Scheduler::hoist_scalars(Draft& d) {
+    int n = static_cast<int>(d.stmts.size());
+    std::vector<char> front(n, 0);
+    for (int i = 0; i < n; ++i) {
+        const auto& in = d.stmts[i].stmt.in;
+        front[i] = d.stmts[i].level == Level::Scalar && std::all_of(in.begin(), in.end(), [&](int k) { return front[k]; });
+    }
+    std::vector<int> at(n);
+    int next = 0;
+    for (int want : {1, 0})
+        for (int i = 0; i < n; ++i)
+            if (front[i] == want) at[i] = next++;
+    std::vector<DraftStmt> sorted(n);
+    for (int i = 0; i < n; ++i) {
+        for (int& in : d.stmts[i].stmt.in) in = at[in];
+        sorted[at[i]] = std::move(d.stmts[i]);
+    }
+    d.stmts = std::move(sorted);
+}
+
 std::shared_ptr<LoopNest> Scheduler::lower(Draft& d, NestInfo& info) {
     auto nest = std::make_shared<LoopNest>();
     std::vector<int> axes = loop_order(d);
@@ -81,6 +102,7 @@ std::shared_ptr<LoopNest> Scheduler::lower(Draft& d, NestInfo& info) {
         nest->axes.push_back({number(extent[a]), d.space.reduced[a] ? AxisKind::Reduce : AxisKind::Parallel});
         work = g_.syms.mul(work, extent[a]);
     }
+    hoist_scalars(d);
     std::vector<std::pair<int, Access>> loads;
     auto numbered = [&](const std::vector<SymTerm>& terms) {
         std::vector<Term> out;

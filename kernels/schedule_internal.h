@@ -147,6 +147,7 @@ private:
     // ---- schedule_finish.cpp ----
     void finish();
     std::vector<int> run_order() const;
+    static void hoist_scalars(Draft& d);
     std::shared_ptr<LoopNest> lower(Draft& d, NestInfo& info);
     std::vector<int> loop_order(const Draft& d) const;
     void merge_axes(Draft& d, std::vector<int>& axes, std::vector<Sym>& extent);
