@@ -1,0 +1,218 @@
+// stator._stator._testing: drives the stepper, the hook and side exits from Python, one instruction at a time.
+//
+// A run steps the first frame of a function and leaves it where the test says, in one of the ways a real exit takes.
+// Nested calls run as they always do, though under the hook, which declines them.
+#include "bindings/testing.h"
+
+#include "frontend/cpython/code.h"
+#include "frontend/cpython/frame.h"
+#include "frontend/cpython/stepper.h"
+
+namespace stator::bindings {
+
+using namespace stator::frontend;
+
+namespace {
+
+enum class Leave : int {
+    InPlace,   // the default evaluator continues in the same frame
+    NewFrame,  // a frame of a clone takes over locals and stack, as a side exit of a replay does
+    Raise,     // KeyError("injected") is raised at the instruction
+};
+
+struct Run {
+    PyObject* function = nullptr;
+    PyObject* clone = nullptr;
+    long stop_after = -1;
+    Leave leave = Leave::InPlace;
+    bool taken = false;
+    long steps = 0;
+    int stopped_unit = -1;       // where the frame was left; -1 = it ran to its end in the stepper
+    Opcode stopped_op = Opcode::Nop;
+    const char* why = nullptr;   // why the frame was not taken
+    Frame* from = nullptr;       // NewFrame: the frame whose state moves
+};
+
+Run g_last;
+
+PyObject* resume_in_new_frame(void* ctx, Frame& f) {
+    Run& run = *static_cast<Run*>(ctx);
+    Frame& from = *run.from;
+    const int depth = from.depth();
+    for (int i = 0; i < depth; i++) {
+        if (from.slot_is_object(i)) {
+            f.init_slot(i, Py_XNewRef(from.slot(i)));
+        } else {
+            f.init_lasti(i, from.lasti(i));
+        }
+    }
+    f.set_depth(depth);
+    from.clear_slots();
+    return finish_default(f, run.stopped_unit);
+}
+
+PyObject* leave(Run& run, Frame& f, const CodeInfo& code, int pc) {
+    run.stopped_unit = code.insns[pc].unit;
+    run.stopped_op = code.insns[pc].op;
+    if (run.leave == Leave::InPlace) return finish_default(f, run.stopped_unit);
+    if (run.leave == Leave::Raise) {
+        PyErr_SetString(PyExc_KeyError, "injected");
+        return finish_raise(f, code, pc);
+    }
+    f.unlink();
+    run.from = &f;
+    PyObject* result = call_with_frame(run.clone, resume_in_new_frame, &run);
+    f.set_depth(code.nlocalsplus);
+    for (int i = 0; i < code.nlocalsplus; i++) f.init_slot(i, nullptr);
+    return result ? finish_return(f, code, result) : finish_unwound(f);
+}
+
+PyObject* drive(Run& run, Frame& f, const CodeInfo& code) {
+    int pc = code.index_at(f.unit());
+    f.link();
+    for (;;) {
+        if (run.stop_after >= 0 && run.steps >= run.stop_after && code.insns[pc].boundary) {
+            return leave(run, f, code, pc);
+        }
+        run.steps++;
+        switch (step(f, code, &pc)) {
+            case Step::Next: break;
+            case Step::Return: return finish_return(f, code, f.pop());
+            case Step::Raised:
+                if (!unwind(f, code, &pc)) return finish_unwound(f);
+                break;
+            case Step::Cannot:
+                run.steps--;
+                run.stopped_unit = code.insns[pc].unit;
+                run.stopped_op = code.insns[pc].op;
+                return finish_default(f, run.stopped_unit);
+        }
+    }
+}
+
+bool on_frame(void* ctx, Frame& f, PyObject** result) {
+    Run& run = *static_cast<Run*>(ctx);
+    if (run.taken || f.function() != run.function) return false;
+    run.taken = true;
+    const CodeInfo* code = CodeInfo::get(f.code(), &run.why);
+    if (!code) return false;
+    *result = drive(run, f, *code);
+    return true;
+}
+
+PyObject* step_call(PyObject*, PyObject* args, PyObject* kwargs) {
+    static const char* names[] = {"function", "args", "kwargs", "stop_after", "leave", nullptr};
+    PyObject *function, *call_args, *call_kwargs = Py_None;
+    Run run;
+    int how = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|Oli", const_cast<char**>(names), &PyFunction_Type, &function,
+                                     &PyTuple_Type, &call_args, &call_kwargs, &run.stop_after, &how)) {
+        return nullptr;
+    }
+    run.function = function;
+    run.leave = static_cast<Leave>(how);
+    PyRef clone = PyRef::steal(make_clone(function));
+    if (!clone) return nullptr;
+    run.clone = clone.get();
+    PyObject* result;
+    {
+        HookScope scope(on_frame, &run);
+        result = PyObject_Call(function, call_args, call_kwargs == Py_None ? nullptr : call_kwargs);
+    }
+    g_last = run;
+    return result;
+}
+
+PyObject* last_run(PyObject*, PyObject*) {
+    return Py_BuildValue("{s:l,s:i,s:s,s:O,s:z}", "steps", g_last.steps, "stopped_unit", g_last.stopped_unit, "op",
+                         name(g_last.stopped_op), "taken", g_last.taken ? Py_True : Py_False, "why", g_last.why);
+}
+
+// The decoded instructions as tuples, for comparison with dis.
+PyObject* decode(PyObject*, PyObject* arg) {
+    if (!PyCode_Check(arg)) return PyErr_Format(PyExc_TypeError, "expected a code object, got %R", arg);
+    const char* why = nullptr;
+    auto info = CodeInfo::decode(reinterpret_cast<PyCodeObject*>(arg), &why);
+    if (!info) return PyUnicode_FromString(why);
+    PyRef list = PyRef::steal(PyList_New(0));
+    for (size_t i = 0; list && i < info->insns.size(); i++) {
+        const Insn& in = info->insns[i];
+        Handler h{-1, 0, false};
+        info->find_handler(static_cast<int>(i), &h);
+        PyRef live = PyRef::steal(PyList_New(0));
+        for (int s = 0; live && s < info->nlocalsplus; s++) {
+            PyRef n = PyRef::steal(PyLong_FromLong(s));
+            if (info->live(static_cast<int>(i), s) && PyList_Append(live.get(), n.get()) < 0) return nullptr;
+        }
+        PyRef row = PyRef::steal(Py_BuildValue(
+            "{s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:O,s:i,s:i,s:i,s:i,s:O}", "op", name(in.op), "flags", in.flags, "arg", in.arg,
+            "unit", in.unit, "op_unit", in.op_unit, "next_unit", in.next_unit, "target", in.target, "boundary",
+            in.boundary ? Py_True : Py_False, "line", in.line, "header", static_cast<int>(info->is_header[i]), "handler",
+            h.target, "depth", h.depth, "live", live.get()));
+        if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+    }
+    return list.release();
+}
+
+bool note_frame(void* ctx, Frame& f, PyObject**) {
+    PyRef text = PyRef::steal(PyObject_GetAttrString(f.function(), "__name__"));
+    if (!text || PyList_Append(static_cast<PyObject*>(ctx), text.get()) < 0) PyErr_Clear();
+    return false;
+}
+
+// Calls `function()` under a HookScope whose handler declines every frame; the names of those it was offered.
+PyObject* watch_frames(PyObject*, PyObject* function) {
+    PyRef list = PyRef::steal(PyList_New(0));
+    if (!list) return nullptr;
+    PyRef result;
+    {
+        HookScope scope(note_frame, list.get());
+        result = PyRef::steal(PyObject_CallNoArgs(function));
+    }
+    return result ? list.release() : nullptr;
+}
+
+PyObject* answer(void* ctx, Frame& f) {
+    const char* why;
+    const CodeInfo* code = CodeInfo::get(f.code(), &why);
+    f.set_depth(f.code()->co_nlocalsplus);
+    for (int i = 0; i < f.depth(); i++) f.init_slot(i, nullptr);
+    if (!code) {
+        PyErr_SetString(PyExc_RuntimeError, why);
+        return finish_unwound(f);
+    }
+    return finish_return(f, *code, Py_NewRef(static_cast<PyObject*>(ctx)));
+}
+
+// call_with_frame on a clone of `function` with a body that returns `value` without running anything.
+PyObject* call_clone(PyObject*, PyObject* args) {
+    PyObject *function, *value;
+    if (!PyArg_ParseTuple(args, "O!O", &PyFunction_Type, &function, &value)) return nullptr;
+    PyRef clone = PyRef::steal(make_clone(function));
+    return clone ? call_with_frame(clone.get(), answer, value) : nullptr;
+}
+
+PyObject* foreign_hook(PyObject*, PyObject*) { return PyBool_FromLong(foreign_hook_present()); }
+
+PyObject* traced(PyObject*, PyObject*) { return PyBool_FromLong(is_traced(PyThreadState_Get())); }
+
+PyMethodDef kMethods[] = {
+    {"step_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(step_call)), METH_VARARGS | METH_KEYWORDS,
+     "step_call(function, args, kwargs=None, stop_after=-1, leave=0)\n--\n\nCall with the frame in the stepper."},
+    {"last_run", last_run, METH_NOARGS, "What the last step_call did."},
+    {"decode", decode, METH_O, "The decoded instructions of a code object, or why it has none."},
+    {"watch_frames", watch_frames, METH_O, "Names of the frames that the hook is offered while calling."},
+    {"call_clone", call_clone, METH_VARARGS, "call_clone(function, value): a frame that returns at once."},
+    {"foreign_hook", foreign_hook, METH_NOARGS, "Whether a frame hook of someone else is installed."},
+    {"traced", traced, METH_NOARGS, "Whether frames must be left alone because of tracing."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "stator._stator._testing", nullptr, -1, kMethods,
+                       nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyObject* make_testing_module() { return PyModule_Create(&kModule); }
+
+}  // namespace stator::bindings

@@ -1,0 +1,95 @@
+// Frame: reading, filling, linking and finishing CPython's interpreter frames.
+//
+// Only the instruction pointer, the stack pointer and localsplus below it are ever written; everything else in a frame
+// stays as CPython made it. A value leaves its slot before it is released, because releasing can run a finalizer that
+// looks at the frame.
+#include "frontend/cpython/raw.h"
+// raw.h must come first.
+#include "frontend/cpython/frame.h"
+#include "frontend/cpython/recursion.h"
+#include "frontend/cpython/stepper.h"
+
+namespace stator::frontend {
+
+PyCodeObject* Frame::code() const { return raw::code(raw_); }
+PyObject* Frame::function() const { return raw::function(raw_); }
+PyObject* Frame::globals() const { return raw_->f_globals; }
+PyObject* Frame::builtins() const { return raw_->f_builtins; }
+int Frame::unit() const { return raw::next(raw_); }
+int Frame::depth() const { return static_cast<int>(raw::sp(raw_) - raw_->localsplus); }
+PyObject* Frame::slot(int i) const { return raw::slot_object(raw_->localsplus[i]); }
+bool Frame::slot_is_object(int i) const { return raw::slot_is_object(raw_->localsplus[i]); }
+
+void Frame::set_slot(int i, PyObject* steal) {
+    raw::slot_t old = raw_->localsplus[i];
+    raw_->localsplus[i] = raw::slot_steal(steal);
+    raw::slot_close(old);
+}
+
+void Frame::init_slot(int i, PyObject* steal) { raw_->localsplus[i] = raw::slot_steal(steal); }
+
+void Frame::init_lasti(int i, int unit) { raw_->localsplus[i] = raw::slot_of_lasti(unit); }
+
+int Frame::lasti(int i) const { return raw::lasti_of_slot(raw_->localsplus[i]); }
+
+void Frame::push(PyObject* steal) {
+    raw::slot_t* sp = raw::sp(raw_);
+    *sp = raw::slot_steal(steal);
+    raw::set_sp(raw_, sp + 1);
+}
+
+PyObject* Frame::pop() {
+    raw::slot_t* sp = raw::sp(raw_) - 1;
+    raw::set_sp(raw_, sp);
+    return raw::slot_take(*sp);
+}
+
+void Frame::drop(int n) {
+    for (; n > 0; n--) {
+        raw::slot_t* sp = raw::sp(raw_) - 1;
+        raw::set_sp(raw_, sp);
+        raw::slot_close(*sp);
+    }
+}
+
+void Frame::clear_slots() { drop(depth()); }
+
+void Frame::set_depth(int n) { raw::set_sp(raw_, raw_->localsplus + n); }
+void Frame::set_unit_at(int unit) { raw::set_at(raw_, unit); }
+int Frame::unit_at() const { return raw::at(raw_); }
+void Frame::link() { raw::link(ts_, raw_); }
+void Frame::unlink() { raw::unlink(ts_, raw_); }
+bool Frame::is_linked() const { return raw::is_linked(ts_, raw_); }
+
+PyObject* finish_return(Frame& f, const CodeInfo& code, PyObject* steal_value) {
+    f.unlink();
+    f.drop(f.depth() - code.nlocalsplus);
+    raw::clear_and_pop(f.ts(), f.raw());
+    return steal_value;
+}
+
+PyObject* finish_default(Frame& f, int unit) {
+    f.unlink();
+    raw::set_next(f.raw(), unit);
+    RecursionPause pause(f.ts());
+    return _PyEval_EvalFrameDefault(f.ts(), f.raw(), 0);
+}
+
+PyObject* finish_unwound(Frame& f) {
+    f.drop(f.depth() - raw::code(f.raw())->co_nlocalsplus);
+    f.unlink();
+    raw::clear_and_pop(f.ts(), f.raw());
+    return nullptr;
+}
+
+PyObject* finish_raise(Frame& f, const CodeInfo& code, int insn_index) {
+    if (!f.is_linked()) f.link();
+    f.set_unit_at(code.insns[insn_index].op_unit);
+    int pc = insn_index;
+    return unwind(f, code, &pc) ? finish_default(f, code.insns[pc].unit) : finish_unwound(f);
+}
+
+bool is_traced(PyThreadState* ts, PyCodeObject* code) { return raw::traced(ts, code); }
+bool eval_breaker_set(PyThreadState* ts) { return raw::eval_breaker(ts); }
+
+}  // namespace stator::frontend

@@ -1,0 +1,179 @@
+// The eval-frame hook (PEP 523): who gets a frame that CPython has just pushed.
+//
+// An active hook slows every Python call of the interpreter and keeps CPython from specializing them, so it is
+// installed only while some thread has a HookScope. A foreign hook that was there first is chained: frames that nobody
+// here takes go to it. If a foreign hook is put on top of ours, ours stays below it, passes everything on, and is not
+// removed (we cannot tell who else holds it).
+//
+// call_with_frame needs the very next frame of one function object, and must not let its code run should the hook not
+// see it: it puts the hook on top for as long as the frame takes to appear. The frame is recognised by its function,
+// not its code, because pushing it may run a finalizer that calls the same code.
+#include "frontend/cpython/raw.h"
+// raw.h must come first.
+#include <utility>
+
+#include "frontend/cpython/frame.h"
+#include "frontend/cpython/recursion.h"
+
+namespace stator::frontend {
+
+namespace {
+
+constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+
+struct PendingCall {
+    PyObject* clone;
+    FrameBody body;
+    void* ctx;
+    // Set when the hook was put on top for this call: what to put back once the frame has come.
+    _PyFrameEvalFunction restore, restore_foreign;
+};
+
+thread_local FrameHandler t_handler = nullptr;
+thread_local void* t_ctx = nullptr;
+thread_local PendingCall* t_pending = nullptr;
+
+// Guarded by the GIL.
+PyInterpreterState* g_interp = nullptr;  // the interpreter whose hook is ours
+int g_scopes = 0;
+_PyFrameEvalFunction g_foreign = nullptr;  // what is chained behind ours; NULL = the default evaluator
+bool g_buried = false;                     // a foreign hook was put on top of ours and may call it
+
+PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag);
+
+PyObject* pass_on(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
+    CRecursionCredit credit(ts);
+    if (g_foreign) return g_foreign(ts, frame, throwflag);
+    return _PyEval_EvalFrameDefault(ts, frame, throwflag);
+}
+
+// While the window is open our hook is on top; frames of other functions (finalizers) still reach what was there.
+void open_window(PyInterpreterState* interp, PendingCall* call) {
+    _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
+    if (now == hook) return;
+    call->restore = now;
+    call->restore_foreign = g_foreign;
+    g_foreign = now == _PyEval_EvalFrameDefault || g_buried ? nullptr : now;
+    _PyInterpreterState_SetEvalFrameFunc(interp, hook);
+}
+
+void close_window(PyInterpreterState* interp, PendingCall* call) {
+    // A HookScope of another thread may have begun in between and relies on the hook.
+    if (!call->restore || (g_scopes > 0 && !g_buried)) return;
+    _PyInterpreterState_SetEvalFrameFunc(interp, call->restore);
+    g_foreign = call->restore_foreign;
+    call->restore = nullptr;
+}
+
+PyObject* run_pending(PyThreadState* ts, raw::IFrame* frame, PendingCall* call) {
+    close_window(ts->interp, call);
+    t_pending = nullptr;
+    Frame f(ts, frame);
+    RecursionLevel level(ts);
+    f.clear_slots();
+    return call->body(call->ctx, f);
+}
+
+PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
+    PendingCall* pending = t_pending;
+    if (pending && raw::function(frame) == pending->clone) return run_pending(ts, frame, pending);
+    if (t_handler && !throwflag) {
+        int flags = raw::code(frame)->co_flags;
+        if ((flags & CO_OPTIMIZED) && !(flags & kSuspending)) {
+            RecursionLevel level(ts);
+            Frame f(ts, frame);
+            PyObject* result = nullptr;
+            if (level.within_limit() && t_handler(t_ctx, f, &result)) return result;
+        }
+    }
+    return pass_on(ts, frame, throwflag);
+}
+
+void install() {
+    PyInterpreterState* interp = PyInterpreterState_Get();
+    if (!g_interp) g_interp = interp;
+    if (interp != g_interp || g_scopes++ > 0) return;
+    _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
+    if (now == hook) return;
+    if (now == _PyEval_EvalFrameDefault) {
+        g_foreign = nullptr;
+        g_buried = false;
+    } else if (g_buried) {
+        return;  // a foreign hook that may chain to ours: putting ours on top could make a cycle
+    } else {
+        g_foreign = now;
+    }
+    _PyInterpreterState_SetEvalFrameFunc(interp, hook);
+}
+
+void remove() {
+    PyInterpreterState* interp = PyInterpreterState_Get();
+    if (interp != g_interp || --g_scopes > 0) return;
+    if (_PyInterpreterState_GetEvalFrameFunc(interp) != hook) {
+        g_buried = true;
+        return;
+    }
+    _PyInterpreterState_SetEvalFrameFunc(interp, g_foreign ? g_foreign : _PyEval_EvalFrameDefault);
+    g_foreign = nullptr;
+}
+
+PyObject* nones(Py_ssize_t n) {
+    PyObject* t = PyTuple_New(n);
+    if (!t) return nullptr;
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(t, i, Py_NewRef(Py_None));
+    return t;
+}
+
+}  // namespace
+
+HookScope::HookScope(FrameHandler handler, void* ctx) : saved_handler_(t_handler), saved_ctx_(t_ctx) {
+    install();
+    t_handler = handler;
+    t_ctx = ctx;
+}
+
+HookScope::~HookScope() {
+    t_handler = saved_handler_;
+    t_ctx = saved_ctx_;
+    remove();
+}
+
+bool foreign_hook_present() {
+    _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+    return now == hook ? g_foreign != nullptr : now != _PyEval_EvalFrameDefault;
+}
+
+PyObject* make_clone(PyObject* func) {
+    auto* original = reinterpret_cast<PyFunctionObject*>(func);
+    auto* co = reinterpret_cast<PyCodeObject*>(original->func_code);
+    PyRef clone = PyRef::steal(PyFunction_New(original->func_code, original->func_globals));
+    PyRef defaults = PyRef::steal(nones(co->co_argcount));
+    PyRef kwdefaults = PyRef::steal(PyDict_New());
+    if (!clone || !defaults || !kwdefaults) return nullptr;
+    PyRef names = PyRef::steal(PyObject_GetAttrString(original->func_code, "co_varnames"));
+    if (!names) return nullptr;
+    for (int i = 0; i < co->co_kwonlyargcount; i++) {
+        if (PyDict_SetItem(kwdefaults.get(), PyTuple_GET_ITEM(names.get(), co->co_argcount + i), Py_None) < 0)
+            return nullptr;
+    }
+    if (PyFunction_SetDefaults(clone.get(), defaults.get()) < 0) return nullptr;
+    if (PyFunction_SetKwDefaults(clone.get(), kwdefaults.get()) < 0) return nullptr;
+    if (original->func_closure && PyFunction_SetClosure(clone.get(), original->func_closure) < 0) return nullptr;
+    // The frame takes its builtins from the function, which may have got them from other globals than it has now.
+    auto* f = reinterpret_cast<PyFunctionObject*>(clone.get());
+    Py_SETREF(f->func_builtins, Py_NewRef(original->func_builtins));
+    return clone.release();
+}
+
+PyObject* call_with_frame(PyObject* clone, FrameBody body, void* ctx) {
+    PendingCall call{clone, body, ctx, nullptr, nullptr};
+    PyInterpreterState* interp = PyInterpreterState_Get();
+    open_window(interp, &call);
+    PendingCall* outer = std::exchange(t_pending, &call);
+    PyObject* result = PyObject_Vectorcall(clone, nullptr, 0, nullptr);
+    if (t_pending == &call) close_window(interp, &call);  // CPython could not push the frame
+    t_pending = outer;
+    return result;
+}
+
+}  // namespace stator::frontend
