@@ -1,7 +1,8 @@
-// stator._stator._testing: drives the stepper, the hook and side exits from Python, one instruction at a time.
+// stator._stator._testing: drives the stepper, the hook and side exits from Python, one instruction at a
+// time.
 //
-// A run steps the first frame of a function and leaves it where the test says, in one of the ways a real exit takes.
-// Nested calls run as they always do, though under the hook, which declines them.
+// A run steps the first frame of a function and leaves it where the test says, in one of the ways a real exit
+// takes. Nested calls run as they always do, though under the hook, which declines them.
 #include "bindings/testing.h"
 
 #include "frontend/cpython/code.h"
@@ -27,10 +28,10 @@ struct Run {
     Leave leave = Leave::InPlace;
     bool taken = false;
     long steps = 0;
-    int stopped_unit = -1;       // where the frame was left; -1 = it ran to its end in the stepper
+    int stopped_unit = -1;  // where the frame was left; -1 = it ran to its end in the stepper
     Opcode stopped_op = Opcode::Nop;
-    const char* why = nullptr;   // why the frame was not taken
-    Frame* from = nullptr;       // NewFrame: the frame whose state moves
+    const char* why = nullptr;  // why the frame was not taken
+    Frame* from = nullptr;      // NewFrame: the frame whose state moves
 };
 
 Run g_last;
@@ -105,8 +106,9 @@ PyObject* step_call(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *function, *call_args, *call_kwargs = Py_None;
     Run run;
     int how = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|Oli", const_cast<char**>(names), &PyFunction_Type, &function,
-                                     &PyTuple_Type, &call_args, &call_kwargs, &run.stop_after, &how)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|Oli", const_cast<char**>(names), &PyFunction_Type,
+                                     &function, &PyTuple_Type, &call_args, &call_kwargs, &run.stop_after,
+                                     &how)) {
         return nullptr;
     }
     run.function = function;
@@ -124,8 +126,9 @@ PyObject* step_call(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* last_run(PyObject*, PyObject*) {
-    return Py_BuildValue("{s:l,s:i,s:s,s:O,s:z}", "steps", g_last.steps, "stopped_unit", g_last.stopped_unit, "op",
-                         name(g_last.stopped_op), "taken", g_last.taken ? Py_True : Py_False, "why", g_last.why);
+    return Py_BuildValue("{s:l,s:i,s:s,s:O,s:z}", "steps", g_last.steps, "stopped_unit", g_last.stopped_unit,
+                         "op", name(g_last.stopped_op), "taken", g_last.taken ? Py_True : Py_False, "why",
+                         g_last.why);
 }
 
 // The decoded instructions as tuples, for comparison with dis.
@@ -145,10 +148,10 @@ PyObject* decode(PyObject*, PyObject* arg) {
             if (info->live(static_cast<int>(i), s) && PyList_Append(live.get(), n.get()) < 0) return nullptr;
         }
         PyRef row = PyRef::steal(Py_BuildValue(
-            "{s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:O,s:i,s:i,s:i,s:i,s:O}", "op", name(in.op), "flags", in.flags, "arg", in.arg,
-            "unit", in.unit, "op_unit", in.op_unit, "next_unit", in.next_unit, "target", in.target, "boundary",
-            in.boundary ? Py_True : Py_False, "line", in.line, "header", static_cast<int>(info->is_header[i]), "handler",
-            h.target, "depth", h.depth, "live", live.get()));
+            "{s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:O,s:i,s:i,s:i,s:i,s:O}", "op", name(in.op), "flags", in.flags,
+            "arg", in.arg, "unit", in.unit, "op_unit", in.op_unit, "next_unit", in.next_unit, "target",
+            in.target, "boundary", in.boundary ? Py_True : Py_False, "line", in.line, "header",
+            static_cast<int>(info->is_header[i]), "handler", h.target, "depth", h.depth, "live", live.get()));
         if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
     }
     return list.release();
@@ -197,8 +200,10 @@ PyObject* foreign_hook(PyObject*, PyObject*) { return PyBool_FromLong(foreign_ho
 PyObject* traced(PyObject*, PyObject*) { return PyBool_FromLong(is_traced(PyThreadState_Get())); }
 
 PyMethodDef kMethods[] = {
-    {"step_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(step_call)), METH_VARARGS | METH_KEYWORDS,
-     "step_call(function, args, kwargs=None, stop_after=-1, leave=0)\n--\n\nCall with the frame in the stepper."},
+    {"step_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(step_call)),
+     METH_VARARGS | METH_KEYWORDS,
+     "step_call(function, args, kwargs=None, stop_after=-1, leave=0)\n--\n\nCall with the frame in the "
+     "stepper."},
     {"last_run", last_run, METH_NOARGS, "What the last step_call did."},
     {"decode", decode, METH_O, "The decoded instructions of a code object, or why it has none."},
     {"watch_frames", watch_frames, METH_O, "Names of the frames that the hook is offered while calling."},
@@ -208,8 +213,15 @@ PyMethodDef kMethods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "stator._stator._testing", nullptr, -1, kMethods,
-                       nullptr, nullptr, nullptr, nullptr};
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT,
+                       "stator._stator._testing",
+                       nullptr,
+                       -1,
+                       kMethods,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr};
 
 }  // namespace
 

@@ -1,11 +1,11 @@
-// A code object decoded to the common instruction set (instructions.def), with what the stepper, the recorder and
-// exits need to know: unit boundaries, jump targets, loop headers and the exception table.
+// A code object decoded to the common instruction set (instructions.def), with what the stepper, the recorder
+// and exits need to know: unit boundaries, jump targets, loop headers and the exception table.
 //
-// Decoding reads PyCode_GetCode (de-specialized, de-instrumented); units are code units (2 bytes) as in CPYTHON's
-// tables. An exit may resume at Insn::unit of any instruction for which `boundary` is true.
+// Decoding reads PyCode_GetCode (de-specialized, de-instrumented); units are code units (2 bytes) as in
+// CPYTHON's tables. An exit may resume at Insn::unit of any instruction for which `boundary` is true.
 //
-// Instructions that come from one CPython instruction (LOAD_FAST_LOAD_FAST) share unit, op_unit and next_unit; only
-// the first is a boundary, so whoever stops must finish the others first.
+// Instructions that come from one CPython instruction (LOAD_FAST_LOAD_FAST) share unit, op_unit and
+// next_unit; only the first is a boundary, so whoever stops must finish the others first.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct Insn {
     enum Flags : uint8_t { kPushNull = 1, kToBool = 2, kKwOnStack = 4, kBackward = 8, kMethod = 16 };
     Opcode op = Opcode::Nop;
     uint8_t flags = 0;
-    bool boundary = false;    // the first instruction decoded from its unit: a place where a frame may be resumed
+    bool boundary =
+        false;  // the first instruction decoded from its unit: a place where a frame may be resumed
     int32_t arg = 0;
     int32_t unit = 0;         // first code unit, EXTENDED_ARG prefixes (and KW_NAMES, PRECALL) included
     int32_t op_unit = 0;      // the unit a traceback names while this executes
@@ -44,10 +45,11 @@ struct Handler {
 };
 
 class CodeInfo {
-public:
-    // Decodes once and caches per code object (through co_extra or a side table that drops entries when the code
-    // object dies). nullptr with no Python error set when the code cannot be stepped: generators, coroutines, code
-    // without CO_OPTIMIZED, or an instruction unknown to this version's table; `why` then says so.
+  public:
+    // Decodes once and caches per code object (through co_extra or a side table that drops entries when the
+    // code object dies). nullptr with no Python error set when the code cannot be stepped: generators,
+    // coroutines, code without CO_OPTIMIZED, or an instruction unknown to this version's table; `why` then
+    // says so.
     static const CodeInfo* get(PyCodeObject* code, const char** why = nullptr);
     // Decodes without caching; `why` as for get.
     static std::unique_ptr<CodeInfo> decode(PyCodeObject* code, const char** why);
@@ -55,21 +57,23 @@ public:
     PyCodeObject* code = nullptr;
     int nlocalsplus = 0;
     std::vector<Insn> insns;
-    std::vector<int32_t> index_of_unit;   // -1 where no instruction starts
-    std::vector<uint8_t> is_header;       // per instruction: target of a backward jump
+    std::vector<int32_t> index_of_unit;  // -1 where no instruction starts
+    std::vector<uint8_t> is_header;      // per instruction: target of a backward jump
     bool has_loops = false;
     int index_at(int unit) const { return index_of_unit[unit]; }
     bool find_handler(int insn_index, Handler* out) const;
-    // Whether the value of a localsplus slot may be read at or after instruction i; otherwise the slot is dead there.
-    // Cells and free variables are always live. A dead local can still be seen through locals() and frame.f_locals.
+    // Whether the value of a localsplus slot may be read at or after instruction i; otherwise the slot is
+    // dead there. Cells and free variables are always live. A dead local can still be seen through locals()
+    // and frame.f_locals.
     bool live(int insn_index, int slot) const;
 
-private:
+  private:
     void compute_liveness() const;
 
     std::vector<Handler> handlers_;
     std::vector<int32_t> handler_of_;  // per instruction: index into handlers_, -1 = none
-    mutable std::vector<uint64_t> live_;  // per instruction: a bit per localsplus slot; empty until first asked
+    mutable std::vector<uint64_t>
+        live_;  // per instruction: a bit per localsplus slot; empty until first asked
 };
 
 }  // namespace stator::frontend

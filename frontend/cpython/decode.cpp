@@ -1,11 +1,12 @@
 // Decodes a code object to the common instruction set.
 //
-// The source is PyCode_GetCode: the bytes as compiled, whatever specialization or instrumentation has done to the
-// code in the meantime, with inline caches zeroed (opcode 0, CACHE), so their sizes need no table here.
+// The source is PyCode_GetCode: the bytes as compiled, whatever specialization or instrumentation has done to
+// the code in the meantime, with inline caches zeroed (opcode 0, CACHE), so their sizes need no table here.
 //
-// Invariants: index_of_unit maps the first unit of an instruction, prefixes included, so jump targets, handlers and
-// resume points meet; prefixes (EXTENDED_ARG, KW_NAMES, PRECALL) never start an instruction of their own, because the
-// evaluator keeps their effect in a C variable. What a row means is decided in decode_table.h alone.
+// Invariants: index_of_unit maps the first unit of an instruction, prefixes included, so jump targets,
+// handlers and resume points meet; prefixes (EXTENDED_ARG, KW_NAMES, PRECALL) never start an instruction of
+// their own, because the evaluator keeps their effect in a C variable. What a row means is decided in
+// decode_table.h alone.
 #include "frontend/cpython/raw.h"
 // raw.h must come first.
 #include <array>
@@ -38,7 +39,7 @@ constexpr auto kRowOf = [] {
 PyObject* common_object(int which) { return which == kAssertionError ? PyExc_AssertionError : Py_None; }
 
 class Decoder {
-public:
+  public:
     Decoder(PyCodeObject* co, CodeInfo& out) : co_(co), out_(out) {}
 
     const char* run(const uint8_t* bytes, int units) {
@@ -67,7 +68,7 @@ public:
         return resolve_targets(units);
     }
 
-private:
+  private:
     Insn& add(Opcode id, int start, int unit, int next) {
         Insn in;
         in.op = id;
@@ -164,8 +165,8 @@ private:
     CodeInfo& out_;
 };
 
-// co_exceptiontable: entries (start, length, target, depth << 1 | lasti) in code units, each number in groups of six
-// bits, most significant first; bit 6 says that another group follows.
+// co_exceptiontable: entries (start, length, target, depth << 1 | lasti) in code units, each number in groups
+// of six bits, most significant first; bit 6 says that another group follows.
 const char* read_exception_table(PyCodeObject* co, const CodeInfo& info, std::vector<Handler>& handlers,
                                  std::vector<int32_t>& handler_of) {
     handler_of.assign(info.insns.size(), -1);

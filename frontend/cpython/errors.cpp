@@ -1,5 +1,6 @@
-// The evaluator's own error messages, for instructions that the stepper executes. Texts, and which exceptions get a
-// `name` attribute (it drives "Did you mean"), are CPython's and are compared with it in tests/python/test_stepper.py.
+// The evaluator's own error messages, for instructions that the stepper executes. Texts, and which exceptions
+// get a `name` attribute (it drives "Did you mean"), are CPython's and are compared with it in
+// tests/python/test_stepper.py.
 #include "frontend/cpython/ops.h"
 
 namespace stator::frontend::ops {
@@ -8,7 +9,8 @@ const char kNameErrorFormat[] = "name '%.200s' is not defined";
 
 namespace {
 
-constexpr const char* kUnboundLocal = "cannot access local variable '%s' where it is not associated with a value";
+constexpr const char* kUnboundLocal =
+    "cannot access local variable '%s' where it is not associated with a value";
 constexpr const char* kUnboundFree =
     "cannot access free variable '%s' where it is not associated with a value in enclosing scope";
 

@@ -1,9 +1,10 @@
-// Access to CPython's private interpreter frames: the only interface through which the rest of the frontend touches
-// them. Implemented once per minor version (v311 ... v314).
+// Access to CPython's private interpreter frames: the only interface through which the rest of the frontend
+// touches them. Implemented once per minor version (v311 ... v314).
 //
 // Rules that keep this correct are in docs/design.md ("Frames"); in short: a frame is *linked* (visible to
 // sys._getframe, tracebacks) while anything runs on its behalf, its instruction pointer is AT the executing
-// instruction, every slot below the stack pointer is valid, and it is unlinked before the default evaluator gets it.
+// instruction, every slot below the stack pointer is valid, and it is unlinked before the default evaluator
+// gets it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ struct _PyInterpreterFrame;
 namespace stator::frontend {
 
 class Frame {
-public:
+  public:
     Frame(PyThreadState* ts, _PyInterpreterFrame* raw) : ts_(ts), raw_(raw) {}
     PyCodeObject* code() const;
     PyObject* function() const;   // borrowed PyFunctionObject
@@ -25,63 +26,69 @@ public:
     int unit() const;             // the next code unit to execute, for a frame that is not executing
     int depth() const;            // valid slots: localsplus, then stack
     PyObject* slot(int i) const;  // borrowed; NULL for an empty slot
-    bool slot_is_object(int i) const;  // false for 3.14's tagged integers (the lasti slot): never read those as objects
-    int lasti(int i) const;            // the unit in a lasti slot (pushed for handlers with Handler::push_lasti)
-    void init_lasti(int i, int unit);  // makes slot i one, without releasing
-    void set_slot(int i, PyObject* steal);  // releases the old value after the write
-    void init_slot(int i, PyObject* steal); // overwrites without releasing
+    bool slot_is_object(
+        int i) const;        // false for 3.14's tagged integers (the lasti slot): never read those as objects
+    int lasti(int i) const;  // the unit in a lasti slot (pushed for handlers with Handler::push_lasti)
+    void init_lasti(int i, int unit);        // makes slot i one, without releasing
+    void set_slot(int i, PyObject* steal);   // releases the old value after the write
+    void init_slot(int i, PyObject* steal);  // overwrites without releasing
     void push(PyObject* steal);
-    PyObject* pop();              // owned; NULL for an empty slot; not for a lasti slot
+    PyObject* pop();  // owned; NULL for an empty slot; not for a lasti slot
     PyObject* peek(int from_top) const { return slot(depth() - 1 - from_top); }  // 0 = top
     void drop(int n);
-    void clear_slots();           // releases everything and sets depth to 0 (entry of a resumed frame)
-    void set_depth(int n);        // slots below n must be valid
-    void set_unit_at(int unit);   // instruction pointer AT the executing instruction (op_unit)
-    int unit_at() const;          // what set_unit_at set
+    void clear_slots();          // releases everything and sets depth to 0 (entry of a resumed frame)
+    void set_depth(int n);       // slots below n must be valid
+    void set_unit_at(int unit);  // instruction pointer AT the executing instruction (op_unit)
+    int unit_at() const;         // what set_unit_at set
     void link();
-    void unlink();                // no effect on a frame that is not linked
+    void unlink();  // no effect on a frame that is not linked
     bool is_linked() const;
     PyThreadState* ts() const { return ts_; }
     _PyInterpreterFrame* raw() const { return raw_; }
 
-private:
+  private:
     PyThreadState* ts_;
     _PyInterpreterFrame* raw_;
 };
 
-// How a frame that stator drives ends. Each consumes the frame, linked or not; the result is what the eval-frame
-// function returns.
+// How a frame that stator drives ends. Each consumes the frame, linked or not; the result is what the
+// eval-frame function returns.
 PyObject* finish_return(Frame& f, const CodeInfo& code, PyObject* steal_value);  // as RETURN_VALUE would
-PyObject* finish_default(Frame& f, int unit);      // unlinked; the default evaluator continues at `unit`
-PyObject* finish_raise(Frame& f, const CodeInfo& code, int insn_index);  // a Python error is set; raised at the
-                                                   // instruction: traceback, handlers and `__context__` as eager's
+PyObject* finish_default(Frame& f, int unit);  // unlinked; the default evaluator continues at `unit`
+PyObject* finish_raise(Frame& f, const CodeInfo& code,
+                       int insn_index);  // a Python error is set; raised at the
+                                         // instruction: traceback, handlers and `__context__` as eager's
 
-// The eval-frame hook. A handler receives frames of the calling thread while a HookScope is alive (scopes nest); frames
-// of other threads, generators, and frames the handler declines go on as without a hook. If a foreign hook is
-// installed it is chained: frames that no handler takes reach it.
-using FrameHandler = bool (*)(void* ctx, Frame& frame, PyObject** result);  // true = taken, *result is the outcome
+// The eval-frame hook. A handler receives frames of the calling thread while a HookScope is alive (scopes
+// nest); frames of other threads, generators, and frames the handler declines go on as without a hook. If a
+// foreign hook is installed it is chained: frames that no handler takes reach it.
+using FrameHandler = bool (*)(void* ctx, Frame& frame,
+                              PyObject** result);  // true = taken, *result is the outcome
 class HookScope {
-public:
+  public:
     HookScope(FrameHandler handler, void* ctx);
     ~HookScope();
     HookScope(const HookScope&) = delete;
 
-private:
+  private:
     FrameHandler saved_handler_;
     void* saved_ctx_;
 };
 bool foreign_hook_present();
 
-// A call that pushes a real frame of `func`'s code and hands it, empty, to `body` before anything in it runs. `clone`
-// is make_clone(func): same code, globals and closure, all parameters defaulted, so it can be called without arguments.
+// A call that pushes a real frame of `func`'s code and hands it, empty, to `body` before anything in it runs.
+// `clone` is make_clone(func): same code, globals and closure, all parameters defaulted, so it can be called
+// without arguments.
 PyObject* make_clone(PyObject* func);
 using FrameBody = PyObject* (*)(void* ctx, Frame& frame);
-// The body must end the frame with a finish_* function and return its result, and runs even when the recursion limit
-// is reached (the default evaluator then raises). Works with and without a HookScope and under a foreign hook. NULL
-// with the body not called (an error is set) only when CPython could not push the frame.
+// The body must end the frame with a finish_* function and return its result, and runs even when the
+// recursion limit is reached (the default evaluator then raises). Works with and without a HookScope and
+// under a foreign hook. NULL with the body not called (an error is set) only when CPython could not push the
+// frame.
 PyObject* call_with_frame(PyObject* clone, FrameBody body, void* ctx);
 
-// Whether tracing, profiling or monitoring (of everything or of `code`) is active so that frames must be left alone.
+// Whether tracing, profiling or monitoring (of everything or of `code`) is active so that frames must be left
+// alone.
 bool is_traced(PyThreadState* ts, PyCodeObject* code = nullptr);
 bool eval_breaker_set(PyThreadState* ts);
 

@@ -1,13 +1,13 @@
 // The eval-frame hook (PEP 523): who gets a frame that CPython has just pushed.
 //
-// An active hook slows every Python call of the interpreter and keeps CPython from specializing them, so it is
-// installed only while some thread has a HookScope. A foreign hook that was there first is chained: frames that nobody
-// here takes go to it. If a foreign hook is put on top of ours, ours stays below it, passes everything on, and is not
-// removed (we cannot tell who else holds it).
+// An active hook slows every Python call of the interpreter and keeps CPython from specializing them, so it
+// is installed only while some thread has a HookScope. A foreign hook that was there first is chained: frames
+// that nobody here takes go to it. If a foreign hook is put on top of ours, ours stays below it, passes
+// everything on, and is not removed (we cannot tell who else holds it).
 //
-// call_with_frame needs the very next frame of one function object, and must not let its code run should the hook not
-// see it: it puts the hook on top for as long as the frame takes to appear. The frame is recognised by its function,
-// not its code, because pushing it may run a finalizer that calls the same code.
+// call_with_frame needs the very next frame of one function object, and must not let its code run should the
+// hook not see it: it puts the hook on top for as long as the frame takes to appear. The frame is recognised
+// by its function, not its code, because pushing it may run a finalizer that calls the same code.
 #include "frontend/cpython/raw.h"
 // raw.h must come first.
 #include <utility>
@@ -47,7 +47,8 @@ PyObject* pass_on(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     return _PyEval_EvalFrameDefault(ts, frame, throwflag);
 }
 
-// While the window is open our hook is on top; frames of other functions (finalizers) still reach what was there.
+// While the window is open our hook is on top; frames of other functions (finalizers) still reach what was
+// there.
 void open_window(PyInterpreterState* interp, PendingCall* call) {
     _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
     if (now == hook) return;
@@ -158,8 +159,10 @@ PyObject* make_clone(PyObject* func) {
     }
     if (PyFunction_SetDefaults(clone.get(), defaults.get()) < 0) return nullptr;
     if (PyFunction_SetKwDefaults(clone.get(), kwdefaults.get()) < 0) return nullptr;
-    if (original->func_closure && PyFunction_SetClosure(clone.get(), original->func_closure) < 0) return nullptr;
-    // The frame takes its builtins from the function, which may have got them from other globals than it has now.
+    if (original->func_closure && PyFunction_SetClosure(clone.get(), original->func_closure) < 0)
+        return nullptr;
+    // The frame takes its builtins from the function, which may have got them from other globals than it has
+    // now.
     auto* f = reinterpret_cast<PyFunctionObject*>(clone.get());
     Py_SETREF(f->func_builtins, Py_NewRef(original->func_builtins));
     return clone.release();

@@ -1,9 +1,10 @@
 // Which locals can still be read after an instruction: backward dataflow over the decoded instructions.
 //
-// An instruction's live set is what it reads, plus what its successors need less what it overwrites. The handler of a
-// protected instruction is a successor too, and the instruction may raise before it has written: so what the handler
-// needs is never killed by the instruction itself. Cells and free variables can be read by any function that shares
-// them and are always live. The result is an over-approximation, so "dead" can be relied on.
+// An instruction's live set is what it reads, plus what its successors need less what it overwrites. The
+// handler of a protected instruction is a successor too, and the instruction may raise before it has written:
+// so what the handler needs is never killed by the instruction itself. Cells and free variables can be read
+// by any function that shares them and are always live. The result is an over-approximation, so "dead" can be
+// relied on.
 #include "frontend/cpython/raw.h"
 // raw.h must come first.
 #include "frontend/cpython/code.h"
@@ -22,7 +23,8 @@ bool writes_slot(Opcode op) {
 }
 
 bool falls_through(Opcode op) {
-    return op != Opcode::Jump && op != Opcode::ReturnValue && op != Opcode::RaiseVarargs && op != Opcode::Reraise;
+    return op != Opcode::Jump && op != Opcode::ReturnValue && op != Opcode::RaiseVarargs &&
+           op != Opcode::Reraise;
 }
 
 using Row = uint64_t*;

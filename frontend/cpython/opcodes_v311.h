@@ -103,7 +103,8 @@ inline constexpr OpRow kOpRows[] = {
     {MATCH_KEYS, Opcode::MatchOp, How::Fixed, 2},
     {MATCH_CLASS, Opcode::MatchOp, How::MatchClass},
     {EXTENDED_ARG, Opcode::Nop, How::Extended},
-    // Module level, generators and coroutines, and the interactive prompt: never in a code object that is stepped.
+    // Module level, generators and coroutines, and the interactive prompt: never in a code object that is
+    // stepped.
     {GET_AITER, Opcode::Other, How::None},
     {GET_ANEXT, Opcode::Other, How::None},
     {BEFORE_ASYNC_WITH, Opcode::Other, How::None},

@@ -1,7 +1,9 @@
-// What the instruction handlers (ops_*.cpp) share: their context, stack access, and the rules for releasing operands.
+// What the instruction handlers (ops_*.cpp) share: their context, stack access, and the rules for releasing
+// operands.
 //
 // Every handler reproduces one instruction of the evaluator. Rules:
-//   - operands stay in their slots while a call out runs, so that every slot below the stack pointer is valid;
+//   - operands stay in their slots while a call out runs, so that every slot below the stack pointer is
+//   valid;
 //   - a slot is emptied, or the stack pointer lowered, before its value is released (a finalizer may look);
 //   - operands are released bottom first, after the result is known, as the evaluator does;
 //   - on an error the operands are gone or are left to unwinding, which ends with the same stack either way.
@@ -97,7 +99,7 @@ inline Step consume(const Op& o, int err) {
 
 // The n operands from `first` on as an array for the C API, with one writable entry before it.
 class Operands {
-public:
+  public:
     Operands(raw::slot_t* first, int n) {
         if constexpr (raw::kMinor < 14) {
             args_ = reinterpret_cast<PyObject**>(first);
@@ -111,7 +113,7 @@ public:
     Operands(const Operands&) = delete;
     PyObject** get() const { return args_; }
 
-private:
+  private:
     static constexpr int kInline = raw::kMinor < 14 ? 1 : 12;
     PyObject** args_;
     PyObject** heap_ = nullptr;
@@ -122,7 +124,8 @@ private:
 void raise_name_error(PyObject* exception, const char* format, PyObject* name);
 void raise_unbound(const Op& o, int slot);
 extern const char kNameErrorFormat[];
-// "f()", "module.f()" ... as the evaluator names a callable in argument errors; the error set before is dropped.
+// "f()", "module.f()" ... as the evaluator names a callable in argument errors; the error set before is
+// dropped.
 void raise_not_iterable_arguments(PyObject* callable, PyObject* args);
 void raise_kwargs_error(PyObject* callable, PyObject* kwargs);
 

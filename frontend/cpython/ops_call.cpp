@@ -1,7 +1,8 @@
 // Handlers that call or look up: attributes, methods, calls, making functions.
 //
-// A Python function is called through its vectorcall, so its arguments stay on this frame's stack until it returns
-// (the evaluator, when it can, moves them to the callee, where `del x` may then drop the last reference earlier).
+// A Python function is called through its vectorcall, so its arguments stay on this frame's stack until it
+// returns (the evaluator, when it can, moves them to the callee, where `del x` may then drop the last
+// reference earlier).
 #include "frontend/cpython/ops.h"
 
 namespace stator::frontend::ops {
@@ -32,7 +33,8 @@ Step op_DeleteAttr(const Op& o) { return consume<1>(o, PyObject_SetAttr(top(o), 
 
 namespace {
 
-// After a call the evaluator serves signals; if a handler raises, the result is on the stack and the call is to blame.
+// After a call the evaluator serves signals; if a handler raises, the result is on the stack and the call is
+// to blame.
 Step finish_call(const Op& o, int operands, PyObject* result) {
     const int pc = *o.pc;
     Step s = replace_many(o, operands, result);
@@ -58,7 +60,8 @@ Step op_Call(const Op& o) {
     PyObject* result;
     {
         Operands args(base + 2 - has_self, nargs);
-        result = PyObject_Vectorcall(callable, args.get(), positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+        result =
+            PyObject_Vectorcall(callable, args.get(), positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
     }
     return finish_call(o, total, result);
 }
@@ -92,7 +95,8 @@ PyObject* call_with(PyObject* callable, PyObject* args, PyObject* kwargs) {
 }  // namespace
 
 Step op_CallFunctionEx(const Op& o) {
-    // 3.11, 3.12: [NULL, f, args, kwargs?]; 3.13: [f, NULL, args, kwargs?]; 3.14: [f, NULL, args, kwargs or NULL].
+    // 3.11, 3.12: [NULL, f, args, kwargs?]; 3.13: [f, NULL, args, kwargs?]; 3.14: [f, NULL, args, kwargs or
+    // NULL].
     const bool kwargs_slot = raw::kMinor >= 14 || (o.in.arg & 1);
     PyObject* kwargs = kwargs_slot ? top(o) : nullptr;
     PyObject* args = top(o, kwargs_slot);
@@ -104,7 +108,8 @@ namespace {
 
 enum FunctionPart { kDefaults = 1, kKwDefaults = 2, kAnnotations = 4, kClosure = 8, kAnnotate = 16 };
 
-// Into a function nobody else has seen, so the fields are written directly, without the function watchers' events.
+// Into a function nobody else has seen, so the fields are written directly, without the function watchers'
+// events.
 void set_part(PyFunctionObject* f, int part, PyObject* steal) {
     switch (part) {
         case kDefaults: f->func_defaults = steal; break;

@@ -12,27 +12,42 @@ constexpr int kAdd = 0, kInplaceAdd = 13, kOperators = 26;
 
 // In the order of CPython's NB_* numbers, which all four versions share.
 constexpr binaryfunc kBinary[kOperators] = {
-    PyNumber_Add,         PyNumber_And,
-    PyNumber_FloorDivide, PyNumber_Lshift,
-    PyNumber_MatrixMultiply, PyNumber_Multiply,
-    PyNumber_Remainder,   PyNumber_Or,
-    power,                PyNumber_Rshift,
-    PyNumber_Subtract,    PyNumber_TrueDivide,
-    PyNumber_Xor,         PyNumber_InPlaceAdd,
-    PyNumber_InPlaceAnd,  PyNumber_InPlaceFloorDivide,
-    PyNumber_InPlaceLshift, PyNumber_InPlaceMatrixMultiply,
-    PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder,
-    PyNumber_InPlaceOr,   inplace_power,
-    PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract,
-    PyNumber_InPlaceTrueDivide, PyNumber_InPlaceXor,
+    PyNumber_Add,
+    PyNumber_And,
+    PyNumber_FloorDivide,
+    PyNumber_Lshift,
+    PyNumber_MatrixMultiply,
+    PyNumber_Multiply,
+    PyNumber_Remainder,
+    PyNumber_Or,
+    power,
+    PyNumber_Rshift,
+    PyNumber_Subtract,
+    PyNumber_TrueDivide,
+    PyNumber_Xor,
+    PyNumber_InPlaceAdd,
+    PyNumber_InPlaceAnd,
+    PyNumber_InPlaceFloorDivide,
+    PyNumber_InPlaceLshift,
+    PyNumber_InPlaceMatrixMultiply,
+    PyNumber_InPlaceMultiply,
+    PyNumber_InPlaceRemainder,
+    PyNumber_InPlaceOr,
+    inplace_power,
+    PyNumber_InPlaceRshift,
+    PyNumber_InPlaceSubtract,
+    PyNumber_InPlaceTrueDivide,
+    PyNumber_InPlaceXor,
 };
 
-// `s = s + t` and `s += t` on a local string grow it in place, as CPython's specialized instruction does: a loop that
-// builds a string stays linear. Only when the next instruction overwrites the local, whose reference is given up here.
+// `s = s + t` and `s += t` on a local string grow it in place, as CPython's specialized instruction does: a
+// loop that builds a string stays linear. Only when the next instruction overwrites the local, whose
+// reference is given up here.
 bool append_to_local(const Op& o) {
     const Insn& store = (&o.in)[1];
     PyObject *left = top(o, 1), *right = top(o);
-    if (store.op != Opcode::StoreFast || !PyUnicode_CheckExact(left) || !PyUnicode_CheckExact(right)) return false;
+    if (store.op != Opcode::StoreFast || !PyUnicode_CheckExact(left) || !PyUnicode_CheckExact(right))
+        return false;
     raw::slot_t& target = local(o, store.arg);
     if (raw::slot_object(target) != left || left == right) return false;
     raw::slot_t old = target;
@@ -186,7 +201,8 @@ Step op_ListExtend(const Op& o) {
     if (!none && PyErr_ExceptionMatches(PyExc_TypeError) && !Py_TYPE(iterable)->tp_iter &&
         !PySequence_Check(iterable)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s", Py_TYPE(iterable)->tp_name);
+        PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
+                     Py_TYPE(iterable)->tp_name);
     }
     Py_XDECREF(none);
     return consume<1>(o, none ? 0 : -1);
@@ -229,13 +245,15 @@ Step op_FormatValue(const Op& o) {
 
 namespace {
 
-// What CPython says when an iterator has more than was asked for; 3.14 also says how many a sized container has.
+// What CPython says when an iterator has more than was asked for; 3.14 also says how many a sized container
+// has.
 void raise_too_many(PyObject* sequence, int expected) {
     if (raw::kMinor >= 14 &&
         (PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence) || PyDict_CheckExact(sequence))) {
         Py_ssize_t size = PyObject_Size(sequence);
         if (size > expected) {
-            PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %d, got %zd)", expected, size);
+            PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %d, got %zd)", expected,
+                         size);
             return;
         }
     }
@@ -251,8 +269,8 @@ PyObject* unpacking_iterator(PyObject* sequence) {
     return it;
 }
 
-// Takes `before` values from the iterator. With `after` >= 0 a list of the rest and its last `after` values follow.
-// False with an error set, otherwise out[0] is the first value.
+// Takes `before` values from the iterator. With `after` >= 0 a list of the rest and its last `after` values
+// follow. False with an error set, otherwise out[0] is the first value.
 bool unpack(PyObject* sequence, int before, int after, std::vector<PyRef>& out) {
     PyRef it = PyRef::steal(unpacking_iterator(sequence));
     if (!it) return false;
@@ -278,12 +296,13 @@ bool unpack(PyObject* sequence, int before, int after, std::vector<PyRef>& out) 
     if (!rest) return false;
     Py_ssize_t size = PyList_GET_SIZE(rest.get());
     if (size < after) {
-        PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %zd)", before + after,
-                     before + size);
+        PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %zd)",
+                     before + after, before + size);
         return false;
     }
     out.push_back(rest);
-    for (Py_ssize_t i = size - after; i < size; i++) out.push_back(PyRef::borrow(PyList_GET_ITEM(rest.get(), i)));
+    for (Py_ssize_t i = size - after; i < size; i++)
+        out.push_back(PyRef::borrow(PyList_GET_ITEM(rest.get(), i)));
     return PyList_SetSlice(rest.get(), size - after, size, nullptr) == 0;
 }
 

@@ -5,8 +5,8 @@ namespace stator::frontend::ops {
 
 Step op_ReturnValue(const Op&) { return Step::Return; }
 
-// A backward jump is where the evaluator serves signals and the other threads. What only it can serve is left to it:
-// nothing has happened yet, so the frame can go on there.
+// A backward jump is where the evaluator serves signals and the other threads. What only it can serve is left
+// to it: nothing has happened yet, so the frame can go on there.
 Step op_Jump(const Op& o) {
     if ((o.in.flags & Insn::kBackward) && __builtin_expect(raw::eval_breaker(o.ts), 0)) {
         switch (raw::handle_pending(o.ts)) {
@@ -113,9 +113,10 @@ Step op_BeforeWith(const Op& o) {
     PyObject* exit = _PyObject_LookupSpecial(manager, exit_name);
     if (!exit) {
         if (!PyErr_Occurred()) {
-            PyErr_Format(PyExc_TypeError,
-                         "'%.200s' object does not support the context manager protocol (missed __exit__ method)",
-                         Py_TYPE(manager)->tp_name);
+            PyErr_Format(
+                PyExc_TypeError,
+                "'%.200s' object does not support the context manager protocol (missed __exit__ method)",
+                Py_TYPE(manager)->tp_name);
         }
         return Step::Raised;
     }
@@ -136,8 +137,8 @@ Step op_WithExceptStart(const Op& o) {
     PyRef traceback = PyRef::steal(PyException_GetTraceback(value));
     PyObject* args[] = {nullptr, self, PyExceptionInstance_Class(value), value,
                         traceback ? traceback.get() : Py_None};
-    PyObject* result = PyObject_Vectorcall(exit, args + 1 + !self, (3 + !!self) | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                           nullptr);
+    PyObject* result =
+        PyObject_Vectorcall(exit, args + 1 + !self, (3 + !!self) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     if (!result) return Step::Raised;
     push(o, result);
     return next(o);
@@ -192,8 +193,8 @@ PyRef instantiate(PyObject* exc) {
     }
     PyRef value = PyRef::steal(PyObject_CallNoArgs(exc));
     if (value && !PyExceptionInstance_Check(value.get())) {
-        PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", exc,
-                     Py_TYPE(value.get()));
+        PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R",
+                     exc, Py_TYPE(value.get()));
         return {};
     }
     return value;
@@ -206,8 +207,9 @@ bool set_cause(PyObject* value, PyObject* cause) {
         if (!fixed) return false;
 #if PY_VERSION_HEX >= 0x030C0000
         if (!PyExceptionInstance_Check(fixed.get())) {
-            PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R",
-                         cause, Py_TYPE(fixed.get()));
+            PyErr_Format(PyExc_TypeError,
+                         "calling %R should have returned an instance of BaseException, not %R", cause,
+                         Py_TYPE(fixed.get()));
             return false;
         }
 #endif
@@ -232,8 +234,10 @@ Step op_RaiseVarargs(const Op& o) {
     PyRef exc = PyRef::steal(raw::slot_take(pop_slot(o)));
     PyRef value = instantiate(exc.get());
     if (value && (!cause || set_cause(value.get(), cause.get()))) {
-        // `raise C` names C, which the instance of a peculiar metaclass need not be of; otherwise the value's class.
-        PyObject* type = PyExceptionClass_Check(exc.get()) ? exc.get() : PyExceptionInstance_Class(value.get());
+        // `raise C` names C, which the instance of a peculiar metaclass need not be of; otherwise the value's
+        // class.
+        PyObject* type =
+            PyExceptionClass_Check(exc.get()) ? exc.get() : PyExceptionInstance_Class(value.get());
         PyErr_SetObject(type, value.get());
     }
     return Step::Raised;
@@ -305,7 +309,8 @@ bool split_group(raw::IFrame* frame, PyObject* value, PyObject* types, Split& ou
     (void)frame;
     out.match = out.rest = PyRef::borrow(Py_None);
     if (value == Py_None) return true;
-    const bool is_group = PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
+    const bool is_group =
+        PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
     if (PyErr_GivenExceptionMatches(value, types)) {
         if (is_group) {
             out.match = PyRef::borrow(value);

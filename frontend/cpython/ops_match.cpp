@@ -1,4 +1,5 @@
-// Handlers of structural pattern matching. From 3.13 on CPython exports the two that are more than a flag test.
+// Handlers of structural pattern matching. From 3.13 on CPython exports the two that are more than a flag
+// test.
 #include "frontend/cpython/ops.h"
 
 namespace stator::frontend::ops {
@@ -9,8 +10,8 @@ enum { kMapping, kSequence, kKeys, kClass };
 
 #if PY_VERSION_HEX < 0x030D0000
 
-// The values of `keys` in a mapping as a tuple, None when one is missing, NULL with an error set. Asks get() with a
-// default of its own, so a defaultdict is not changed.
+// The values of `keys` in a mapping as a tuple, None when one is missing, NULL with an error set. Asks get()
+// with a default of its own, so a defaultdict is not changed.
 PyObject* match_keys(PyObject* map, PyObject* keys) {
     const Py_ssize_t n = PyTuple_GET_SIZE(keys);
     PyRef get = PyRef::steal(n ? PyObject_GetAttrString(map, "get") : Py_NewRef(Py_None));
@@ -24,7 +25,8 @@ PyObject* match_keys(PyObject* map, PyObject* keys) {
         if (duplicate > 0) PyErr_Format(PyExc_ValueError, "mapping pattern checks duplicate key (%R)", key);
         if (duplicate != 0 || PySet_Add(seen.get(), key) < 0) return nullptr;
         PyObject* args[] = {nullptr, key, missing.get()};
-        PyObject* value = PyObject_Vectorcall(get.get(), args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+        PyObject* value =
+            PyObject_Vectorcall(get.get(), args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
         if (!value) return nullptr;
         if (value == missing.get()) {
             Py_DECREF(value);
@@ -36,9 +38,12 @@ PyObject* match_keys(PyObject* map, PyObject* keys) {
 }
 
 class ClassMatch {
-public:
+  public:
     ClassMatch(PyObject* subject, PyTypeObject* type)
-        : subject_(subject), type_(type), seen_(PyRef::steal(PySet_New(nullptr))), out_(PyRef::steal(PyList_New(0))) {}
+        : subject_(subject),
+          type_(type),
+          seen_(PyRef::steal(PySet_New(nullptr))),
+          out_(PyRef::steal(PyList_New(0))) {}
 
     // NULL without an error: no match.
     PyObject* run(int positional, PyObject* keywords) {
@@ -50,11 +55,12 @@ public:
         return PyList_AsTuple(out_.get());
     }
 
-private:
+  private:
     bool match_attribute(PyObject* name) {
         int duplicate = PySet_Contains(seen_.get(), name);
         if (duplicate > 0) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple sub-patterns for attribute %R", type_->tp_name, name);
+            PyErr_Format(PyExc_TypeError, "%s() got multiple sub-patterns for attribute %R", type_->tp_name,
+                         name);
         }
         if (duplicate != 0 || PySet_Add(seen_.get(), name) < 0) return false;
         PyRef value = PyRef::steal(PyObject_GetAttr(subject_, name));
@@ -63,7 +69,8 @@ private:
     }
 
     bool match_positional(int n) {
-        PyRef names = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type_), "__match_args__"));
+        PyRef names =
+            PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type_), "__match_args__"));
         bool self_only = false;
         if (!names) {
             if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
@@ -76,8 +83,8 @@ private:
         }
         const Py_ssize_t allowed = self_only ? 1 : names ? PyTuple_GET_SIZE(names.get()) : 0;
         if (allowed < n) {
-            PyErr_Format(PyExc_TypeError, "%s() accepts %zd positional sub-pattern%s (%d given)", type_->tp_name,
-                         allowed, allowed == 1 ? "" : "s", n);
+            PyErr_Format(PyExc_TypeError, "%s() accepts %zd positional sub-pattern%s (%d given)",
+                         type_->tp_name, allowed, allowed == 1 ? "" : "s", n);
             return false;
         }
         if (self_only) return PyList_Append(out_.get(), subject_) == 0;

@@ -28,7 +28,8 @@ Step op_MakeCell(const Op& o) {
 Step op_CopyFreeVars(const Op& o) {
     PyObject* closure = PyFunction_GET_CLOSURE(raw::function(o.frame));
     const int first = o.code.nlocalsplus - o.in.arg;
-    for (int i = 0; i < o.in.arg; i++) local(o, first + i) = raw::slot_steal(Py_NewRef(PyTuple_GET_ITEM(closure, i)));
+    for (int i = 0; i < o.in.arg; i++)
+        local(o, first + i) = raw::slot_steal(Py_NewRef(PyTuple_GET_ITEM(closure, i)));
     return next(o);
 }
 
@@ -114,7 +115,8 @@ PyObject* lookup_in_mappings(PyObject* globals, PyObject* builtins, PyObject* na
     if (v || !PyErr_ExceptionMatches(PyExc_KeyError)) return v;
     PyErr_Clear();
     v = PyObject_GetItem(builtins, name);
-    if (!v && PyErr_ExceptionMatches(PyExc_KeyError)) raise_name_error(PyExc_NameError, kNameErrorFormat, name);
+    if (!v && PyErr_ExceptionMatches(PyExc_KeyError))
+        raise_name_error(PyExc_NameError, kNameErrorFormat, name);
     return v;
 }
 
@@ -133,7 +135,9 @@ Step op_LoadGlobal(const Op& o) {
     return next(o);
 }
 
-Step op_StoreGlobal(const Op& o) { return consume<1>(o, PyDict_SetItem(o.frame->f_globals, o.in.obj, top(o))); }
+Step op_StoreGlobal(const Op& o) {
+    return consume<1>(o, PyDict_SetItem(o.frame->f_globals, o.in.obj, top(o)));
+}
 
 Step op_DeleteGlobal(const Op& o) {
     if (PyDict_DelItem(o.frame->f_globals, o.in.obj) == 0) return next(o);

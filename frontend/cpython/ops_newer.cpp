@@ -1,5 +1,5 @@
-// Handlers of instructions that only newer versions have (3.12+: intrinsics, super().x; 3.14: LOAD_SPECIAL), and
-// IMPORT_FROM, whose error text each version words differently.
+// Handlers of instructions that only newer versions have (3.12+: intrinsics, super().x; 3.14: LOAD_SPECIAL),
+// and IMPORT_FROM, whose error text each version words differently.
 #include "frontend/cpython/ops.h"
 
 namespace stator::frontend::ops {
@@ -16,21 +16,24 @@ void raise_cannot_import(PyObject* module, PyObject* name, PyObject* module_name
     PyRef text;
     if (!path) {
         PyErr_Clear();
-        text = PyRef::steal(PyUnicode_FromFormat("cannot import name %R from %R (unknown location)", name, shown.get()));
+        text = PyRef::steal(
+            PyUnicode_FromFormat("cannot import name %R from %R (unknown location)", name, shown.get()));
     } else {
         PyRef spec = PyRef::steal(PyObject_GetAttrString(module, "__spec__"));
         const bool partial = _PyModuleSpec_IsInitializing(spec.get());
-        text = PyRef::steal(PyUnicode_FromFormat(partial ? "cannot import name %R from partially initialized module %R "
-                                                           "(most likely due to a circular import) (%S)"
-                                                         : "cannot import name %R from %R (%S)",
-                                                 name, shown.get(), path.get()));
+        text = PyRef::steal(
+            PyUnicode_FromFormat(partial ? "cannot import name %R from partially initialized module %R "
+                                           "(most likely due to a circular import) (%S)"
+                                         : "cannot import name %R from %R (%S)",
+                                 name, shown.get(), path.get()));
     }
     PyErr_SetImportError(text.get(), module_name, path.get());
 }
 
 #endif
 
-// The attribute, or the submodule of that name in sys.modules (circular imports); NULL without an error: neither.
+// The attribute, or the submodule of that name in sys.modules (circular imports); NULL without an error:
+// neither.
 PyObject* import_from(PyObject* module, PyObject* name, PyRef& module_name) {
     PyObject* value = PyObject_GetAttr(module, name);
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;

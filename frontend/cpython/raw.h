@@ -1,18 +1,20 @@
-// The running CPython's private structures, behind one set of inline functions (namespace raw), chosen here by minor
-// version. Only the .cpp files of this folder include it, and as their first header: it asks Python.h for the core
-// declarations, which nothing else in the code base sees.
+// The running CPython's private structures, behind one set of inline functions (namespace raw), chosen here
+// by minor version. Only the .cpp files of this folder include it, and as their first header: it asks
+// Python.h for the core declarations, which nothing else in the code base sees.
 //
 // What every raw_v3NN.h provides, and what must hold:
-//   slot_t                    one entry of localsplus: a PyObject* (NULL = empty) up to 3.13, a tagged reference from
-//                             3.14 on. slot_steal/slot_take move an owned reference in and out, slot_object borrows.
+//   slot_t                    one entry of localsplus: a PyObject* (NULL = empty) up to 3.13, a tagged
+//   reference from
+//                             3.14 on. slot_steal/slot_take move an owned reference in and out, slot_object
+//                             borrows.
 //   sp, set_sp                the first free slot. Slots below it must be valid whenever Python code can run.
 //   at, set_at, set_next      the instruction pointer: AT the executing instruction; resuming at a code unit.
 //   current, set_current      the frame that sys._getframe() finds.
 //   clear_and_pop             what the evaluator does to a frame it has finished (3.11: left to the caller).
 //   recursion, eval_breaker, traced, handle_pending
 //
-// A new CPython version: add raw_v3NN.h and opcodes_v3NN.h, read its ceval for what differs in ops_*.cpp, and run
-// tests/python/test_stepper.py, which resumes and raises at every instruction boundary of its corpus.
+// A new CPython version: add raw_v3NN.h and opcodes_v3NN.h, read its ceval for what differs in ops_*.cpp, and
+// run tests/python/test_stepper.py, which resumes and raises at every instruction boundary of its corpus.
 #pragma once
 
 #ifdef Py_PYTHON_H
@@ -34,7 +36,8 @@
 #elif PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x030F0000
 #include "frontend/cpython/raw_v314.h"
 #else
-#error "stator knows the frames of CPython 3.11 to 3.14 only; see the essay above for what a new version needs"
+#error \
+    "stator knows the frames of CPython 3.11 to 3.14 only; see the essay above for what a new version needs"
 #endif
 
 namespace stator::frontend::raw {
@@ -46,7 +49,8 @@ inline void link(PyThreadState* ts, IFrame* f) {
     set_current(ts, f);
 }
 
-// Safe on a frame that is not linked: the evaluator and clear_and_pop must never get a frame that is its own caller.
+// Safe on a frame that is not linked: the evaluator and clear_and_pop must never get a frame that is its own
+// caller.
 inline void unlink(PyThreadState* ts, IFrame* f) {
     if (is_linked(ts, f)) set_current(ts, f->previous);
 }

@@ -1,4 +1,5 @@
-// CPython 3.11: plain slots, `prev_instr` (one unit before the next instruction), the current frame in `cframe`.
+// CPython 3.11: plain slots, `prev_instr` (one unit before the next instruction), the current frame in
+// `cframe`.
 #pragma once
 
 #include "internal/pycore_code.h"
@@ -47,8 +48,8 @@ inline int* c_recursion(PyThreadState*) { return nullptr; }
 
 inline bool eval_breaker(PyThreadState* ts) { return ts->interp->ceval.eval_breaker._value != 0; }
 
-// Serves signals, pending calls and other threads' wish for the GIL, as the evaluator does at a backward jump. An
-// asynchronous exception is left to the evaluator, the only one that can withdraw its request.
+// Serves signals, pending calls and other threads' wish for the GIL, as the evaluator does at a backward
+// jump. An asynchronous exception is left to the evaluator, the only one that can withdraw its request.
 enum class Pending : int { Done, Error, Left };
 inline Pending handle_pending(PyThreadState* ts) {
     if (ts->async_exc) return Pending::Left;

@@ -1,9 +1,9 @@
 // Recursion accounting for frames that stator drives: one Python level each, as the evaluator counts its own.
 //
-// The hook counts a frame in while a handler or body has it (RecursionLevel); the default evaluator counts for itself,
-// so the level is given back around it (RecursionPause). Over the limit a handler's frame goes to the evaluator, which
-// raises the RecursionError in the host's own words; a body always runs, it may have state to write back, and the
-// evaluator raises when it gets the frame.
+// The hook counts a frame in while a handler or body has it (RecursionLevel); the default evaluator counts
+// for itself, so the level is given back around it (RecursionPause). Over the limit a handler's frame goes to
+// the evaluator, which raises the RecursionError in the host's own words; a body always runs, it may have
+// state to write back, and the evaluator raises when it gets the frame.
 #pragma once
 
 #include "frontend/cpython/raw.h"
@@ -11,45 +11,47 @@
 namespace stator::frontend {
 
 class RecursionLevel {
-public:
+  public:
     explicit RecursionLevel(PyThreadState* ts) : ts_(ts), within_limit_(raw::recursion(ts)-- > 0) {}
     ~RecursionLevel() { raw::recursion(ts_)++; }
     RecursionLevel(const RecursionLevel&) = delete;
     bool within_limit() const { return within_limit_; }
 
-private:
+  private:
     PyThreadState* ts_;
     bool within_limit_;
 };
 
-// 3.12 and 3.13 also count C levels, two for each evaluator that is called from C, against a limit that the recursion
-// limit does not move (3.12.1: 747 frames under any hook). Frames that would have needed no C level without the hook
-// get theirs back, up to a depth that an 8 MB stack holds.
+// 3.12 and 3.13 also count C levels, two for each evaluator that is called from C, against a limit that the
+// recursion limit does not move (3.12.1: 747 frames under any hook). Frames that would have needed no C level
+// without the hook get theirs back, up to a depth that an 8 MB stack holds.
 class CRecursionCredit {
-public:
+  public:
     explicit CRecursionCredit(PyThreadState* ts) : remaining_(raw::c_recursion(ts)) {
         if (!remaining_) return;
-        if (depth_ >= kMaxDepth) remaining_ = nullptr;
-        else *remaining_ += 2, depth_++;
+        if (depth_ >= kMaxDepth)
+            remaining_ = nullptr;
+        else
+            *remaining_ += 2, depth_++;
     }
     ~CRecursionCredit() {
         if (remaining_) *remaining_ -= 2, depth_--;
     }
     CRecursionCredit(const CRecursionCredit&) = delete;
 
-private:
+  private:
     static constexpr int kMaxDepth = 4000;
     static inline thread_local int depth_ = 0;
     int* remaining_;
 };
 
 class RecursionPause {
-public:
+  public:
     explicit RecursionPause(PyThreadState* ts) : ts_(ts), credit_(ts) { raw::recursion(ts_)++; }
     ~RecursionPause() { raw::recursion(ts_)--; }
     RecursionPause(const RecursionPause&) = delete;
 
-private:
+  private:
     PyThreadState* ts_;
     CRecursionCredit credit_;
 };

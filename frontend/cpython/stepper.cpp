@@ -1,13 +1,13 @@
 // The stepper: dispatch over the decoded instructions, and unwinding.
 //
-// Dispatch is one indexed call per instruction (table order = instructions.def). The instruction pointer is set AT the
-// instruction before its handler runs, whatever the handler is, so nothing that runs Python code can be seen at the
-// wrong line.
+// Dispatch is one indexed call per instruction (table order = instructions.def). The instruction pointer is
+// set AT the instruction before its handler runs, whatever the handler is, so nothing that runs Python code
+// can be seen at the wrong line.
 //
-// Unwinding is the evaluator's: a traceback entry unless the instruction re-raises, the handler looked up by the
-// instruction (not by the pointer, which RERAISE moves to where the exception came from), the stack cut to the
-// handler's depth, then the unit for handlers that want it, then the exception. Monitoring events of 3.12+ (RAISE,
-// EXCEPTION_HANDLED, PY_UNWIND) are not fired: traced frames are not stepped.
+// Unwinding is the evaluator's: a traceback entry unless the instruction re-raises, the handler looked up by
+// the instruction (not by the pointer, which RERAISE moves to where the exception came from), the stack cut
+// to the handler's depth, then the unit for handlers that want it, then the exception. Monitoring events
+// of 3.12+ (RAISE, EXCEPTION_HANDLED, PY_UNWIND) are not fired: traced frames are not stepped.
 #include "frontend/cpython/ops.h"
 // ops.h must come first (Python.h with core declarations).
 #include <frameobject.h>
