@@ -54,9 +54,9 @@ struct EntryState {
 // Imports NumPy's C API for this library. False with one line in `error`: no NumPy, or older than 2.0.
 bool init(std::string* error);
 
-// The memory order of an array as NumPy's iterator sees it (largest stride first; axes of extent 1 and stride
-// 0 keep their place in C order): what ArraySpec::perm holds, and the order in which a K-order result is laid
-// out.
+// The memory order of an array that is not contiguous, as NumPy's iterator sees it (largest stride first;
+// axes of extent 1 and stride 0 move only along with others): what ArraySpec::perm holds for InnerDense and
+// Strided, and the order in which a K-order result is laid out.
 void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int* perm);
 
 class GuardProgram {

@@ -197,19 +197,20 @@ Axis lower_axis(const graph::SymTable& syms, graph::Sym extent, std::vector<bool
 
 }  // namespace
 
-// As npyiter_find_best_axis_ordering: an insertion sort in which an axis moves only past one whose stride is
-// known to be smaller; strides of 0, and of extents 1 (which the iterator sets to 0), say nothing.
+// As npyiter_find_best_axis_ordering: an insertion sort from the innermost axis outwards, in which an axis
+// moves inwards only past one whose stride is known to be larger; strides of 0, and of extents 1 (which the
+// iterator sets to 0), say nothing.
 void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int* perm) {
     const auto stride = [&](int axis) { return shape[axis] == 1 ? 0 : std::abs(strides[axis]); };
-    for (int i = 0; i < ndim; ++i) {
+    for (int i = ndim; i-- > 0;) {  // perm[i + 1 ..] is sorted
         int at = i;
-        for (int j = i; j-- > 0;) {
-            const Py_ssize_t outer = stride(perm[j]), inner = stride(i);
-            if (outer == 0 || inner == 0) continue;
-            if (outer >= inner) break;
+        for (int j = i + 1; j < ndim; ++j) {
+            const Py_ssize_t inner = stride(perm[j]), mine = stride(i);
+            if (inner == 0 || mine == 0) continue;
+            if (inner <= mine) break;
             at = j;
         }
-        for (int j = i; j > at; --j) perm[j] = perm[j - 1];
+        for (int j = i; j < at; ++j) perm[j] = perm[j + 1];
         perm[at] = i;
     }
 }

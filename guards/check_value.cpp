@@ -45,6 +45,21 @@ bool same_value(PyObject* a, PyObject* b) {
     return false;
 }
 
+namespace {
+
+// Tuples with the very same items; either may be missing.
+bool same_items(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (!a || !b || !PyTuple_CheckExact(a) || !PyTuple_CheckExact(b)) return false;
+    const Py_ssize_t n = PyTuple_GET_SIZE(a);
+    if (n != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t i = 0; i < n; ++i)
+        if (PyTuple_GET_ITEM(a, i) != PyTuple_GET_ITEM(b, i)) return false;
+    return true;
+}
+
+}  // namespace
+
 bool same_function(const Guard& g, PyObject* function) {
     if (function != g.obj) {
         if (!PyFunction_Check(function) || !PyFunction_Check(g.obj)) return false;
@@ -53,8 +68,8 @@ bool same_function(const Guard& g, PyObject* function) {
     // The recorded function itself may have been given other code since, so the code is compared in both
     // cases.
     if (PyFunction_GET_CODE(function) != g.code) return false;
-    if (PyFunction_GET_DEFAULTS(function) != g.name) return false;
-    if (g.flag && PyFunction_GET_CLOSURE(function) != g.found) return false;
+    if (!same_items(PyFunction_GET_DEFAULTS(function), g.name)) return false;
+    if (g.flag && !same_items(PyFunction_GET_CLOSURE(function), g.found)) return false;
     PyObject* defaults = PyFunction_GET_KW_DEFAULTS(function);
     if (!g.keywords || !defaults) return !g.keywords && (!defaults || PyDict_GET_SIZE(defaults) == 0);
     const Py_ssize_t n = PyTuple_GET_SIZE(g.keywords);
