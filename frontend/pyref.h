@@ -1,4 +1,5 @@
-// The one RAII owner of a Python reference in this code base. The GIL must be held wherever one is copied or dropped.
+// The one RAII owner of a Python reference in this code base. The GIL must be held wherever one is copied or
+// dropped.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -9,7 +10,7 @@
 namespace stator::frontend {
 
 class PyRef {
-public:
+  public:
     PyRef() = default;
     static PyRef steal(PyObject* o) { return PyRef(o); }
     static PyRef borrow(PyObject* o) {
@@ -27,7 +28,7 @@ public:
     PyObject* release() { return std::exchange(o_, nullptr); }
     explicit operator bool() const { return o_ != nullptr; }
 
-private:
+  private:
     explicit PyRef(PyObject* o) : o_(o) {}
     PyObject* o_ = nullptr;
 };

@@ -1,0 +1,106 @@
+// See array_meta.h. The layout class of an array is decided here and nowhere else in the frontend.
+
+#include "frontend/record/array_meta.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "guards/check_numpy_api.h"
+
+namespace stator::frontend {
+
+using graph::DType;
+using graph::Layout;
+
+bool dtype_from_numpy(int type_num, DType* out) {
+    if (type_num == NPY_LONGLONG) type_num = NPY_LONG;
+    if (type_num == NPY_ULONGLONG) type_num = NPY_ULONG;
+    for (int i = 0; i < graph::kDTypeCount; ++i)
+        if (graph::kDTypes[i].numpy_type == type_num) {
+            *out = static_cast<DType>(i);
+            return true;
+        }
+    return false;
+}
+
+bool is_ufunc(PyObject* obj) {
+    static PyObject* type = nullptr;
+    if (!type) {
+        PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+        if (np) type = PyObject_GetAttrString(np.get(), "ufunc");
+        if (!type) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    return Py_TYPE(obj) == reinterpret_cast<PyTypeObject*>(type);
+}
+
+bool is_method_descriptor(PyObject* obj) { return Py_IS_TYPE(obj, &PyMethodDescr_Type); }
+
+bool np_scalar_dtype(PyObject* scalar, DType* out) {
+    if (!PyArray_IsScalar(scalar, Number) && !PyArray_IsScalar(scalar, Bool)) return false;
+    PyArray_Descr* descr = PyArray_DescrFromScalar(scalar);
+    if (!descr) {
+        PyErr_Clear();
+        return false;
+    }
+    int num = descr->type_num;
+    bool exact = reinterpret_cast<PyTypeObject*>(descr->typeobj) == Py_TYPE(scalar);
+    Py_DECREF(descr);
+    return exact && dtype_from_numpy(num, out);
+}
+
+static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
+    m->layout = Layout::Contiguous;
+    m->perm.clear();
+    if (c_contiguous) return;
+    int rank = static_cast<int>(m->shape.size());
+    std::vector<int> perm(rank);
+    std::iota(perm.begin(), perm.end(), 0);
+    std::stable_sort(perm.begin(), perm.end(), [&](int a, int b) { return std::abs(m->strides[a]) > std::abs(m->strides[b]); });
+    bool dense = true;
+    int64_t expect = itemsize;
+    for (int k = rank - 1; k >= 0; --k) {
+        int a = perm[k];
+        if (m->shape[a] == 1) continue;
+        if (m->strides[a] != expect) dense = false;
+        expect *= m->shape[a];
+    }
+    bool c_order = std::is_sorted(perm.begin(), perm.end());
+    if (!dense) m->layout = rank > 0 && m->strides[perm.back()] == itemsize ? Layout::InnerDense : Layout::Strided;
+    if (!c_order) m->perm = std::move(perm);
+}
+
+bool read_array_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
+    if (!PyArray_CheckExact(obj)) {
+        *why = std::string("expected numpy.ndarray, found ") + Py_TYPE(obj)->tp_name;
+        return false;
+    }
+    auto* a = reinterpret_cast<PyArrayObject*>(obj);
+    if (!dtype_from_numpy(PyArray_TYPE(a), &out->dtype)) {
+        *why = "dtype is not a bool, int, float or complex of at most 64 bits a component";
+        return false;
+    }
+    if (!PyArray_ISNOTSWAPPED(a) || !PyArray_ISALIGNED(a)) {
+        *why = "byte-swapped or unaligned";
+        return false;
+    }
+    int rank = PyArray_NDIM(a);
+    if (rank > 8) {
+        *why = "more than 8 dimensions";
+        return false;
+    }
+    out->shape.assign(PyArray_DIMS(a), PyArray_DIMS(a) + rank);
+    out->strides.assign(PyArray_STRIDES(a), PyArray_STRIDES(a) + rank);
+    int64_t itemsize = PyArray_ITEMSIZE(a);
+    for (int i = 0; i < rank; ++i)
+        if (out->shape[i] > 1 && out->strides[i] % itemsize != 0) {
+            *why = "strides are not multiples of the element size";
+            return false;
+        }
+    classify(out, itemsize, PyArray_IS_C_CONTIGUOUS(a));
+    return true;
+}
+
+}  // namespace stator::frontend

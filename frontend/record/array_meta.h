@@ -1,0 +1,29 @@
+// What the recorder reads off a real array: dtype, extents and layout class. Decides which arrays can be compiled.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frontend/pyref.h"
+#include "graph/graph.h"
+
+namespace stator::frontend {
+
+struct ArrayMeta {
+    graph::DType dtype;
+    std::vector<int64_t> shape;
+    std::vector<int64_t> strides;  // bytes
+    graph::Layout layout;
+    std::vector<int> perm;         // empty = C order
+};
+
+// False, with `why`, for subclasses, object or byte-swapped or unaligned arrays, ranks above 8.
+bool read_array_meta(PyObject* array, ArrayMeta* out, std::string* why);
+// The graph dtype of an exact NumPy scalar; false for others.
+bool np_scalar_dtype(PyObject* scalar, graph::DType* out);
+bool dtype_from_numpy(int type_num, graph::DType* out);
+bool is_ufunc(PyObject* obj);
+bool is_method_descriptor(PyObject* obj);  // a method of a builtin or extension type, looked up on the type
+
+}  // namespace stator::frontend

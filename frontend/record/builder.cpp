@@ -1,0 +1,366 @@
+// TraceBuilder: shadows, entry inputs and the undo of an instruction that turned out opaque. Graph values are in
+// builder_values.cpp, symbolic integers in builder_syms.cpp, recipes in builder_recipes.cpp.
+//
+// Invariant: every Input node is created by `resolve` together with the guard that fills it, and is never undone; an
+// instruction that is rolled back may leave additional guards (the trace is then more special than needed, not wrong).
+
+#include "frontend/record/builder.h"
+
+#include <algorithm>
+
+#include "guards/check_numpy_api.h"
+#include "frontend/record/array_meta.h"
+
+namespace stator::frontend {
+
+using graph::Box;
+using graph::DType;
+using graph::Id;
+using graph::Node;
+using graph::Op;
+using graph::Sym;
+
+TraceBuilder::TraceBuilder() = default;
+
+std::nullptr_t TraceBuilder::fail(Reason r, std::string detail) {
+    reason = r;
+    reason_detail = std::move(detail);
+    return nullptr;
+}
+
+ShadowRef TraceBuilder::null() { return std::make_shared<Shadow>(); }
+
+ShadowRef TraceBuilder::lazy(guards::SourceId source, PyObject* obj) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Lazy;
+    s->source = source;
+    s->obj = PyRef::borrow(obj);
+    return s;
+}
+
+ShadowRef TraceBuilder::constant(PyObject* obj) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Object;
+    s->obj = PyRef::borrow(obj);
+    if (PyBool_Check(obj)) return s;
+    if (PyLong_CheckExact(obj)) {
+        int overflow = 0;
+        int64_t v = PyLong_AsLongLongAndOverflow(obj, &overflow);
+        if (overflow) return s;
+        s->kind = ShadowKind::Int;
+        s->sym = int_const(v);
+    } else if (PyFloat_CheckExact(obj)) {
+        double d = PyFloat_AS_DOUBLE(obj);
+        uint64_t bits;
+        memcpy(&bits, &d, 8);
+        s->kind = ShadowKind::Scalar;
+        s->dtype = DType::F64;
+        s->box = Box::PyFloat;
+        s->value = scalar_const(DType::F64, bits);
+        graph.nodes[s->value].box = Box::PyFloat;
+    } else if (PyTuple_CheckExact(obj)) {
+        s->kind = ShadowKind::Tuple;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(obj); ++i) s->items.push_back(constant(PyTuple_GET_ITEM(obj, i)));
+    }
+    return s;
+}
+
+int TraceBuilder::add_input(graph::Input in) {
+    graph.inputs.push_back(std::move(in));
+    return static_cast<int>(graph.inputs.size()) - 1;
+}
+
+Sym TraceBuilder::fresh_extent(int64_t n) {
+    if (n == 0 || n == 1) return int_const(n);
+    constexpr int64_t kMaxExtent = int64_t{1} << 40;
+    Sym s = graph.syms.symbol(n, 2, kMaxExtent);
+    entry_symbol_.resize(graph.syms.symbol_count(), true);
+    return s;
+}
+
+bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
+    ArrayMeta meta;
+    std::string why;
+    if (!read_array_meta(obj, &meta, &why)) {
+        fail(Reason::ArrayKind, why);
+        return false;
+    }
+    graph::Input in;
+    in.kind = graph::InputKind::Array;
+    in.dtype = meta.dtype;
+    in.layout = meta.layout;
+    in.perm = meta.perm;
+    in.source = guards.source(s->source).text;
+    for (int64_t n : meta.shape) in.shape.push_back(fresh_extent(n));
+    int index = add_input(in);
+    guards.expect_array(s->source, index, {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape, false});
+    Node n;
+    n.op = Op::Input;
+    n.dtype = meta.dtype;
+    n.layout = meta.layout;
+    n.perm = meta.perm;
+    n.shape = in.shape;
+    n.ints = {index};
+    n.loc = location_;
+    Id id = graph.append(std::move(n));
+    buffers_.push_back({id, id, true, index});
+    s->kind = ShadowKind::Array;
+    s->buffer = static_cast<int>(buffers_.size()) - 1;
+    s->dtype = meta.dtype;
+    s->shape = in.shape;
+    s->layout = meta.layout;
+    s->perm = meta.perm;
+    s->input = index;
+    return true;
+}
+
+bool TraceBuilder::resolve_number(const ShadowRef& s, PyObject* obj) {
+    graph::Input in;
+    in.source = guards.source(s->source).text;
+    if (PyLong_CheckExact(obj)) {
+        int overflow = 0;
+        int64_t v = PyLong_AsLongLongAndOverflow(obj, &overflow);
+        constexpr int64_t kMax = int64_t{1} << 62;
+        if (overflow || v > kMax || v < -kMax) {
+            fail(Reason::UnknownOp, "an int of more than 62 bits");
+            return false;
+        }
+        Sym sym = graph.syms.symbol(v, -kMax, kMax);
+        entry_symbol_.resize(graph.syms.symbol_count(), true);
+        in.kind = graph::InputKind::PyInt;
+        in.dtype = DType::I64;
+        in.value = sym;
+        int index = add_input(in);
+        guards.expect_int(s->source, index, sym);
+        s->kind = ShadowKind::Int;
+        s->sym = sym;
+        return true;
+    }
+    Box box;
+    int index;
+    if (PyFloat_CheckExact(obj)) {
+        in.kind = graph::InputKind::PyFloat, in.dtype = DType::F64, box = Box::PyFloat;
+        guards.expect_float(s->source, index = add_input(in));
+    } else if (PyComplex_CheckExact(obj)) {
+        in.kind = graph::InputKind::PyComplex, in.dtype = DType::C128, box = Box::PyComplex;
+        guards.expect_complex(s->source, index = add_input(in));
+    } else {
+        DType dt;
+        if (!np_scalar_dtype(obj, &dt)) return false;
+        in.kind = graph::InputKind::NpScalar, in.dtype = dt, box = Box::NpScalar;
+        guards.expect_np_scalar(s->source, index = add_input(in), Py_TYPE(obj), dt);
+    }
+    Node n;
+    n.op = Op::Input;
+    n.dtype = in.dtype;
+    n.box = box;
+    n.ints = {index};
+    n.loc = location_;
+    s->kind = ShadowKind::Scalar;
+    s->value = graph.append(std::move(n));
+    s->dtype = in.dtype;
+    s->box = box;
+    return true;
+}
+
+bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
+    if (s->kind != ShadowKind::Lazy) return true;
+    if (auto it = by_object_.find(obj); it != by_object_.end() && it->second.get() != s.get()) {
+        // One object behind two sources: they must stay one object, so that a store through one is seen by the other.
+        guards.expect_same(s->source, it->second->source);
+        guards::SourceId own = s->source;
+        *s = *it->second;
+        s->source = own;
+        return true;
+    }
+    PyTypeObject* type = Py_TYPE(obj);
+    if (PyArray_CheckExact(obj)) {
+        if (!resolve_array(s, obj)) return false;
+        by_object_[obj] = s;
+        kept_.push_back(PyRef::borrow(obj));
+        return true;
+    }
+    bool number = PyLong_CheckExact(obj) || PyFloat_CheckExact(obj) || PyComplex_CheckExact(obj) ||
+                  (PyArray_IsScalar(obj, Generic) && !PyBool_Check(obj));
+    if (number) {
+        if (resolve_number(s, obj)) return true;
+        reason = Reason::None;
+    }
+    if (PyTuple_CheckExact(obj)) {
+        guards.expect_type(s->source, type);
+        guards.expect_length(s->source, PyTuple_GET_SIZE(obj));
+        s->kind = ShadowKind::Tuple;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(obj); ++i) {
+            PyRef key = PyRef::steal(PyLong_FromSsize_t(i));
+            s->items.push_back(lazy(guards.item(s->source, key.get()), PyTuple_GET_ITEM(obj, i)));
+        }
+        return true;
+    }
+    if (PyUnicode_CheckExact(obj) || PyBytes_CheckExact(obj)) {
+        guards.expect_equal(s->source, obj);
+        s->kind = ShadowKind::Object;
+        return true;
+    }
+    if (PyFunction_Check(obj)) {
+        guards.expect_function(s->source, obj);
+        s->kind = ShadowKind::Object;
+        return true;
+    }
+    if (obj == Py_None || obj == Py_Ellipsis || PyBool_Check(obj) || PyModule_Check(obj) || PyType_Check(obj) ||
+        PyCFunction_Check(obj) || PyArray_DescrCheck(obj) || is_ufunc(obj) || is_method_descriptor(obj)) {
+        guards.expect_is(s->source, obj);
+        s->kind = ShadowKind::Object;
+        return true;
+    }
+    guards.expect_type(s->source, type);
+    s->kind = ShadowKind::Opaque;
+    return true;
+}
+
+bool TraceBuilder::require_constant(const ShadowRef& s, PyObject* obj) {
+    if (!resolve(s, obj)) return false;
+    switch (s->kind) {
+        case ShadowKind::Object: return true;
+        case ShadowKind::Int: return require(guards::Relation::Eq, s->sym, int_const(hint(s->sym)));
+        case ShadowKind::Scalar:
+            if (graph.node(s->value).op == Op::Const) return true;
+            if (s->source == guards::kNoSource || s->box != Box::PyFloat) return false;
+            guards.expect_equal(s->source, obj);
+            return true;
+        case ShadowKind::Tuple:
+            for (size_t i = 0; i < s->items.size(); ++i)
+                if (!PyTuple_CheckExact(obj) || !require_constant(s->items[i], PyTuple_GET_ITEM(obj, i))) return false;
+            return true;
+        case ShadowKind::Slice: {
+            if (!PySlice_Check(obj)) return false;
+            auto* sl = reinterpret_cast<PySliceObject*>(obj);
+            PyObject* parts[3] = {sl->start, sl->stop, sl->step};
+            for (int i = 0; i < 3; ++i)
+                if (!require_constant(s->items[i], parts[i])) return false;
+            return true;
+        }
+        default: return false;
+    }
+}
+
+ShadowRef TraceBuilder::tuple(std::vector<ShadowRef> items) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Tuple;
+    s->items = std::move(items);
+    return s;
+}
+
+ShadowRef TraceBuilder::new_int(Sym sym) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Int;
+    s->sym = sym;
+    return s;
+}
+
+ShadowRef TraceBuilder::new_scalar(Id value, Box box) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Scalar;
+    s->value = value;
+    s->box = box;
+    s->dtype = graph.node(value).dtype;
+    // The node says how the value is boxed when it leaves. A value boxed in two ways gets a second node.
+    Node& n = graph.nodes[value];
+    if (n.op != Op::Input && n.op != Op::Const && n.op != Op::SymScalar) {
+        if (n.box == Box::Array) n.box = box;
+    }
+    if (graph.nodes[value].box != box) {
+        Node copy;
+        copy.op = Op::Copy;
+        copy.dtype = s->dtype;
+        copy.box = box;
+        copy.in = {value};
+        copy.loc = location_;
+        s->value = graph.append(std::move(copy));
+    }
+    return s;
+}
+
+ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
+    ArrayMeta meta;
+    std::string why;
+    if (!read_array_meta(like, &meta, &why)) return fail(Reason::ArrayKind, why);
+    Op op = graph.node(value).op;
+    if (op == Op::View || op == Op::Reshape || op == Op::Input) {
+        // A fresh array with the contents of a view: the copy makes the buffer.
+        Node copy;
+        copy.op = Op::Copy;
+        copy.dtype = graph.node(value).dtype;
+        copy.in = {value};
+        copy.shape = graph.node(value).shape;
+        copy.loc = location_;
+        value = graph.append(std::move(copy));
+    }
+    Node& n = graph.nodes[value];
+    if (meta.layout != graph::Layout::Contiguous) return fail(Reason::ModelMismatch, "layout of a fresh array");
+    if (n.box == Box::Array && n.shape.size() == meta.shape.size()) {
+        n.layout = meta.layout;
+        n.perm = meta.perm;
+    }
+    buffers_.push_back({value, value, false, -1});
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Array;
+    s->buffer = static_cast<int>(buffers_.size()) - 1;
+    s->dtype = n.dtype;
+    s->shape = n.shape;
+    s->layout = meta.layout;
+    s->perm = meta.perm;
+    return s;
+}
+
+ShadowRef TraceBuilder::new_view(const ShadowRef& base, ViewStep step, PyObject* like) {
+    ArrayMeta meta;
+    std::string why;
+    if (!read_array_meta(like, &meta, &why)) return fail(Reason::ArrayKind, why);
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Array;
+    s->buffer = base->buffer;
+    s->path = base->path;
+    s->dtype = base->dtype;
+    s->shape = step.shape;
+    s->path.push_back(std::move(step));
+    s->layout = meta.layout;
+    s->perm = meta.perm;
+    s->base = base;
+    return s;
+}
+
+size_t TraceBuilder::mark() {
+    saved_buffers_ = buffers_;
+    return graph.nodes.size();
+}
+
+void TraceBuilder::rollback(size_t mark) {
+    for (size_t i = mark; i < graph.nodes.size(); ++i) {
+        Node& n = graph.nodes[i];
+        bool keep = n.op == Op::Input || n.op == Op::Const || n.op == Op::SymScalar ||
+                    (n.op == Op::SymGuard && n.ints[1] < 0);
+        if (keep) continue;
+        Node inert;
+        inert.op = Op::Const;
+        inert.dtype = DType::Bool;
+        inert.ints = {0};
+        inert.box = Box::PyBool;
+        n = std::move(inert);
+    }
+    // Buffers made since the mark are unreachable, except those of inputs, which are back at their entry contents.
+    for (size_t i = 0; i < buffers_.size(); ++i)
+        buffers_[i].version = i < saved_buffers_.size() ? saved_buffers_[i].version : buffers_[i].root;
+}
+
+int TraceBuilder::kernel_nodes() const {
+    int count = 0;
+    for (const Node& n : graph.nodes) {
+        auto cls = graph::info(n.op).cls;
+        bool work = cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction || cls == graph::OpClass::Effect ||
+                    cls == graph::OpClass::Library || cls == graph::OpClass::Alloc;
+        if (work && (!n.shape.empty() || cls != graph::OpClass::Pointwise)) ++count;
+    }
+    return count;
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,91 @@
+// TraceBuilder: recipes. Within one snapshot a shadow has one recipe, so that one object stays one object.
+
+#include "frontend/record/builder.h"
+
+namespace stator::frontend {
+
+using graph::Recipe;
+using graph::RecipeKind;
+
+void TraceBuilder::begin_recipes() { recipe_memo_.clear(); }
+
+int32_t TraceBuilder::object_index(PyObject* obj) {
+    for (size_t i = 0; i < objects.size(); ++i)
+        if (objects[i].get() == obj) return static_cast<int32_t>(i);
+    objects.push_back(PyRef::borrow(obj));
+    return static_cast<int32_t>(objects.size()) - 1;
+}
+
+int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
+    if (auto it = recipe_memo_.find(s.get()); it != recipe_memo_.end()) return it->second;
+    Recipe r;
+    auto children = [&](RecipeKind kind) {
+        r.kind = kind;
+        for (const ShadowRef& item : s->items) {
+            int32_t c = recipe(item, item->obj.get());
+            if (c < 0) return false;
+            r.items.push_back(c);
+        }
+        return true;
+    };
+    if (s->source != guards::kNoSource) {
+        r.kind = RecipeKind::Slot;
+        r.index = s->source;
+    } else {
+        switch (s->kind) {
+            case ShadowKind::Null: r.kind = RecipeKind::Null; break;
+            case ShadowKind::Lazy:
+            case ShadowKind::Opaque: return -1;
+            case ShadowKind::Object:
+                r.kind = RecipeKind::Object;
+                r.index = object_index(s->obj.get());
+                break;
+            case ShadowKind::Int:
+                if (s->obj) r.kind = RecipeKind::Object, r.index = object_index(s->obj.get());
+                else r.kind = RecipeKind::SymInt, r.sym = canon(s->sym);
+                break;
+            case ShadowKind::Scalar:
+                if (s->obj) {
+                    r.kind = RecipeKind::Object;
+                    r.index = object_index(s->obj.get());
+                    break;
+                }
+                r.kind = RecipeKind::Value;
+                r.index = s->value;
+                break;
+            case ShadowKind::Array:
+                if (s->path.empty()) {
+                    r.kind = RecipeKind::Value;
+                    r.index = buffers_[s->buffer].version;
+                    break;
+                }
+                r.kind = RecipeKind::View;
+                r.index = value(s);
+                r.items.push_back(recipe(s->base, nullptr));
+                if (r.items[0] < 0) return -1;
+                break;
+            case ShadowKind::Tuple:
+                if (s->obj) {
+                    r.kind = RecipeKind::Object, r.index = object_index(s->obj.get());
+                    break;
+                }
+                if (!children(RecipeKind::Tuple)) return -1;
+                break;
+            case ShadowKind::List:
+                if (!children(RecipeKind::List)) return -1;
+                break;
+            case ShadowKind::Slice:
+                if (!children(RecipeKind::Slice)) return -1;
+                break;
+            case ShadowKind::Method:
+                if (!children(RecipeKind::Method)) return -1;
+                break;
+        }
+    }
+    (void)obj;
+    int32_t id = graph.add_recipe(std::move(r));
+    recipe_memo_[s.get()] = id;
+    return id;
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,293 @@
+// TraceBuilder: graph values, stores and library calls. Shape rules live here; dtype rules are the host adapter's.
+
+#include "frontend/record/builder.h"
+
+#include "frontend/record/array_meta.h"
+
+namespace stator::frontend {
+
+using graph::Box;
+using graph::DType;
+using graph::Id;
+using graph::kNone;
+using graph::Node;
+using graph::Op;
+using graph::Sym;
+using guards::Relation;
+
+Id TraceBuilder::append(Node n) {
+    n.loc = location_;
+    for (Sym& s : n.shape) s = canon(s);
+    return graph.append(std::move(n));
+}
+
+static const Shape kScalarShape;
+
+const Shape& TraceBuilder::shape(const ShadowRef& s) const {
+    if (s->kind != ShadowKind::Array) return kScalarShape;
+    auto* self = const_cast<TraceBuilder*>(this);
+    for (Sym& e : s->shape) e = self->canon(e);
+    return s->shape;
+}
+
+Id TraceBuilder::apply(Id v, const ViewStep& step) { return step.reshape ? reshape(v, step.shape) : view(v, step); }
+
+Id TraceBuilder::value(const ShadowRef& s) {
+    switch (s->kind) {
+        case ShadowKind::Scalar: return s->value;
+        case ShadowKind::Int: return sym_scalar(s->sym, DType::I64);
+        case ShadowKind::Array: break;
+        case ShadowKind::Object:
+            if (PyBool_Check(s->obj.get())) return scalar_const(DType::Bool, s->obj.get() == Py_True);
+            [[fallthrough]];
+        default: fail(Reason::UnknownOp, "an operand that is no array or number"); return kNone;
+    }
+    Id version = buffers_[s->buffer].version;
+    if (s->path.empty()) return version;
+    if (s->cached_version == version && s->cached != kNone) {
+        Op op = graph.node(s->cached).op;
+        if (op == Op::View || op == Op::Reshape) return s->cached;
+    }
+    Id v = version;
+    for (const ViewStep& step : s->path) v = apply(v, step);
+    s->cached = v;
+    s->cached_version = version;
+    return v;
+}
+
+Id TraceBuilder::scalar_const(DType dtype, uint64_t lo, uint64_t hi) {
+    Node n;
+    n.op = Op::Const;
+    n.dtype = dtype;
+    n.box = Box::NpScalar;
+    n.ints = {static_cast<int64_t>(lo)};
+    if (dtype == DType::C128) n.ints.push_back(static_cast<int64_t>(hi));
+    return append(std::move(n));
+}
+
+Id TraceBuilder::cast(Id v, DType dtype) {
+    if (graph.node(v).dtype == dtype) return v;
+    Node n;
+    n.op = Op::Cast;
+    n.dtype = dtype;
+    n.in = {v};
+    n.shape = graph.node(v).shape;
+    n.layout = graph.node(v).layout == graph::Layout::Contiguous ? graph::Layout::Contiguous : n.layout;
+    n.perm = graph.node(v).layout == graph::Layout::Contiguous ? graph.node(v).perm : n.perm;
+    return append(std::move(n));
+}
+
+Id TraceBuilder::pointwise(Op op, std::span<const Id> in, DType out) {
+    Node n;
+    n.op = op;
+    n.dtype = out;
+    n.in.assign(in.begin(), in.end());
+    for (Id v : in) {
+        Shape s = graph.node(v).shape;
+        for (Sym& e : s) e = canon(e);
+        if (s.empty()) continue;
+        if (n.shape.empty()) n.shape = s;
+        else if (n.shape != s) {
+            fail(Reason::ModelMismatch, "pointwise operands of different shapes");
+            return kNone;
+        }
+    }
+    return append(std::move(n));
+}
+
+Id TraceBuilder::host_loop(const std::string& ufunc, std::span<const Id> in, DType out) {
+    Id v = pointwise(Op::HostLoop, in, out);
+    if (v != kNone) graph.nodes[v].name = ufunc;
+    return v;
+}
+
+Id TraceBuilder::view(Id v, const ViewStep& step) {
+    Node n;
+    n.op = Op::View;
+    n.dtype = graph.node(v).dtype;
+    n.in = {v};
+    n.shape = step.shape;
+    n.layout = graph::Layout::Strided;
+    n.ints.push_back(static_cast<int64_t>(step.map.size()));
+    n.ints.insert(n.ints.end(), step.map.begin(), step.map.end());
+    n.ints.insert(n.ints.end(), step.step.begin(), step.step.end());
+    for (Sym s : step.start) n.syms.push_back(canon(s));
+    return append(std::move(n));
+}
+
+Id TraceBuilder::reshape(Id v, Shape shape) {
+    Node n;
+    n.op = Op::Reshape;
+    n.dtype = graph.node(v).dtype;
+    n.in = {v};
+    n.shape = std::move(shape);
+    return append(std::move(n));
+}
+
+Id TraceBuilder::broadcast(Id v, const Shape& to) {
+    Shape from = graph.node(v).shape;
+    for (Sym& s : from) s = canon(s);
+    if (from.empty()) return v;  // scalars broadcast implicitly
+    if (from == to) return v;
+    ViewStep step;
+    step.shape = to;
+    int shift = static_cast<int>(to.size()) - static_cast<int>(from.size());
+    for (size_t d = 0; d < from.size(); ++d) {
+        Sym target = to[d + shift];
+        bool stretch = from[d] != target;
+        if (stretch && hint(from[d]) == hint(target) && require(Relation::Eq, from[d], target)) stretch = false;
+        if (stretch && hint(from[d]) != 1) {
+            fail(Reason::UnknownOp, "shapes that do not broadcast");
+            return kNone;
+        }
+        step.map.push_back(stretch ? -1 : static_cast<int>(d) + shift);
+        step.step.push_back(1);
+        step.start.push_back(int_const(0));
+    }
+    return view(v, step);
+}
+
+static void set_layout(Node* n, PyObject* like) {
+    ArrayMeta meta;
+    std::string why;
+    if (like && read_array_meta(like, &meta, &why)) n->layout = meta.layout, n->perm = meta.perm;
+}
+
+Id TraceBuilder::empty(DType dtype, Shape shape, PyObject* like) {
+    Node n;
+    n.op = Op::Empty;
+    n.dtype = dtype;
+    n.shape = std::move(shape);
+    set_layout(&n, like);
+    return append(std::move(n));
+}
+
+Id TraceBuilder::full(Id scalar, Shape shape, PyObject* like) {
+    Node n;
+    n.op = Op::Full;
+    n.dtype = graph.node(scalar).dtype;
+    n.in = {scalar};
+    n.shape = std::move(shape);
+    set_layout(&n, like);
+    return append(std::move(n));
+}
+
+Id TraceBuilder::reduce(const std::string& ufunc, Id v, std::span<const int> axes, DType out) {
+    Node n;
+    n.op = Op::Reduce;
+    n.dtype = out;
+    n.in = {v};
+    n.name = ufunc;
+    n.ints = {static_cast<int64_t>(graph::ReduceOrder::CContiguous)};
+    n.ints.insert(n.ints.end(), axes.begin(), axes.end());
+    const Shape& s = graph.node(v).shape;
+    for (size_t d = 0; d < s.size(); ++d)
+        if (std::find(axes.begin(), axes.end(), static_cast<int>(d)) == axes.end()) n.shape.push_back(s[d]);
+    return append(std::move(n));
+}
+
+// The view of `outer` after `inner`, as one step; both are plain view steps.
+static ViewStep compose(TraceBuilder& b, const ViewStep& first, const ViewStep& second) {
+    ViewStep r;
+    r.shape = second.shape;
+    auto& t = b.syms();
+    for (size_t d = 0; d < first.map.size(); ++d) {
+        int m = first.map[d];
+        if (m < 0) {
+            r.map.push_back(-1), r.step.push_back(first.step[d]), r.start.push_back(first.start[d]);
+            continue;
+        }
+        r.map.push_back(second.map[m]);
+        r.step.push_back(first.step[d] * second.step[m]);
+        r.start.push_back(t.add(first.start[d], t.mul(t.constant(first.step[d]), second.start[m])));
+    }
+    return r;
+}
+
+bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
+    if (dst->kind != ShadowKind::Array) return fail(Reason::Unstoreable, "not an array"), false;
+    ViewStep whole;
+    whole.shape = shape(dst);
+    for (size_t d = 0; d < whole.shape.size(); ++d) {
+        whole.map.push_back(static_cast<int>(d));
+        whole.step.push_back(1);
+        whole.start.push_back(int_const(0));
+    }
+    ViewStep target = step ? *step : whole;
+    for (auto it = dst->path.rbegin(); it != dst->path.rend(); ++it) {
+        if (it->reshape) return fail(Reason::Unstoreable, "through a reshaped view"), false;
+        target = compose(*this, *it, target);
+    }
+    std::vector<bool> seen(target.shape.size(), false);
+    for (int m : target.map)
+        if (m >= 0) {
+            if (seen[m]) return fail(Reason::Unstoreable, "through a diagonal"), false;
+            seen[m] = true;
+        }
+    for (size_t d = 0; d < seen.size(); ++d)
+        if (!seen[d] && graph.syms.as_const(target.shape[d]) != 1)
+            return fail(Reason::Unstoreable, "through a broadcast view"), false;
+    BufferState& buffer = buffers_[dst->buffer];
+    Id stored = graph.node(value).shape.empty() ? value : broadcast(value, target.shape);
+    if (stored == kNone) return false;
+    Node n;
+    n.op = Op::Store;
+    n.dtype = dst->dtype;
+    n.in = {buffer.version, stored};
+    const Node& old = graph.node(buffer.version);
+    n.shape = old.shape;
+    n.layout = old.layout;
+    n.perm = old.perm;
+    n.ints.push_back(static_cast<int64_t>(target.map.size()));
+    n.ints.insert(n.ints.end(), target.map.begin(), target.map.end());
+    n.ints.insert(n.ints.end(), target.step.begin(), target.step.end());
+    for (Sym s : target.start) n.syms.push_back(canon(s));
+    if (graph.node(stored).shape.empty())
+        for (Sym s : target.shape) n.syms.push_back(canon(s));
+    if (buffer.visible) graph.inputs[buffer.input].written = true;
+    buffer.version = append(std::move(n));
+    return true;
+}
+
+ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result) {
+    graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
+    begin_recipes();
+    for (const Operand& a : args) {
+        int32_t r = recipe(a.shadow, a.obj);
+        if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt");
+        tuple.items.push_back(r);
+    }
+    Node n;
+    n.op = Op::Library;
+    n.ints = {object_index(callable), graph.add_recipe(tuple), -1};
+    if (kwnames) n.ints[2] = object_index(kwnames);
+    PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
+    if (!name) PyErr_Clear();
+    n.name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
+    for (const Operand& a : args)
+        if (a.shadow->kind == ShadowKind::Array || a.shadow->kind == ShadowKind::Scalar) n.in.push_back(value(a.shadow));
+    ArrayMeta meta;
+    std::string why;
+    DType scalar;
+    if (np_scalar_dtype(result, &scalar)) {
+        n.dtype = scalar;
+        n.box = Box::NpScalar;
+        return new_scalar(append(std::move(n)), Box::NpScalar);
+    }
+    if (!read_array_meta(result, &meta, &why)) return fail(Reason::ArrayKind, why);
+    if (meta.layout != graph::Layout::Contiguous) return fail(Reason::UnknownCall, "a strided result");
+    n.dtype = meta.dtype;
+    n.layout = meta.layout;
+    n.perm = meta.perm;
+    for (int64_t extent : meta.shape) {
+        if (extent < 2) {
+            n.shape.push_back(int_const(extent));
+            continue;
+        }
+        n.shape.push_back(graph.syms.symbol(extent, 2, int64_t{1} << 40));
+        entry_symbol_.resize(graph.syms.symbol_count(), false);
+    }
+    return new_array(append(std::move(n)), result);
+}
+
+}  // namespace stator::frontend

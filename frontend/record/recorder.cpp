@@ -1,0 +1,180 @@
+// The recorder's frame of mind: shadows, snapshots, closing, and the check of every model against the real result.
+// What each instruction means to the graph is in recorder_ops.cpp and recorder_calls.cpp.
+
+#include "frontend/record/recorder.h"
+
+#include "frontend/record/array_meta.h"
+#include "frontend/record/locations.h"
+
+namespace stator::frontend {
+
+using graph::EndKind;
+using graph::Node;
+using graph::Op;
+
+static std::string slot_name(const CodeInfo& code, int i) {
+    if (i >= code.nlocalsplus) return "stack[" + std::to_string(i - code.nlocalsplus) + "]";
+    PyObject* names = code.code->co_localsplusnames;
+    return PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+}
+
+Recorder::Recorder(Frame& frame, const CodeInfo& code, int pc) {
+    auto level = std::make_unique<Level>();
+    level->frame = &frame;
+    level->code = &code;
+    level->pc = pc;
+    for (int i = 0; i < frame.depth(); ++i) {
+        if (!frame.slot_is_object(i)) {
+            ok_ = false;
+            return;
+        }
+        PyObject* o = frame.slot(i);
+        level->slots.push_back(o ? b_.lazy(b_.guards.slot(i, slot_name(code, i)), o) : b_.null());
+    }
+    levels_.push_back(level.get());
+    owned_.push_back(std::move(level));
+    snapshot_fn_ = [this] { return take_snapshot(); };
+    b_.snapshot_hook = &snapshot_fn_;
+}
+
+ShadowRef Recorder::pop() {
+    ShadowRef s = std::move(top().slots.back());
+    top().slots.pop_back();
+    return s;
+}
+
+void Recorder::push(ShadowRef s) { top().slots.push_back(std::move(s)); }
+
+bool Recorder::refuse(Reason r, std::string detail) {
+    reason_ = r;
+    detail_ = std::move(detail);
+    return false;
+}
+
+// The recorder holds the operands of one instruction while it executes: their metadata is read afterwards.
+void Recorder::capture(int count) {
+    held_.clear();
+    ops_.clear();
+    int depth = static_cast<int>(top().slots.size());
+    for (int i = depth - count; i < depth; ++i) {
+        held_.push_back(PyRef::borrow(object_at(i)));
+        ops_.push_back({top().slots[i], held_.back().get()});
+    }
+}
+
+int32_t Recorder::take_snapshot() {
+    if (cached_snapshot_ >= 0) return cached_snapshot_;
+    graph::Snapshot snap;
+    b_.begin_recipes();
+    for (size_t k = 0; k < levels_.size(); ++k) {
+        Level& l = *levels_[k];
+        bool inner = k + 1 == levels_.size();
+        int at = inner ? l.pc : l.call_insn;
+        const Insn& insn = l.code->insns[at];
+        if (inner && !insn.boundary) return -1;
+        graph::SnapFrame frame;
+        frame.code = b_.object_index(reinterpret_cast<PyObject*>(l.code->code));
+        frame.func = l.func_object;
+        frame.unit = insn.unit;
+        int live_at = inner ? at : at + 1;
+        for (size_t i = 0; i < l.slots.size(); ++i) {
+            bool local = static_cast<int>(i) < l.code->nlocalsplus;
+            bool dead = local && !l.code->live(live_at, static_cast<int>(i));
+            int32_t r = b_.recipe(dead ? b_.null() : l.slots[i], nullptr);
+            if (r < 0) return -1;
+            frame.slots.push_back(r);
+        }
+        snap.frames.push_back(std::move(frame));
+    }
+    b_.graph.snapshots.push_back(std::move(snap));
+    cached_snapshot_ = static_cast<int32_t>(b_.graph.snapshots.size()) - 1;
+    return cached_snapshot_;
+}
+
+void Recorder::close(EndKind kind) {
+    closed_ = true;
+    if (top().call_insn >= 0) {  // a call that was to be followed but raised before its frame was entered
+        for (auto& s : pending_operands_) push(std::move(s));
+        pending_operands_.clear();
+        top().call_insn = -1;
+    }
+    b_.graph.end_kind = kind;
+    if (kind == EndKind::Return) {
+        b_.begin_recipes();
+        Level& l = top();
+        b_.graph.end = b_.recipe(l.slots.back(), nullptr);
+    } else {
+        cached_snapshot_ = -1;
+        b_.graph.end = take_snapshot();
+    }
+    ok_ = b_.graph.end >= 0;
+    b_.snapshot_hook = nullptr;
+}
+
+bool Recorder::same_as_model(const ShadowRef& s, PyObject* result) {
+    switch (s->kind) {
+        case ShadowKind::Array: {
+            ArrayMeta m;
+            std::string why;
+            if (!read_array_meta(result, &m, &why) || m.dtype != s->dtype || m.shape.size() != s->shape.size()) return false;
+            for (size_t d = 0; d < m.shape.size(); ++d)
+                if (b_.hint(s->shape[d]) != m.shape[d]) return false;
+            return true;
+        }
+        case ShadowKind::Int:
+            return PyLong_CheckExact(result) && PyLong_AsLongLong(result) == b_.hint(s->sym) && !PyErr_Occurred();
+        case ShadowKind::Scalar: {
+            if (s->box == graph::Box::PyFloat) return PyFloat_CheckExact(result);
+            if (s->box == graph::Box::PyBool) return PyBool_Check(result);
+            if (s->box == graph::Box::PyComplex) return PyComplex_CheckExact(result);
+            if (s->box == graph::Box::PyInt) return PyLong_CheckExact(result);
+            graph::DType dt;
+            return np_scalar_dtype(result, &dt) && dt == s->dtype;
+        }
+        case ShadowKind::Tuple: return PyTuple_CheckExact(result) && PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(s->items.size());
+        case ShadowKind::Object: return s->obj.get() == result || Py_IS_TYPE(result, Py_TYPE(s->obj.get()));
+        default: return true;
+    }
+}
+
+bool Recorder::push_result(ShadowRef s) {
+    if (!s) return refuse(b_.reason == Reason::None ? Reason::UnknownOp : b_.reason, b_.reason_detail);
+    PyObject* result = top().frame->peek(0);
+    if (!same_as_model(s, result)) {
+        PyErr_Clear();
+        return refuse(Reason::ModelMismatch, Py_TYPE(result)->tp_name);
+    }
+    push(std::move(s));
+    return true;
+}
+
+bool Recorder::emit_guard(const ShadowRef& cond, bool value) {
+    int32_t snapshot = take_snapshot();
+    if (snapshot < 0) return refuse(Reason::UnknownOp, "a branch whose state cannot be rebuilt");
+    Node g;
+    g.op = Op::Guard;
+    g.dtype = graph::DType::Bool;
+    g.in = {b_.value(cond)};
+    g.ints = {value, snapshot};
+    b_.append(std::move(g));
+    return true;
+}
+
+void Recorder::enter_inlined(Frame& frame, const CodeInfo& code) {
+    auto level = std::make_unique<Level>();
+    level->frame = &frame;
+    level->code = &code;
+    level->slots = std::move(pending_locals_);
+    level->func_object = b_.object_index(pending_function_);
+    pending_function_ = nullptr;
+    levels_.push_back(level.get());
+    owned_.push_back(std::move(level));
+}
+
+void Recorder::leave_inlined() {
+    inline_result_ = top().slots.back();
+    inlined_ = true;
+    levels_.pop_back();
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,128 @@
+// The recorder: watches instructions that the driver executes for real, keeps a shadow beside every slot of the frames
+// it looks at, and builds the trace's graph through a TraceBuilder.
+//
+// For each instruction the driver calls `before`, executes it, and calls `after`. Either may answer Close: the trace
+// then ends with a snapshot *before* that instruction (whose shadows are still untouched), and the instruction is an
+// ordinary Python step between two traces. Nothing the recorder does can change what the program observes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frontend/cpython/code.h"
+#include "frontend/cpython/frame.h"
+#include "frontend/cpython/stepper.h"
+#include "frontend/hosts/host.h"
+#include "frontend/record/builder.h"
+
+namespace stator::frontend {
+
+// One frame under recording. `slots` parallels the frame's localsplus and stack.
+struct Level {
+    Frame* frame = nullptr;
+    const CodeInfo* code = nullptr;
+    int pc = 0;
+    std::vector<ShadowRef> slots;
+    int32_t func_object = -1;   // inlined frames: the function in the trace's object table
+    int call_insn = -1;         // while an inlined call is in progress: its instruction
+};
+
+class Recorder {
+public:
+    // Starts at instruction `pc` of `frame`. `ok()` is false when this frame cannot be recorded from here.
+    Recorder(Frame& frame, const CodeInfo& code, int pc);
+    bool ok() const { return ok_; }
+    void* owner = nullptr;   // the place that the finished trace goes to
+
+    enum class Verdict : uint8_t { Go, Close, Return };
+    Verdict before(const Insn& insn);     // Return: the trace ends with this ReturnValue (base frame)
+    Verdict after(const Insn& insn);
+
+    // Inlining: set by `before` when the next call should be followed into its frame.
+    PyObject* pending_function() const { return pending_function_; }
+    void enter_inlined(Frame& frame, const CodeInfo& code);
+    void leave_inlined();                 // the callee is about to return the value on top of its stack
+    bool is_top(const Frame& f) const { return !levels_.empty() && levels_.back()->frame->raw() == f.raw(); }
+    size_t depth() const { return levels_.size(); }
+
+    // Ends the trace before the current instruction (Leave) or with the value on top (Return).
+    void close(graph::EndKind kind);
+    bool closed() const { return closed_; }
+    TraceBuilder& builder() { return b_; }
+    // Why the trace was closed before the current instruction.
+    Reason reason() const { return reason_; }
+    const std::string& detail() const { return detail_; }
+
+private:
+    using Handler = bool (Recorder::*)(const Insn&);
+    struct Entry;
+    static const Entry* table();
+
+    Level& top() { return *levels_.back(); }
+    PyObject* object_at(int i) { return top().frame->slot(i); }
+    ShadowRef pop();
+    void push(ShadowRef s);
+    bool refuse(Reason r, std::string detail = {});
+    void capture(int count);
+    int pops(const Insn& insn) const;
+    int32_t take_snapshot();
+    bool same_as_model(const ShadowRef& s, PyObject* result);
+    bool push_result(ShadowRef s);          // checks against the real result on the frame's stack
+    bool emit_guard(const ShadowRef& cond, bool value);
+    bool truth(const Operand& a, bool actual, bool* decided);
+    bool prepare_inline(const Insn& insn, const CallOperands& call);
+    bool bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames, std::vector<ShadowRef>* locals, int nslots);
+    bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
+    bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out, ShadowRef* method_self);
+    bool store_before(const Insn& insn);
+
+    bool on_nothing(const Insn&);
+    bool on_pop_top(const Insn&);
+    bool on_push_null(const Insn&);
+    bool on_copy(const Insn&);
+    bool on_swap(const Insn&);
+    bool on_load_fast(const Insn&);
+    bool on_load_fast_and_clear(const Insn&);
+    bool on_store_fast(const Insn&);
+    bool on_delete_fast(const Insn&);
+    bool on_load_const(const Insn&);
+    bool on_load_global(const Insn&);
+    bool on_load_deref(const Insn&);
+    bool on_copy_free_vars(const Insn&);
+    bool on_load_attr(const Insn&);
+    bool on_load_method(const Insn&);
+    bool on_binary_op(const Insn&);
+    bool on_subscript(const Insn&);
+    bool on_slice(const Insn&);
+    bool on_store_done(const Insn&);
+    bool on_compare(const Insn&);
+    bool on_is(const Insn&);
+    bool on_contains(const Insn&);
+    bool on_unary(const Insn&);
+    bool on_not(const Insn&);
+    bool on_build(const Insn&);
+    bool on_list_extend(const Insn&);
+    bool on_list_to_tuple(const Insn&);
+    bool on_unpack(const Insn&);
+    bool on_call(const Insn&);
+    bool on_branch(const Insn&);
+
+    TraceBuilder b_;
+    std::vector<Level*> levels_;
+    std::vector<std::unique_ptr<Level>> owned_;
+    std::vector<PyRef> held_;                // operands of the current instruction
+    std::vector<Operand> ops_;
+    std::function<int32_t()> snapshot_fn_;
+    size_t mark_ = 0;
+    bool ok_ = true, closed_ = false, checkpoint_due_ = false;
+    int32_t cached_snapshot_ = -1;
+    PyObject* pending_function_ = nullptr;   // borrowed; alive on the frame's stack
+    std::vector<ShadowRef> pending_locals_, pending_operands_;
+    ShadowRef inline_result_;
+    bool inlined_ = false;
+    Reason reason_ = Reason::None;
+    std::string detail_;
+};
+
+}  // namespace stator::frontend

@@ -1,0 +1,180 @@
+// Calls: Python functions are followed into their frames (inlining), what the host knows becomes graph values, a few
+// pure builtins are decided from guards; every other call is an opaque step.
+
+#include "frontend/record/recorder.h"
+
+#include "guards/check_numpy_api.h"
+
+namespace stator::frontend {
+
+namespace {
+
+constexpr size_t kMaxInlineDepth = 10;
+
+// Set by bindings: the plain function behind a CompiledFunction object, or nullptr.
+PyObject* (*unwrap_compiled)(PyObject*) = nullptr;
+
+bool inlinable(PyObject* func) {
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
+    constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    if (code->co_flags & kGenerators) return false;
+    return CodeInfo::get(code) != nullptr;
+}
+
+}  // namespace
+
+void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*)) { unwrap_compiled = unwrap; }
+
+// The shadows of the callee's parameter slots, bound as CPython binds the objects. False when the call's form is not
+// modelled (keyword dictionaries) or does not fit.
+bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames, std::vector<ShadowRef>* locals,
+                            int nslots) {
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
+    int argc = code->co_argcount, kwonly = code->co_kwonlyargcount;
+    bool varargs = code->co_flags & CO_VARARGS;
+    if (code->co_flags & CO_VARKEYWORDS) return false;
+    size_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    size_t npos = args.size() - nkw;
+    locals->assign(nslots, b_.null());
+    std::vector<bool> set(argc + kwonly, false);
+    for (size_t i = 0; i < npos && i < static_cast<size_t>(argc); ++i) (*locals)[i] = args[i], set[i] = true;
+    if (npos > static_cast<size_t>(argc) && !varargs) return false;
+    if (varargs) {
+        std::vector<ShadowRef> rest;
+        for (size_t i = argc; i < npos; ++i) rest.push_back(args[i]);
+        (*locals)[argc + kwonly] = b_.tuple(std::move(rest));
+    }
+    for (size_t k = 0; k < nkw; ++k) {
+        PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+        int at = -1;
+        for (int i = code->co_posonlyargcount; i < argc + kwonly && at < 0; ++i)
+            if (PyUnicode_Compare(key, PyTuple_GET_ITEM(code->co_localsplusnames, i)) == 0) at = i;
+        if (at < 0 || set[at]) return false;
+        (*locals)[at] = args[npos + k], set[at] = true;
+    }
+    PyObject* defaults = PyFunction_GET_DEFAULTS(func);
+    PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(func);
+    int ndefaults = defaults ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
+    for (int i = 0; i < argc + kwonly; ++i) {
+        if (set[i]) continue;
+        PyObject* value = nullptr;
+        if (i < argc && i >= argc - ndefaults) value = PyTuple_GET_ITEM(defaults, i - (argc - ndefaults));
+        if (i >= argc && kwdefaults) value = PyDict_GetItemWithError(kwdefaults, PyTuple_GET_ITEM(code->co_localsplusnames, i));
+        if (!value) return false;
+        // The function guard pins the default objects; arrays among them have contents that may change.
+        bool immutable = PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value) ||
+                         value == Py_None || PyTuple_CheckExact(value) || PyType_Check(value) || PyCallable_Check(value);
+        if (!immutable) return false;
+        (*locals)[i] = b_.constant(value);
+    }
+    return true;
+}
+
+bool Recorder::prepare_inline(const Insn& insn, const CallOperands& call) {
+    Level& l = top();
+    ShadowRef callable = l.slots[call.callable_slot];
+    if (!b_.resolve(callable, call.callable)) return false;
+    PyObject* func = call.callable;
+    std::vector<ShadowRef> args;
+    if (callable->kind == ShadowKind::Method) {
+        func = callable->items[0]->obj.get();
+        args.push_back(callable->items[1]);
+    } else if (PyObject* inner = unwrap_compiled ? unwrap_compiled(func) : nullptr) {
+        if (callable->kind == ShadowKind::Opaque) b_.guards.expect_is(callable->source, func);
+        auto source = b_.guards.object(inner, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
+        b_.guards.expect_function(source, inner);
+        func = inner;
+    }
+    if (!func || !PyFunction_Check(func) || numpy_host().knows(func)) return false;
+    if (levels_.size() >= kMaxInlineDepth || !inlinable(func)) return false;
+    const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func)));
+    if (call.self) args.push_back(l.slots[call.self_slot]);
+    for (int i = 0; i < call.nargs; ++i) args.push_back(l.slots[call.first_arg_slot + i]);
+    if (!bind_inlined(func, args, call.kwnames, &pending_locals_, code->nlocalsplus)) return false;
+    l.call_insn = l.pc;
+    int count = pops(insn);
+    pending_operands_.assign(l.slots.end() - count, l.slots.end());
+    l.slots.resize(l.slots.size() - count);
+    pending_function_ = func;
+    return true;
+}
+
+bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out) {
+    if (args.size() != 2) return false;
+    for (const Operand& a : args)
+        if (!b_.resolve(a.shadow, a.obj)) return false;
+    if (args[1].shadow->kind == ShadowKind::Tuple) {
+        if (!b_.require_constant(args[1].shadow, args[1].obj)) return false;
+    } else if (args[1].shadow->kind != ShadowKind::Object) {
+        return false;
+    }
+    // Every resolved shadow has an exact type; a class with __instancecheck__ could still answer differently.
+    auto plain = [](PyObject* t) { return PyType_Check(t) && (Py_IS_TYPE(t, &PyType_Type)); };
+    if (PyTuple_CheckExact(args[1].obj)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1].obj); ++i)
+            if (!plain(PyTuple_GET_ITEM(args[1].obj, i))) return false;
+    } else if (!plain(args[1].obj)) {
+        return false;
+    }
+    *out = b_.constant(result);
+    return true;
+}
+
+bool Recorder::on_call(const Insn& insn) {
+    Level& l = top();
+    int count = pops(insn);
+    if (inlined_) {
+        pending_operands_.clear();
+        l.call_insn = -1;
+        push(std::move(inline_result_));
+        return true;
+    }
+    if (pending_function_ || !pending_operands_.empty()) {
+        // The call did not reach a frame of the function (it never does for calls that C code redirects).
+        for (auto& s : pending_operands_) l.slots.push_back(std::move(s));
+        pending_operands_.clear();
+        pending_function_ = nullptr;
+        l.call_insn = -1;
+        return refuse(Reason::UnknownCall, "a Python function that was not entered");
+    }
+    // Operands lie in the version's order: find callable, self and arguments among the captured ones.
+    PyObject* kwnames = insn.flags & Insn::kKwOnStack ? ops_.back().obj : insn.obj;
+    size_t nargs = insn.arg;
+#if PY_VERSION_HEX >= 0x030D0000
+    Operand callable = ops_[0], self = ops_[1];
+#else
+    Operand callable = ops_[0].obj ? ops_[0] : ops_[1];
+    Operand self = ops_[0].obj ? ops_[1] : Operand{};
+#endif
+    std::vector<Operand> args;
+    if (self.obj) args.push_back(self);
+    for (size_t i = 0; i < nargs; ++i) args.push_back(ops_[2 + i]);
+    if (!b_.resolve(callable.shadow, callable.obj)) return refuse(b_.reason, b_.reason_detail);
+    std::string what = "this object";
+    PyRef qualname = PyRef::steal(PyObject_GetAttrString(callable.obj, "__name__"));
+    if (!qualname) PyErr_Clear();
+    else if (PyUnicode_Check(qualname.get())) what = PyUnicode_AsUTF8(qualname.get());
+    if (callable.shadow->kind != ShadowKind::Object && !numpy_host().knows(callable.obj)) return refuse(Reason::UnknownCall, what);
+    if (callable.shadow->kind == ShadowKind::Opaque && callable.shadow->source != guards::kNoSource)
+        b_.guards.expect_is(callable.shadow->source, callable.obj);
+    PyObject* result = l.frame->peek(0);
+    ShadowRef out;
+    static PyObject* isinstance = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
+    if (callable.obj == isinstance) {
+        if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
+    } else if (numpy_host().knows(callable.obj)) {
+        for (const Operand& a : args)
+            if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
+        out = numpy_host().lower_call(b_, {callable.obj, args, kwnames, result});
+    } else {
+        return refuse(Reason::UnknownCall, what);
+    }
+    if (!out) return refuse(b_.reason == Reason::None ? Reason::UnknownCall : b_.reason, b_.reason_detail.empty() ? what : what + ": " + b_.reason_detail);
+    std::vector<ShadowRef> saved(l.slots.end() - count, l.slots.end());
+    l.slots.resize(l.slots.size() - count);
+    if (push_result(std::move(out))) return true;
+    for (auto& s : saved) l.slots.push_back(std::move(s));
+    return false;
+}
+
+}  // namespace stator::frontend

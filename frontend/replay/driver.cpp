@@ -1,0 +1,352 @@
+// See driver.h. The one loop here is where the three ways of executing meet; each iteration is at an instruction
+// boundary of a linked frame, so recording may begin or stop, and the default evaluator may take over, at any of them.
+
+#include "frontend/replay/driver.h"
+
+namespace stator::frontend {
+
+namespace {
+
+constexpr int kMaxTracesPerPlace = 8;
+constexpr int kMaxRecordings = 24;
+constexpr int kHotExit = 2;
+
+thread_local Recorder* active_recorder = nullptr;
+
+// The driver of one frame.
+class FrameDriver {
+public:
+    FrameDriver(FunctionState::Impl& fs, Frame& f, const CodeInfo& code, int pc, Recorder* recorder)
+        : fs_(fs), f_(f), code_(code), pc_(pc), recorder_(recorder), places_(fs.places(code)) {}
+
+    PyObject* run(bool skip_place);
+    // Sets the frame up as frames[k] says, lets deeper frames run to their end, and goes on here.
+    PyObject* resume(std::vector<ResumeFrame>& frames, size_t k, bool hot) {
+        PyObject* result = nullptr;
+        if (settle(frames, k, hot, &result) == Flow::Done) return result;
+        return run(skip_next_);
+    }
+
+private:
+    enum class Flow : uint8_t { On, Done };
+    Flow at_place(PyObject** result);
+    Flow replay_here(Place* place, PyObject** result, bool* entered);
+    Flow take_outcome(Outcome&& out, PyObject** result);
+    void start_recording(Place* place);
+    void finish_recording(graph::EndKind end);
+    Flow step_once(PyObject** result);
+    Flow settle(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result);
+    Flow raised(PyObject** result);
+    PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
+    void fill(ResumeFrame& rf);
+
+    FunctionState::Impl& fs_;
+    Frame& f_;
+    const CodeInfo& code_;
+    int pc_;
+    Recorder* recorder_;              // recording in which this frame is the innermost level, or nullptr
+    std::unique_ptr<Recorder> own_;   // when the recording began in this frame
+    CodePlaces& places_;
+    bool skip_next_ = false;          // the current instruction must be stepped before a place is considered again
+    bool wants_place_ = false;        // the instruction just stepped over was opaque or entered a loop body
+};
+
+struct InlineContext {
+    FunctionState::Impl* fs;
+    Recorder* recorder;
+};
+
+bool inline_handler(void* ctx, Frame& frame, PyObject** result) {
+    auto* c = static_cast<InlineContext*>(ctx);
+    Recorder* r = c->recorder;
+    if (!r || !r->pending_function() || frame.function() != r->pending_function()) return false;
+    const CodeInfo* code = CodeInfo::get(frame.code());
+    if (!code) return false;
+    frame.link();
+    r->enter_inlined(frame, *code);
+    *result = FrameDriver(*c->fs, frame, *code, 0, r).run(true);
+    return true;
+}
+
+void FrameDriver::start_recording(Place* place) {
+    own_ = std::make_unique<Recorder>(f_, code_, pc_);
+    if (!own_->ok()) {
+        own_.reset();
+        fs_.kill(place);
+        return;
+    }
+    ++place->recordings;
+    ++fs_.counters.recordings;
+    own_->owner = place;
+    recorder_ = own_.get();
+}
+
+// Called by the frame in which the recording began, or by an inlined frame in which it ends.
+void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
+    auto* place = static_cast<Place*>(r.owner);
+    r.close(end);
+    if (!r.ok()) {
+        ++place->fruitless;
+        if (place->fruitless >= 2) fs.kill(place);
+        return;
+    }
+    if (r.builder().kernel_nodes() == 0) {
+        ++place->fruitless;
+        if (place->fruitless >= 2) fs.kill(place);
+        return;
+    }
+    std::string why;
+    std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
+    auto trace = make_trace(std::move(r.builder()), name, fs.options, &why);
+    if (!trace) {
+        log(LogTopic::Errors, "stator: internal error in " + name + ", its place stays eager: " + why);
+        fs.kill(place);
+        return;
+    }
+    trace->place = place;
+    ++fs.counters.traces;
+    if (place != fs.entry && place->exits_seen > 0) ++fs.counters.bridges;
+    log(LogTopic::Traces, "recorded " + name);
+    place->traces.insert(place->traces.begin(), std::move(trace));
+}
+
+void FrameDriver::finish_recording(graph::EndKind end) {
+    Recorder* r = recorder_;
+    recorder_ = nullptr;
+    finish(fs_, *r, end);
+    if (own_.get() == r) own_.reset();
+}
+
+FrameDriver::Flow FrameDriver::raised(PyObject** result) {
+    if (unwind(f_, code_, &pc_)) return Flow::On;
+    *result = finish_unwound(f_);
+    return Flow::Done;
+}
+
+// A trace that ends before an instruction which is not part of a loop's machinery ends in an opaque step.
+void count_opaque(FunctionState::Impl& fs, const Outcome& out) {
+    const ResumeFrame& inner = out.frames.back();
+    PyObject* func = inner.func ? inner.func.get() : nullptr;
+    const CodeInfo* code = func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : nullptr;
+    if (!code) return;
+    const Insn& insn = code->insns[code->index_at(inner.unit)];
+    if (insn.op != Opcode::ForIter && !(insn.flags & Insn::kBackward)) ++fs.counters.opaque_steps;
+}
+
+FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
+    switch (out.kind) {
+        case Outcome::Returned: *result = finish_return(f_, code_, out.value); return Flow::Done;
+        case Outcome::Redo:
+            ++fs_.counters.redone;
+            if (out.frames.empty()) {  // at the place itself
+                skip_next_ = true;
+                return Flow::On;
+            }
+            break;
+        default: break;
+    }
+    if (out.exit) ++fs_.counters.exits;
+    else if (out.kind == Outcome::Left) count_opaque(fs_, out);
+    return settle(out.frames, 0, out.exit, result);
+}
+
+FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool* entered) {
+    *entered = false;
+    int depth = f_.depth();
+    auto** slots = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (depth + 1)));
+    for (int i = 0; i < depth; ++i) slots[i] = f_.slot_is_object(i) ? f_.slot(i) : nullptr;
+    for (size_t i = 0; i < place->traces.size(); ++i) {
+        Trace& t = *place->traces[i];
+        bool fits = true;
+        for (int s : t.slot_indices) fits &= s < depth;
+        if (!fits) continue;
+        Outcome out = replay(t, slots, fs_.counters);
+        if (out.kind == Outcome::NotEntered) continue;
+        *entered = true;
+        if (i > 0) std::swap(place->traces[i], place->traces[0]);
+        return take_outcome(std::move(out), result);
+    }
+    return Flow::On;
+}
+
+FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
+    auto it = places_.by_pc.find(pc_);
+    Place* place = it == places_.by_pc.end() ? nullptr : it->second.get();
+    if (!place && wants_place_) place = fs_.place(code_, pc_, true);
+    wants_place_ = false;
+    if (!place || place->dead || stance() == Stance::Eager) return Flow::On;
+    bool entered;
+    Flow flow = replay_here(place, result, &entered);
+    if (flow == Flow::Done || entered) return flow;
+    if (static_cast<int>(place->traces.size()) >= kMaxTracesPerPlace || place->recordings >= kMaxRecordings) {
+        if (place->recordings < kMaxRecordings + 1) {
+            ++place->recordings;
+            fs_.remark(Reason::TooManyTraces, std::to_string(place->traces.size()), code_, code_.insns[pc_]);
+        }
+        return Flow::On;
+    }
+    if (recording_on_this_thread() || is_traced(f_.ts())) return Flow::On;
+    start_recording(place);
+    return Flow::On;
+}
+
+FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
+    const Insn& insn = code_.insns[pc_];
+    if (recorder_) {
+        auto v = recorder_->before(insn);
+        if (v == Recorder::Verdict::Return) {
+            finish_recording(graph::EndKind::Return);
+        } else if (v == Recorder::Verdict::Close) {
+            fs_.remark(recorder_->reason(), recorder_->detail(), code_, insn);
+            wants_place_ = recorder_->reason() != Reason::LoopHeader;
+            finish_recording(graph::EndKind::Leave);
+        }
+    }
+    Recorder* recording = recorder_;
+    Step s;
+    if (recording && recording->pending_function()) {
+        InlineContext ctx{&fs_, recording};
+        Recorder* outer = std::exchange(active_recorder, recording);
+        HookScope scope(inline_handler, &ctx);
+        s = step(f_, code_, &pc_);
+        active_recorder = outer;
+    } else {
+        Recorder* outer = active_recorder;
+        if (recording) active_recorder = recording;
+        s = step(f_, code_, &pc_);
+        active_recorder = outer;
+    }
+    if (!recording) {
+        if (insn.op == Opcode::ForIter && s == Step::Next && pc_ != insn.target) wants_place_ = true;
+        if ((insn.flags & Insn::kBackward) && s == Step::Next && code_.insns[pc_].op != Opcode::ForIter) wants_place_ = true;
+    }
+    if (recording && recording->closed()) {  // it ended inside the callee
+        recorder_ = nullptr;
+        if (own_.get() == recording) own_.reset();
+        wants_place_ = true;
+        recording = nullptr;
+    }
+    switch (s) {
+        case Step::Next:
+            if (recording && recording->after(insn) == Recorder::Verdict::Close) {
+                fs_.remark(recording->reason(), recording->detail(), code_, insn);
+                wants_place_ = true;
+                finish_recording(graph::EndKind::Leave);
+            }
+            return Flow::On;
+        case Step::Return: {
+            if (recording) recording->leave_inlined();
+            PyObject* value = f_.pop();
+            *result = finish_return(f_, code_, value);
+            return Flow::Done;
+        }
+        case Step::Raised:
+            if (recording) {
+                fs_.remark(Reason::Exception, "", code_, insn);
+                finish_recording(graph::EndKind::Leave);
+            }
+            wants_place_ = false;
+            return raised(result);
+        case Step::Cannot:
+            if (recording) {
+                fs_.remark(Reason::UnknownOp, name(insn.op), code_, insn);
+                finish_recording(graph::EndKind::Leave);
+            }
+            *result = finish_default(f_, insn.unit);
+            return Flow::Done;
+    }
+    return Flow::On;
+}
+
+PyObject* FrameDriver::run(bool skip_place) {
+    PyObject* result = nullptr;
+    for (;;) {
+        if (!recorder_) {
+            const Insn& insn = code_.insns[pc_];
+            if (!skip_place && insn.boundary) {
+                skip_next_ = false;
+                int before = pc_;
+                if (at_place(&result) == Flow::Done) return result;
+                if (!recorder_ && pc_ != before && !skip_next_) continue;
+            }
+            if (!recorder_ && code_.insns[pc_].boundary && !wants_place_ && !fs_.anything_ahead(code_, pc_)) return finish_default(f_, code_.insns[pc_].unit);
+        }
+        skip_place = false;
+        if (step_once(&result) == Flow::Done) return result;
+    }
+}
+
+void FrameDriver::fill(ResumeFrame& rf) {
+    f_.clear_slots();
+    for (size_t i = 0; i < rf.slots.size(); ++i) f_.init_slot(static_cast<int>(i), std::exchange(rf.slots[i], nullptr));
+    f_.set_depth(static_cast<int>(rf.slots.size()));
+    rf.slots.clear();
+    pc_ = code_.index_at(rf.unit);
+}
+
+PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot) {
+    struct Context {
+        FunctionState::Impl* fs;
+        std::vector<ResumeFrame>* frames;
+        size_t k;
+        bool hot;
+    } ctx{&fs_, &frames, k, hot};
+    PyObject* clone = fs_.clone_of(frames[k].func.get());
+    if (!clone) return nullptr;
+    return call_with_frame(
+        clone,
+        [](void* p, Frame& frame) -> PyObject* {
+            auto* c = static_cast<Context*>(p);
+            const CodeInfo* code = CodeInfo::get(frame.code());
+            frame.link();
+            return FrameDriver(*c->fs, frame, *code, 0, nullptr).resume(*c->frames, c->k, c->hot);
+        },
+        &ctx);
+}
+
+FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result) {
+    fill(frames[k]);
+    skip_next_ = true;
+    if (k + 1 < frames.size()) {
+        int unit = code_.insns[pc_].unit;
+        while (code_.insns[pc_].op != Opcode::Call && code_.insns[pc_ + 1].unit == unit) ++pc_;
+        f_.set_unit_at(code_.insns[pc_].op_unit);
+        PyObject* value = call_inner(frames, k + 1, hot);
+        if (!value) return raised(result);
+        f_.push(value);
+        ++pc_;
+        wants_place_ = hot;
+        skip_next_ = false;
+        return Flow::On;
+    }
+    if (hot) {
+        Place* place = fs_.place(code_, pc_, true);
+        skip_next_ = ++place->exits_seen < kHotExit;
+    }
+    return Flow::On;
+}
+
+}  // namespace
+
+bool recording_on_this_thread() { return active_recorder && !active_recorder->closed(); }
+
+PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder, bool skip_place) {
+    return FrameDriver(fs, frame, code, pc, recorder).run(skip_place);
+}
+
+PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
+    struct Context {
+        FunctionState::Impl* fs;
+        Outcome* out;
+    } ctx{&fs, &out};
+    return call_with_frame(
+        fs.clone.get(),
+        [](void* p, Frame& frame) -> PyObject* {
+            auto* c = static_cast<Context*>(p);
+            frame.link();
+            return FrameDriver(*c->fs, frame, *c->fs->code, 0, nullptr).resume(c->out->frames, 0, c->out->exit);
+        },
+        &ctx);
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,71 @@
+// Drives real frames: replays traces where one is admitted, records where one is missing, and executes everything else
+// one instruction at a time (the stepper), or hands the frame to the default evaluator when nothing ahead can pay.
+//
+// A *place* is an instruction at which traces may be entered: function entry, the first instruction of a loop's body
+// (after FOR_ITER delivered the value) or a while loop's header, the instruction after an opaque step, and the target of
+// a hot exit.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/cpython/code.h"
+#include "frontend/cpython/frame.h"
+#include "frontend/record/recorder.h"
+#include "frontend/replay/bind.h"
+#include "frontend/replay/function.h"
+#include "frontend/replay/trace.h"
+
+namespace stator::frontend {
+
+struct Place {
+    const CodeInfo* code;
+    int pc;
+    std::vector<std::unique_ptr<Trace>> traces;   // most recently entered first
+    int recordings = 0;
+    int fruitless = 0;     // recordings that found nothing to compile
+    int exits_seen = 0;
+    bool dead = false;
+};
+
+struct CodePlaces {
+    PyRef code_object;
+    const CodeInfo* code = nullptr;
+    std::unordered_map<int, std::unique_ptr<Place>> by_pc;
+    int last_pc = -1;      // the last instruction with a live place
+    int live = 0;
+};
+
+struct FunctionState::Impl {
+    PyRef func, clone;
+    FunctionOptions options;
+    ArgBinder binder;
+    Counters counters;
+    std::unordered_map<PyCodeObject*, std::unique_ptr<CodePlaces>> codes;
+    std::unordered_map<PyObject*, PyRef> clones;     // of inlined functions, for exits into their frames
+    std::vector<Remark> remarks;
+    const CodeInfo* code = nullptr;
+    Place* entry = nullptr;
+    std::string name;
+    int trace_count = 0;
+    bool given_up = false;
+    int eager_rounds = 0;
+
+    explicit Impl(PyObject* f) : binder(f) {}
+    CodePlaces& places(const CodeInfo& code);
+    Place* place(const CodeInfo& code, int pc, bool create);
+    void kill(Place* place);
+    bool anything_ahead(const CodeInfo& code, int pc);
+    void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);
+    PyObject* clone_of(PyObject* function);
+    PyObject* call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames);
+};
+
+// Continues in `frame` at instruction `pc`, consuming the frame; `recorder` is set when this frame is being inlined.
+PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder, bool skip_place);
+// Continues in a fresh frame (and, inside it, the inlined ones) as an outcome says.
+PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& outcome);
+bool recording_on_this_thread();
+
+}  // namespace stator::frontend

@@ -1,0 +1,259 @@
+// FunctionState: what happens at a call of a decorated function, from the cheapest way to the most expensive: replay
+// from the bound arguments without a frame; drive the function's real frame; call the function as it is.
+
+#include "frontend/replay/function.h"
+
+#include <alloca.h>
+
+#include <algorithm>
+
+#include "frontend/hosts/host.h"
+#include "frontend/replay/driver.h"
+
+namespace stator::frontend {
+
+namespace {
+Counters global;
+Stance current_stance = Stance::Default;
+const kernels::CompilerApi* (*compiler_loader)(std::string*) = nullptr;
+void (*log_sink)(LogTopic, const std::string&) = nullptr;
+uint32_t log_topics = 0;
+
+constexpr int kMaxPlaces = 64;
+constexpr int kFruitlessCalls = 3;
+}  // namespace
+
+Counters& global_counters() { return global; }
+void set_stance(Stance s) { current_stance = s; }
+Stance stance() { return current_stance; }
+void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string*)) { compiler_loader = loader; }
+void set_log_sink(void (*sink)(LogTopic, const std::string&), uint32_t topics) {
+    log_sink = sink;
+    log_topics = topics;
+}
+bool log_enabled(LogTopic t) { return log_sink && (log_topics & (1u << static_cast<int>(t)) || t == LogTopic::Errors); }
+void log(LogTopic t, const std::string& line) {
+    if (log_enabled(t)) log_sink(t, line);
+}
+
+const kernels::CompilerApi* compiler() {
+    static const kernels::CompilerApi* api = [] {
+        std::string error;
+        const kernels::CompilerApi* a = compiler_loader ? compiler_loader(&error) : nullptr;
+        if (!a && !error.empty()) log(LogTopic::Errors, "stator: no machine code, tier 0 serves: " + error);
+        return a;
+    }();
+    return api;
+}
+
+CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
+    auto& slot = codes[c.code];
+    if (!slot) {
+        slot = std::make_unique<CodePlaces>();
+        slot->code = &c;
+        slot->code_object = PyRef::borrow(reinterpret_cast<PyObject*>(c.code));
+    }
+    return *slot;
+}
+
+Place* FunctionState::Impl::place(const CodeInfo& c, int pc, bool create) {
+    CodePlaces& cp = places(c);
+    auto it = cp.by_pc.find(pc);
+    if (it != cp.by_pc.end()) return it->second.get();
+    if (!create || cp.by_pc.size() >= kMaxPlaces) return nullptr;
+    auto p = std::make_unique<Place>();
+    p->code = &c;
+    p->pc = pc;
+    ++cp.live;
+    cp.last_pc = std::max(cp.last_pc, pc);
+    return (cp.by_pc[pc] = std::move(p)).get();
+}
+
+void FunctionState::Impl::kill(Place* p) {
+    if (p->dead) return;
+    p->dead = true;
+    CodePlaces& cp = places(*p->code);
+    --cp.live;
+    cp.last_pc = -1;
+    for (auto& [pc, other] : cp.by_pc)
+        if (!other->dead) cp.last_pc = std::max(cp.last_pc, pc);
+}
+
+bool FunctionState::Impl::anything_ahead(const CodeInfo& c, int pc) {
+    CodePlaces& cp = places(c);
+    return cp.live > 0 && (c.has_loops || cp.last_pc >= pc);
+}
+
+void FunctionState::Impl::remark(Reason reason, const std::string& detail, const CodeInfo& c, const Insn& insn) {
+    for (Remark& r : remarks)
+        if (r.line == insn.line && r.reason == reason && r.detail == detail) {
+            ++r.count;
+            return;
+        }
+    if (remarks.size() >= 200) return;
+    remarks.push_back({reason, detail, PyUnicode_AsUTF8(c.code->co_filename), PyUnicode_AsUTF8(c.code->co_qualname), insn.line, 1});
+}
+
+PyObject* FunctionState::Impl::clone_of(PyObject* function) {
+    PyRef& c = clones[function];
+    if (!c) c = PyRef::steal(make_clone(function));
+    return c.get();
+}
+
+PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    return PyObject_Vectorcall(func.get(), args, nargsf, kwnames);
+}
+
+FunctionState::~FunctionState() = default;
+
+std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const FunctionOptions& options) {
+    if (!PyFunction_Check(func)) {
+        PyErr_Format(PyExc_TypeError, "stator.compile needs a Python function, found %s", Py_TYPE(func)->tp_name);
+        return nullptr;
+    }
+    auto state = std::make_unique<FunctionState>();
+    state->impl_ = std::make_unique<Impl>(func);
+    Impl& fs = *state->impl_;
+    fs.func = PyRef::borrow(func);
+    fs.options = options;
+    fs.name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
+    const char* why = nullptr;
+    fs.code = CodeInfo::get(code, &why);
+    if (!fs.code) {
+        if (PyErr_Occurred()) PyErr_Clear();
+        fs.given_up = true;
+        constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+        Reason reason = code->co_flags & kGenerators ? Reason::Generator : Reason::CannotDecode;
+        fs.remarks.push_back({reason, why ? why : "", PyUnicode_AsUTF8(code->co_filename), fs.name, code->co_firstlineno, 1});
+        return state;
+    }
+    fs.clone = PyRef::steal(make_clone(func));
+    if (!fs.clone) return nullptr;
+    fs.entry = fs.place(*fs.code, 0, true);
+    return state;
+}
+
+namespace {
+
+struct DriveContext {
+    FunctionState::Impl* fs;
+    bool taken;
+};
+
+// Takes the first frame of the decorated function that the call pushes.
+bool entry_handler(void* ctx, Frame& frame, PyObject** result) {
+    auto* c = static_cast<DriveContext*>(ctx);
+    if (c->taken || frame.function() != c->fs->func.get()) return false;
+    if (frame.code() != c->fs->code->code) return false;
+    c->taken = true;
+    frame.link();
+    *result = drive(*c->fs, frame, *c->fs->code, 0, nullptr, false);
+    return true;
+}
+
+PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    DriveContext ctx{&fs, false};
+    HookScope scope(entry_handler, &ctx);
+    return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
+}
+
+void add_to_global(Counters& before, const Counters& now) {
+#define X(n) global.n += now.n - before.n;
+    STATOR_COUNTERS(X)
+#undef X
+}
+
+}  // namespace
+
+PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    Impl& fs = *impl_;
+    if (fs.given_up) return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
+    if (recording_on_this_thread()) return fs.call_eager(args, nargsf, kwnames);
+    ++fs.counters.calls;
+    if (current_stance == Stance::Eager || PyFunction_GET_CODE(fs.func.get()) != reinterpret_cast<PyObject*>(fs.code->code)) {
+        ++fs.counters.eager_calls;
+        return fs.call_eager(args, nargsf, kwnames);
+    }
+    int n = fs.binder.slot_count();
+    auto** slots = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (n + 1)));
+    std::vector<PyRef> owned;
+    Place* entry = fs.entry;
+    if (!entry->traces.empty() && fs.binder.bind(args, nargsf, kwnames, slots, owned)) {
+        for (size_t i = 0; i < entry->traces.size(); ++i) {
+            Trace& t = *entry->traces[i];
+            Outcome out = replay(t, slots, fs.counters);
+            if (out.kind == Outcome::NotEntered) {
+                ++fs.counters.guard_failures;
+                continue;
+            }
+            if (i > 0) std::swap(entry->traces[i], entry->traces[0]);
+            if (out.kind == Outcome::Returned) {
+                ++fs.counters.replays;
+                return out.value;
+            }
+            if (out.kind == Outcome::Redo) {
+                ++fs.counters.redone;
+                if (out.frames.empty()) return fs.call_eager(args, nargsf, kwnames);
+            } else {
+                ++fs.counters.replays;
+                if (out.exit) ++fs.counters.exits;
+            }
+            return drive_outcome(fs, std::move(out));
+        }
+    }
+    CodePlaces& cp = fs.places(*fs.code);
+    if (cp.live == 0) {
+        fs.given_up = true;
+        fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
+        return fs.call_eager(args, nargsf, kwnames);
+    }
+    int64_t recorded = fs.counters.recordings, replayed = fs.counters.kernels_launched;
+    PyObject* result = call_driven(fs, args, nargsf, kwnames);
+    // Calls that neither recorded nor ran a kernel are plain overhead.
+    if (fs.counters.recordings == recorded && fs.counters.kernels_launched == replayed) {
+        ++fs.counters.eager_calls;
+        if (++fs.eager_rounds >= kFruitlessCalls) {
+            fs.given_up = true;
+            fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
+        }
+    } else {
+        fs.eager_rounds = 0;
+    }
+    return result;
+}
+
+PyObject* FunctionState::function() const { return impl_->func.get(); }
+const Counters& FunctionState::counters() const { return impl_->counters; }
+
+std::vector<const Trace*> FunctionState::traces() const {
+    std::vector<const Trace*> all;
+    for (auto& [code, cp] : impl_->codes)
+        for (auto& [pc, place] : cp->by_pc)
+            for (auto& t : place->traces) all.push_back(t.get());
+    auto number = [](const Trace* t) { return std::stoi(t->name.substr(t->name.rfind('#') + 1)); };
+    std::sort(all.begin(), all.end(), [&](const Trace* a, const Trace* b) { return number(a) < number(b); });
+    return all;
+}
+
+std::vector<Remark> FunctionState::remarks() const { return impl_->remarks; }
+
+void FunctionState::reset() {
+    Impl& fs = *impl_;
+    fs.codes.clear();
+    fs.remarks.clear();
+    fs.counters = {};
+    fs.trace_count = 0;
+    fs.eager_rounds = 0;
+    fs.given_up = fs.code == nullptr;
+    fs.entry = fs.code ? fs.place(*fs.code, 0, true) : nullptr;
+}
+
+int FunctionState::traverse(visitproc visit, void* arg) const {
+    Py_VISIT(impl_->func.get());
+    Py_VISIT(impl_->clone.get());
+    for (auto& [f, clone] : impl_->clones) Py_VISIT(clone.get());
+    return 0;
+}
+
+}  // namespace stator::frontend

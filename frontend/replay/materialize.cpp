@@ -1,0 +1,244 @@
+// See materialize.h. Within one snapshot each recipe is built once, so that objects keep their identity.
+
+#include "frontend/replay/materialize.h"
+
+#include <cstring>
+
+#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/record/array_meta.h"
+
+namespace stator::frontend {
+
+using graph::Box;
+using graph::DType;
+using graph::Id;
+using graph::Node;
+using graph::Op;
+using graph::OpClass;
+using graph::Recipe;
+using graph::RecipeKind;
+
+void int_to_bits(int64_t v, DType dtype, char* out) {
+    memset(out, 0, 16);
+    switch (dtype) {
+        case DType::F64: {
+            double d = static_cast<double>(v);
+            memcpy(out, &d, 8);
+            break;
+        }
+        case DType::C128: {
+            double d = static_cast<double>(v);
+            memcpy(out, &d, 8);
+            break;
+        }
+        case DType::F32:
+        case DType::C64: {
+            float f = static_cast<float>(static_cast<double>(v));
+            memcpy(out, &f, 4);
+            break;
+        }
+        case DType::Bool: out[0] = v != 0; break;
+        default: memcpy(out, &v, graph::info(dtype).size); break;
+    }
+}
+
+// A store into memory that existed before the trace happens in that memory.
+static Id memory_root(const graph::Graph& g, Id v) {
+    if (g.nodes[v].op != Op::Store) return v;
+    Id root = graph::buffer_root(g, v);
+    return g.nodes[root].op == Op::Input ? root : v;
+}
+
+PyObject* ReplayState::memory(Id v) const {
+    v = memory_root(trace.graph, v);
+    const Node& n = trace.graph.nodes[v];
+    if (n.op == Op::Input) return entry->inputs[n.ints[0]];
+    int slot = trace.value_slots[v];
+    return slot < 0 ? nullptr : arrays[slot];
+}
+
+void ReplayState::set_array(Id v, PyObject* steal) {
+    int slot = trace.value_slots[v];
+    PyObject* old = arrays[slot];
+    arrays[slot] = steal;
+    Py_XDECREF(old);
+}
+
+const char* ReplayState::scalar(Id v) const {
+    const Node& n = trace.graph.nodes[v];
+    if (n.op == Op::Input) return entry->scalars + 16 * n.ints[0];
+    return scalars + 16 * trace.value_slots[v];
+}
+
+void ReplayState::set_scalar(Id v, const char* bits) { memcpy(scalars + 16 * trace.value_slots[v], bits, 16); }
+
+bool ReplayState::evaluate_syms() {
+    return trace.graph.syms.eval_all({entry->symbols, static_cast<size_t>(trace.symbol_count)},
+                                     {exprs, static_cast<size_t>(trace.expr_count)});
+}
+
+bool ReplayState::bind_result(Id v, PyRef result) {
+    const Node& n = trace.graph.nodes[v];
+    if (n.box != Box::Array) {
+        DType dt;
+        if (!np_scalar_dtype(result.get(), &dt) || dt != n.dtype) return false;
+        char bits[16] = {};
+        numpy::scalar_bits(result.get(), bits);
+        set_scalar(v, bits);
+        return true;
+    }
+    ArrayMeta meta;
+    std::string why;
+    if (!read_array_meta(result.get(), &meta, &why)) return false;
+    if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm || meta.shape.size() != n.shape.size()) return false;
+    const auto& t = trace.graph.syms;
+    for (size_t d = 0; d < meta.shape.size(); ++d) {
+        const auto& e = t.expr(n.shape[d]);
+        if (e.kind == graph::SymKind::Const) {
+            if (e.value != meta.shape[d]) return false;
+        } else if (e.kind == graph::SymKind::Symbol) {
+            const auto& info = t.symbol_info(static_cast<int>(e.value));
+            if (meta.shape[d] < info.lo || meta.shape[d] > info.hi) return false;
+            entry->symbols[e.value] = meta.shape[d];
+        }
+    }
+    set_array(v, result.release());
+    return evaluate_syms();
+}
+
+void Materializer::reset() {
+    for (auto& [r, o] : memo_) Py_DECREF(o);
+    memo_.clear();
+}
+
+PyObject* Materializer::build(int32_t index) {
+    const Recipe& r = st_.trace.graph.recipes[index];
+    for (auto& [known, o] : memo_)
+        if (known == index) return Py_NewRef(o);
+    PyObject* o = build_new(r);
+    if (o) memo_.emplace_back(index, Py_NewRef(o));
+    return o;
+}
+
+PyObject* Materializer::build_value(Id v) {
+    const auto& g = st_.trace.graph;
+    const Node& n = g.nodes[v];
+    if (n.op == Op::Const || n.op == Op::SymScalar) {
+        char bits[16] = {};
+        if (n.op == Op::SymScalar) int_to_bits(st_.exprs[n.syms[0].id], n.dtype, bits);
+        else
+            for (size_t i = 0; i < n.ints.size(); ++i) memcpy(bits + 8 * i, &n.ints[i], 8);
+        return numpy::box_scalar(n.box, n.dtype, bits);
+    }
+    if (n.box != Box::Array) return numpy::box_scalar(n.box, n.dtype, st_.scalar(v));
+    if (PyObject* array = st_.memory(v)) return Py_NewRef(array);
+    if (!n.shape.empty()) {
+        PyErr_SetString(PyExc_SystemError, "stator: a value that a snapshot needs was not kept");
+        return nullptr;
+    }
+    PyObject* array = numpy::new_array(n.dtype, 0, nullptr, {});
+    if (array) memcpy(numpy::data(array), st_.scalar(v), graph::info(n.dtype).size);
+    return array;
+}
+
+namespace {
+struct Strided {
+    char* data;
+    std::vector<int64_t> shape, strides;
+};
+
+Strided apply_views(const ReplayState& st, Id v) {
+    const Node& n = st.trace.graph.nodes[v];
+    std::vector<int64_t> shape;
+    for (graph::Sym s : n.shape) shape.push_back(st.exprs[s.id]);
+    if (graph::info(n.op).cls != OpClass::View) {
+        PyObject* array = st.memory(v);
+        if (!array) return {nullptr, {}, {}};
+        const int64_t* strides = numpy::strides(array);
+        return {numpy::data(array), shape, {strides, strides + shape.size()}};
+    }
+    Strided in = apply_views(st, n.in[0]);
+    if (!in.data) return in;
+    if (n.op == Op::Reshape) {
+        std::vector<int64_t> strides(shape.size());
+        int64_t step = graph::info(n.dtype).size;
+        for (size_t d = shape.size(); d-- > 0;) strides[d] = step, step *= shape[d];
+        return {in.data, shape, strides};
+    }
+    Strided out{in.data, shape, std::vector<int64_t>(shape.size(), 0)};
+    int64_t rank = n.ints[0];
+    for (int64_t d = 0; d < rank; ++d) {
+        out.data += st.exprs[n.syms[d].id] * in.strides[d];
+        int64_t axis = n.ints[1 + d];
+        if (axis >= 0) out.strides[axis] += n.ints[1 + rank + d] * in.strides[d];
+    }
+    return out;
+}
+}  // namespace
+
+PyObject* Materializer::build_view(const Recipe& r) {
+    PyRef base = PyRef::steal(build(r.items[0]));
+    if (!base) return nullptr;
+    Strided s = apply_views(st_, r.index);
+    if (!s.data) {
+        PyErr_SetString(PyExc_SystemError, "stator: the memory behind a view was not kept");
+        return nullptr;
+    }
+    return numpy::new_view(base.get(), st_.trace.graph.nodes[r.index].dtype, static_cast<int>(s.shape.size()), s.shape.data(),
+                           s.strides.data(), s.data);
+}
+
+PyObject* Materializer::build_new(const Recipe& r) {
+    auto items = [&](PyObject* (*make)(Py_ssize_t), int (*set)(PyObject*, Py_ssize_t, PyObject*)) -> PyObject* {
+        PyObject* seq = make(static_cast<Py_ssize_t>(r.items.size()));
+        for (size_t i = 0; seq && i < r.items.size(); ++i) {
+            PyObject* o = build(r.items[i]);
+            if (!o) Py_CLEAR(seq);
+            else set(seq, static_cast<Py_ssize_t>(i), o);
+        }
+        return seq;
+    };
+    switch (r.kind) {
+        case RecipeKind::Null: return nullptr;
+        case RecipeKind::Value: return build_value(r.index);
+        case RecipeKind::SymInt: return PyLong_FromLongLong(st_.exprs[r.sym.id]);
+        case RecipeKind::Object: return Py_NewRef(st_.trace.objects[r.index].get());
+        case RecipeKind::Slot: return Py_NewRef(st_.entry->objects[r.index]);
+        case RecipeKind::InputObj: return Py_NewRef(st_.entry->inputs[r.index]);
+        case RecipeKind::Tuple: return items(PyTuple_New, PyTuple_SetItem);
+        case RecipeKind::List: return items(PyList_New, PyList_SetItem);
+        case RecipeKind::Slice: {
+            PyRef a = PyRef::steal(build(r.items[0])), b = PyRef::steal(build(r.items[1])), c = PyRef::steal(build(r.items[2]));
+            return a && b && c ? PySlice_New(a.get(), b.get(), c.get()) : nullptr;
+        }
+        case RecipeKind::Method: {
+            PyRef f = PyRef::steal(build(r.items[0])), self = PyRef::steal(build(r.items[1]));
+            return f && self ? PyMethod_New(f.get(), self.get()) : nullptr;
+        }
+        case RecipeKind::View: return build_view(r);
+    }
+    return nullptr;
+}
+
+bool Materializer::frames(int snapshot, std::vector<ResumeFrame>* out) {
+    reset();
+    const auto& g = st_.trace.graph;
+    for (const graph::SnapFrame& f : g.snapshots[snapshot].frames) {
+        ResumeFrame frame;
+        frame.unit = f.unit;
+        if (f.func >= 0) frame.func = st_.trace.objects[f.func];
+        for (int32_t r : f.slots) {
+            if (g.recipes[r].kind == RecipeKind::Null) {
+                frame.slots.push_back(nullptr);
+                continue;
+            }
+            PyObject* o = build(r);
+            if (!o) return false;
+            frame.slots.push_back(o);
+        }
+        out->push_back(std::move(frame));
+    }
+    return true;
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,203 @@
+// From a finished recording to a Trace: passes, segments, schedules, compile requests.
+
+#include "frontend/replay/trace.h"
+
+#include <algorithm>
+
+#include "frontend/hosts/numpy/runtime.h"
+
+namespace stator::frontend {
+
+using graph::Id;
+using graph::kNone;
+using graph::Node;
+using graph::Op;
+using graph::OpClass;
+using graph::RecipeKind;
+
+namespace {
+
+// Which values must exist as objects because a recipe builds something from them. View chains are rebuilt from their
+// base object, so only the base counts.
+void want_recipe(const graph::Graph& g, int32_t r, std::vector<bool>& wanted) {
+    if (r < 0) return;
+    const graph::Recipe& x = g.recipes[r];
+    if (x.kind == RecipeKind::Value) wanted[x.index] = true;
+    for (int32_t item : x.items) want_recipe(g, item, wanted);
+}
+
+std::vector<bool> wanted_values(const graph::Graph& g) {
+    std::vector<bool> wanted(g.nodes.size(), false);
+    for (const auto& s : g.snapshots)
+        for (const auto& f : s.frames)
+            for (int32_t r : f.slots) want_recipe(g, r, wanted);
+    if (g.end_kind == graph::EndKind::Return) want_recipe(g, g.end, wanted);
+    for (const Node& n : g.nodes) {
+        if (n.op == Op::Library) want_recipe(g, static_cast<int32_t>(n.ints[1]), wanted);
+        if (n.op == Op::Guard) wanted[n.in[0]] = true;
+    }
+    return wanted;
+}
+
+bool cuts(const Node& n) {
+    OpClass c = graph::info(n.op).cls;
+    return c == OpClass::Library || (c == OpClass::Guard && !(n.op == Op::SymGuard && n.ints[1] < 0));
+}
+
+struct Cutter {
+    Trace& t;
+    const FunctionOptions& options;
+    std::vector<bool> wanted;
+    std::vector<Id> available;
+    std::vector<Id> last_use;   // last node that reads each value; wanted-by-end counts as the end
+
+    // A value computed in [begin, end) has to be kept when a later segment reads it. Views are followed to what they
+    // look at: the later segment re-applies them.
+    void find_uses() {
+        const auto& g = t.graph;
+        last_use.assign(g.nodes.size(), kNone);
+        for (Id i = 0; i < static_cast<Id>(g.nodes.size()); ++i)
+            for (Id v : g.nodes[i].in) {
+                last_use[v] = i;
+                for (Id w = v; graph::info(g.nodes[w].op).cls == OpClass::View;) {
+                    w = g.nodes[w].in[0];
+                    last_use[w] = std::max(last_use[w], i);
+                }
+            }
+    }
+
+    void program(Id begin, Id end, int redo) {
+        auto& g = t.graph;
+        kernels::SegmentRequest request{begin, end, available, {}};
+        bool work = false;
+        for (Id i = begin; i < end; ++i) {
+            const Node& n = g.nodes[i];
+            OpClass c = graph::info(n.op).cls;
+            if (c == OpClass::Input || c == OpClass::View || n.op == Op::Const || n.op == Op::SymScalar || c == OpClass::Guard) continue;
+            bool visible_store = n.op == Op::Store && g.nodes[graph::buffer_root(g, i)].op == Op::Input;
+            if (wanted[i] || last_use[i] >= end || visible_store) request.wanted.push_back(i);
+            work = true;
+        }
+        for (Id i = begin; i < end; ++i)
+            if (g.nodes[i].op == Op::Input) request.available.push_back(i);
+        for (Id i = begin; i < end; ++i)
+            if (g.nodes[i].op == Op::Input) available.push_back(i);
+        for (Id v : request.wanted) available.push_back(v);
+        if (!work) return;
+        Segment s;
+        s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
+        for (const auto& nest : s.program->nests) s.has_commit |= nest.commit;
+        for (const auto& ref : s.program->loops) s.loops.push_back(numpy::find_loop(ref));
+        t.segments.push_back(std::move(s));
+        t.steps.push_back({StepKind::Program, static_cast<int>(t.segments.size()) - 1, kNone, redo});
+    }
+
+    void run() {
+        auto& g = t.graph;
+        find_uses();
+        Id begin = 0;
+        int redo = -1;
+        Id count = static_cast<Id>(g.nodes.size());
+        for (Id i = 0; i <= count; ++i) {
+            if (i < count && !cuts(g.nodes[i])) continue;
+            program(begin, i, redo);
+            if (i == count) break;
+            const Node& n = g.nodes[i];
+            if (n.op == Op::Library) {
+                t.steps.push_back({StepKind::Library, -1, i, redo});
+                available.push_back(i);
+            } else {
+                if (n.op == Op::Guard) t.steps.push_back({StepKind::Guard, -1, i, redo});
+                if (n.op == Op::SymGuard) t.steps.push_back({StepKind::SymGuard, -1, i, redo});
+                redo = static_cast<int>(n.ints[1]);
+            }
+            begin = i + 1;
+        }
+    }
+};
+
+void number_slots(Trace& t) {
+    t.value_slots.assign(t.graph.nodes.size(), -1);
+    auto give = [&](Id v) {
+        if (v >= 0 && t.value_slots[v] < 0) t.value_slots[v] = t.slot_count++;
+    };
+    for (const Segment& s : t.segments) {
+        for (const auto& b : s.program->buffers)
+            if (b.kind == kernels::BufferKind::Output) give(b.value);
+        for (const auto& sc : s.program->scalars)
+            if (sc.kind == kernels::ScalarKind::Result || sc.kind == kernels::ScalarKind::Input) give(sc.value);
+    }
+    for (const TraceStep& step : t.steps)
+        if (step.kind == StepKind::Library) give(step.node);
+        else if (step.kind == StepKind::Guard) give(t.graph.nodes[step.node].in[0]);
+    for (const auto& r : t.graph.recipes)
+        if (r.kind == RecipeKind::Value) give(r.index);
+}
+
+void request_code(Trace& t, const FunctionOptions& options) {
+    const kernels::CompilerApi* api = compiler();
+    for (Segment& s : t.segments) {
+        s.code = std::make_shared<kernels::CodeSlot>();
+        s.request = std::make_shared<kernels::CompileRequest>();
+        s.request->name = t.name;
+        s.request->program = s.program;
+        s.request->graph = t.shared_graph;
+        s.request->slot = s.code;
+        s.request->fastmath = options.fastmath;
+        s.request->wait = !options.async;
+        if (api) api->compile(*s.request);
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options, std::string* why) {
+    auto t = std::make_unique<Trace>();
+    t->name = name;
+    b.graph.name = name;
+    b.finish();
+    t->recorded_text = graph::print(b.graph);
+    *why = graph::verify(b.graph);
+    if (!why->empty()) return nullptr;
+    graph::run_passes(
+        b.graph,
+        [](const graph::Pass& p, const graph::Graph& g, void* ctx) {
+            static_cast<Trace*>(ctx)->pass_texts.emplace_back(p.name, graph::print(g));
+        },
+        t.get());
+    t->graph = std::move(b.graph);
+    t->guards = std::move(b.guards);
+    t->objects = std::move(b.objects);
+    Cutter cutter{*t, options, wanted_values(t->graph), {}, {}};
+    cutter.run();
+    number_slots(*t);
+    t->shared_graph = std::make_shared<const graph::Graph>(t->graph);
+    t->guards.finish(t->graph.syms, static_cast<int>(t->graph.inputs.size()));
+    t->expr_count = t->graph.syms.size();
+    t->symbol_count = t->graph.syms.symbol_count();
+    t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
+    for (int i = 0; i < t->guards.source_count(); ++i) {
+        const auto& src = t->guards.source(i);
+        if (src.kind == guards::SourceKind::Slot) t->slot_indices.push_back(src.index);
+    }
+    request_code(*t, options);
+    return t;
+}
+
+TraceInfo describe(const Trace& t) {
+    TraceInfo info;
+    info.name = t.name;
+    info.graph_recorded = t.recorded_text;
+    info.graph = graph::print(t.graph);
+    info.passes = t.pass_texts;
+    info.guards = t.guards.texts();
+    for (const Segment& s : t.segments) {
+        info.programs.push_back(kernels::print(*s.program, t.graph));
+        info.compile_requests.push_back(s.request);
+    }
+    info.entries = t.entries;
+    info.exits = t.exits;
+    return info;
+}
+
+}  // namespace stator::frontend

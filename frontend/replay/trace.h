@@ -1,0 +1,94 @@
+// A recorded trace made ready to run: the optimized graph cut into steps, with everything a replay needs looked up once.
+//
+// Steps run in order. A `Program` step runs one segment's loop nests; `Guard` compares a computed condition; `SymGuard`
+// a relation that is known only after a library call; `Library` calls a host function on whole operands. Each Program
+// and Library step knows the snapshot to which a fault or error goes back (-1: the trace's entry).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/record/builder.h"
+#include "frontend/replay/function.h"
+#include "graph/graph.h"
+#include "guards/check.h"
+#include "kernels/compiler.h"
+#include "kernels/program.h"
+
+namespace stator::frontend {
+
+struct Segment {
+    std::shared_ptr<kernels::Program> program;
+    std::shared_ptr<kernels::CodeSlot> code;
+    std::shared_ptr<kernels::CompileRequest> request;
+    std::vector<kernels::HostLoop> loops;
+    bool has_commit = false;
+};
+
+enum class StepKind : uint8_t { Program, Guard, SymGuard, Library };
+struct TraceStep {
+    StepKind kind;
+    int segment = -1;        // Program
+    graph::Id node = -1;     // Guard, SymGuard, Library
+    int redo = -1;           // snapshot to go back to
+};
+
+struct Place;
+
+struct Trace {
+    std::string name;
+    Place* place = nullptr;
+    graph::Graph graph;
+    std::shared_ptr<const graph::Graph> shared_graph;  // what compile requests refer to
+    std::string recorded_text;                         // before the passes, for inspection
+    std::vector<std::pair<std::string, std::string>> pass_texts;
+    guards::GuardProgram guards;
+    std::vector<PyRef> objects;
+    std::vector<Segment> segments;
+    std::vector<TraceStep> steps;
+    std::vector<int> slot_indices;     // entry slots that the guard program reads
+    std::vector<int> value_slots;      // per node: where a replay keeps its array or scalar, -1 = nowhere
+    int slot_count = 0;
+    int expr_count = 0;
+    int symbol_count = 0;
+    bool retired = false;
+    int64_t entries = 0, exits = 0, redone = 0;
+    std::vector<int64_t> snapshot_exits;
+};
+
+// Runs the passes, cuts the graph into steps, schedules and requests compilation. nullptr with `why` when the graph is
+// defective (an internal error; the caller stays eager).
+std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options, std::string* why);
+
+// One frame to go on in; owned references, NULL for empty slots.
+struct ResumeFrame {
+    PyRef func;     // inlined frames only
+    int unit = 0;
+    std::vector<PyObject*> slots;
+    ResumeFrame() = default;
+    ResumeFrame(ResumeFrame&&) = default;
+    ResumeFrame& operator=(ResumeFrame&&) = default;
+    ~ResumeFrame() {
+        for (PyObject* o : slots) Py_XDECREF(o);
+    }
+};
+
+struct Outcome {
+    enum Kind : uint8_t {
+        NotEntered,  // a guard failed at entry: nothing happened
+        Returned,    // `value` is the function's result
+        Left,        // Python goes on in `frames`
+        Redo,        // the same, because a segment has to run again eagerly; frames empty = at the entry
+    } kind = NotEntered;
+    PyObject* value = nullptr;
+    std::vector<ResumeFrame> frames;
+    bool exit = false;       // through a guard in the middle
+    int snapshot = -1;
+    int failed_guard = -1;   // NotEntered
+};
+
+// slots[i] for every i in trace.slot_indices must be valid (borrowed). Never leaves a Python error set.
+Outcome replay(Trace& trace, PyObject* const* slots, Counters& counters);
+
+}  // namespace stator::frontend
