@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,8 @@ struct LoopNest {
     std::vector<Stmt> stmts;
     int index_bits = 64;    // width that holds every index and byte offset
     bool in_place = false;  // some stored buffer is also loaded (at the same access)
+    // What tier 0 works out at its first call (tier0_plan.h); read and written with std::atomic_load and _store.
+    mutable std::shared_ptr<const void> tier0;
     int parallel_axes() const;
     int full_depth() const { return static_cast<int>(axes.size()); }
 };
