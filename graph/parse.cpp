@@ -347,8 +347,8 @@ class Parser {
     }
 
     Id value(Cursor& c) {
-        c.expect("%");
         Cursor before = c;
+        c.expect("%");
         auto it = ids_.find(std::string(c.identifier("a value name")));
         if (it == ids_.end()) before.fail("a value defined above");
         return it->second;

@@ -55,6 +55,12 @@ struct Printer {
         return out + (negative ? " - " : " + ") + std::to_string(negative ? -e.value : e.value);
     }
 
+    // A constant reads better last, as in max(s0 - 1, 0).
+    std::string pair(const SymExpr& e) const {
+        bool swap = t.expr(e.a).kind == SymKind::Const;
+        return "(" + print(swap ? e.b : e.a) + ", " + print(swap ? e.a : e.b) + ")";
+    }
+
     std::string print(Sym s) const {
         const SymExpr& e = t.expr(s);
         switch (e.kind) {
@@ -64,8 +70,8 @@ struct Printer {
             case SymKind::Mul: return factors(s);
             case SymKind::FloorDiv: return operand(e.a) + "//" + operand(e.b);
             case SymKind::Mod: return operand(e.a) + "%" + operand(e.b);
-            case SymKind::Min: return "min(" + print(e.a) + ", " + print(e.b) + ")";
-            case SymKind::Max: return "max(" + print(e.a) + ", " + print(e.b) + ")";
+            case SymKind::Min: return "min" + pair(e);
+            case SymKind::Max: return "max" + pair(e);
         }
         return {};
     }
