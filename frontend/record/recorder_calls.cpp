@@ -3,7 +3,7 @@
 
 #include "frontend/record/recorder.h"
 
-#include "guards/check_numpy_api.h"
+#include "frontend/replay/function.h"
 
 namespace stator::frontend {
 

@@ -13,7 +13,9 @@
 namespace stator::frontend {
 
 namespace {
-Counters global;
+// Every live function, and what functions that are gone had counted.
+std::vector<FunctionState::Impl*> registry;
+Counters departed;
 Stance current_stance = Stance::Default;
 const kernels::CompilerApi* (*compiler_loader)(std::string*) = nullptr;
 void (*log_sink)(LogTopic, const std::string&) = nullptr;
@@ -23,7 +25,19 @@ constexpr int kMaxPlaces = 64;
 constexpr int kFruitlessCalls = 3;
 }  // namespace
 
-Counters& global_counters() { return global; }
+void accumulate(Counters& sum, const Counters& c) {
+#define X(n) sum.n += c.n;
+    STATOR_COUNTERS(X)
+#undef X
+    sum.compile_s += c.compile_s;
+}
+
+Counters global_counters() {
+    Counters sum = departed;
+    for (auto* fs : registry) accumulate(sum, fs->counters);
+    return sum;
+}
+void reset_global_counters() { departed = {}; }
 void set_stance(Stance s) { current_stance = s; }
 Stance stance() { return current_stance; }
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string*)) { compiler_loader = loader; }
@@ -104,7 +118,13 @@ PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, 
     return PyObject_Vectorcall(func.get(), args, nargsf, kwnames);
 }
 
-FunctionState::~FunctionState() = default;
+FunctionState::FunctionState() = default;
+
+FunctionState::~FunctionState() {
+    if (!impl_) return;
+    accumulate(departed, impl_->counters);
+    std::erase(registry, impl_.get());
+}
 
 std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const FunctionOptions& options) {
     if (!PyFunction_Check(func)) {
@@ -114,6 +134,7 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
     auto state = std::make_unique<FunctionState>();
     state->impl_ = std::make_unique<Impl>(func);
     Impl& fs = *state->impl_;
+    registry.push_back(&fs);
     fs.func = PyRef::borrow(func);
     fs.options = options;
     fs.name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
@@ -156,12 +177,6 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nar
     DriveContext ctx{&fs, false};
     HookScope scope(entry_handler, &ctx);
     return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
-}
-
-void add_to_global(Counters& before, const Counters& now) {
-#define X(n) global.n += now.n - before.n;
-    STATOR_COUNTERS(X)
-#undef X
 }
 
 }  // namespace

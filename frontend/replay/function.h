@@ -60,6 +60,7 @@ public:
     void reset();                                     // drops traces and counters
     int traverse(visitproc visit, void* arg) const;   // for the owner's tp_traverse
     struct Impl;
+    FunctionState();
 
 private:
     std::unique_ptr<Impl> impl_;
@@ -78,9 +79,13 @@ struct TraceInfo {
 };
 TraceInfo describe(const Trace& trace);
 
-Counters& global_counters();
+Counters global_counters();        // over all functions, those that are gone included
+void reset_global_counters();
 void set_stance(Stance s);
 Stance stance();
+// The plain function behind a CompiledFunction object (borrowed), or nullptr; lets the recorder follow calls of other
+// decorated functions. Set once by bindings.
+void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*));
 // bindings/ sets this once; called when code is first wanted (it loads the jit library). nullptr = no jit: tier 0 only.
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string* error));
 const kernels::CompilerApi* compiler();
