@@ -72,12 +72,17 @@ int64_t truncate64(double x) { return _mm_cvttsd_si64(_mm_set_sd(x)); }
 int64_t truncate64(float x) { return _mm_cvttss_si64(_mm_set_ss(x)); }
 
 template <class D, class F>
-D float_to_int(F x) {
-    if constexpr (std::is_same_v<D, uint64_t>) {
+D float_to_int(F x, uint32_t& faults) {
+    if constexpr (std::is_same_v<D, uint32_t>) {
+        // NumPy's loop gives 2^31 for numbers below -2^31 where it runs in vectors and wraps around in its tail, both
+        // depending on the build: reported as a fault, so that eager decides.
+        if (!(x >= F{-2147483648.0} && x < F{4294967296.0})) faults |= kFaultInvalid;
+        return static_cast<D>(truncate64(x));
+    } else if constexpr (std::is_same_v<D, uint64_t>) {
         constexpr F kTop = F{9223372036854775808.0};
         if (x >= kTop) return static_cast<uint64_t>(truncate64(x - kTop)) ^ uint64_t{1} << 63;
         return static_cast<uint64_t>(truncate64(x));
-    } else if constexpr (sizeof(D) == 8 || std::is_same_v<D, uint32_t>) {
+    } else if constexpr (sizeof(D) == 8) {
         return static_cast<D>(truncate64(x));
     } else {
         return static_cast<D>(truncate32(x));
@@ -106,7 +111,7 @@ D convert(S x, uint32_t& faults) {
         if constexpr (std::is_same_v<S, double>) return {double_to_half(x, faults)};
         else return {float_to_half(static_cast<float>(x), faults)};  // integers too go through single precision
     } else if constexpr (std::is_floating_point_v<S> && std::is_integral_v<D>) {
-        return float_to_int<D>(x);
+        return float_to_int<D>(x, faults);
     } else {
         return static_cast<D>(x);
     }
