@@ -23,6 +23,9 @@
 #else
 #include "frontend/cpython/opcodes_v314.h"
 #endif
+#if PY_VERSION_HEX >= 0x030C0000
+#include "internal/pycore_intrinsics.h"
+#endif
 
 namespace stator::frontend {
 
@@ -37,6 +40,20 @@ constexpr auto kRowOf = [] {
 }();
 
 PyObject* common_object(int which) { return which == kAssertionError ? PyExc_AssertionError : Py_None; }
+
+#if PY_VERSION_HEX >= 0x030C0000
+// CALL_INTRINSIC_1 does what older versions had instructions for.
+void read_intrinsic(Insn& in) {
+    if (in.arg == INTRINSIC_UNARY_POSITIVE) in.op = Opcode::UnaryPositive;
+    if (in.arg == INTRINSIC_LIST_TO_TUPLE) in.op = Opcode::ListToTuple;
+}
+#endif
+
+#if PY_VERSION_HEX >= 0x030E0000
+// Small integers are immortal, the common constants live as long as the interpreter.
+PyObject* small_int(int value) { return PyLong_FromLong(value); }
+PyObject* common_constant(int index) { return PyInterpreterState_Get()->common_consts[index]; }
+#endif
 
 class Decoder {
   public:
@@ -131,6 +148,7 @@ class Decoder {
                 in.flags = row.extra == 5 && (arg & 16) ? Insn::kToBool : 0;
                 break;
             case How::KwCall: in.flags = Insn::kKwOnStack; break;
+            case How::Convert: in.arg = arg | 8; break;
             case How::MatchClass: in.arg = arg << 2 | 3; break;
 #if PY_VERSION_HEX >= 0x030C0000
             case How::Intrinsic1: read_intrinsic(in); break;
@@ -139,7 +157,7 @@ class Decoder {
             case How::SmallInt: in.obj = small_int(arg); break;
             case How::Common: in.obj = common_constant(arg); break;
             case How::Subscript:
-                if (arg == kSubscriptOp) in.op = Opcode::BinarySubscr;
+                if (arg == NB_SUBSCR) in.op = Opcode::BinarySubscr;
                 break;
 #endif
             default: break;

@@ -35,6 +35,7 @@ enum class How : uint8_t {
     TwoLocals,    // OpRow::id on slot arg >> 4, then OpRow::extra (an Opcode) on slot arg & 15
     Intrinsic1,   // CallIntrinsic1, or the instruction that older versions had for it
     KwCall,       // Call with flag KwOnStack
+    Convert,      // conversion only: arg | 8
     MatchClass,   // MatchOp 3, arg = positional patterns
 };
 

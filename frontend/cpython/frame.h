@@ -76,6 +76,17 @@ class HookScope {
 };
 bool foreign_hook_present();
 
+// While alive, frames of the calling thread are not offered to its handler (HookScopes begun meanwhile work).
+class HookPause {
+  public:
+    HookPause();
+    ~HookPause();
+    HookPause(const HookPause&) = delete;
+
+  private:
+    FrameHandler saved_handler_;
+};
+
 // A call that pushes a real frame of `func`'s code and hands it, empty, to `body` before anything in it runs.
 // `clone` is make_clone(func): same code, globals and closure, all parameters defaulted, so it can be called
 // without arguments.

@@ -139,6 +139,9 @@ HookScope::~HookScope() {
     remove();
 }
 
+HookPause::HookPause() : saved_handler_(std::exchange(t_handler, nullptr)) {}
+HookPause::~HookPause() { t_handler = saved_handler_; }
+
 bool foreign_hook_present() {
     _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
     return now == hook ? g_foreign != nullptr : now != _PyEval_EvalFrameDefault;

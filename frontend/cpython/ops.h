@@ -11,6 +11,7 @@
 
 #include "frontend/cpython/raw.h"
 // raw.h must come first.
+#include "frontend/cpython/pending.h"
 #include "frontend/cpython/stepper.h"
 
 namespace stator::frontend::ops {
@@ -129,14 +130,9 @@ extern const char kNameErrorFormat[];
 void raise_not_iterable_arguments(PyObject* callable, PyObject* args);
 void raise_kwargs_error(PyObject* callable, PyObject* kwargs);
 
-inline Step after_pending(const Op& o, raw::Pending p) {
-    return p == raw::Pending::Error ? Step::Raised : next(o);
-}
-
-// Where the evaluator looks at its breaker after a call; the result is on the stack already.
-inline Step next_checking_breaker(const Op& o) {
-    if (__builtin_expect(raw::eval_breaker(o.ts), 0)) return after_pending(o, raw::handle_pending(o.ts));
-    return next(o);
+// Where the evaluator looks at its breaker. False with an error set.
+inline bool serve_breaker(const Op& o) {
+    return __builtin_expect(!raw::eval_breaker(o.ts), 1) || serve_pending(o.ts);
 }
 
 }  // namespace stator::frontend::ops

@@ -38,8 +38,7 @@ namespace {
 Step finish_call(const Op& o, int operands, PyObject* result) {
     const int pc = *o.pc;
     Step s = replace_many(o, operands, result);
-    if (s == Step::Next && __builtin_expect(raw::eval_breaker(o.ts), 0) &&
-        raw::handle_pending(o.ts) == raw::Pending::Error) {
+    if (s == Step::Next && !serve_breaker(o)) {
         *o.pc = pc;
         return Step::Raised;
     }

@@ -5,16 +5,9 @@ namespace stator::frontend::ops {
 
 Step op_ReturnValue(const Op&) { return Step::Return; }
 
-// A backward jump is where the evaluator serves signals and the other threads. What only it can serve is left
-// to it: nothing has happened yet, so the frame can go on there.
+// A backward jump is where the evaluator serves signals, the garbage collector and other threads.
 Step op_Jump(const Op& o) {
-    if ((o.in.flags & Insn::kBackward) && __builtin_expect(raw::eval_breaker(o.ts), 0)) {
-        switch (raw::handle_pending(o.ts)) {
-            case raw::Pending::Error: return Step::Raised;
-            case raw::Pending::Left: return Step::Cannot;
-            case raw::Pending::Done: break;
-        }
-    }
+    if ((o.in.flags & Insn::kBackward) && !serve_breaker(o)) return Step::Raised;
     return jump(o);
 }
 
@@ -31,9 +24,7 @@ int pop_truth(const Op& o) {
 // Backward conditional jumps (3.11) close loops too.
 Step branch(const Op& o, bool taken) {
     if (!taken) return next(o);
-    if ((o.in.flags & Insn::kBackward) && __builtin_expect(raw::eval_breaker(o.ts), 0)) {
-        if (raw::handle_pending(o.ts) == raw::Pending::Error) return Step::Raised;
-    }
+    if ((o.in.flags & Insn::kBackward) && !serve_breaker(o)) return Step::Raised;
     return jump(o);
 }
 

@@ -12,7 +12,7 @@ Step op_StoreName(const Op&) { return Step::Cannot; }
 Step op_LoadClassDeref(const Op&) { return Step::Cannot; }
 
 Step op_Resume(const Op& o) {
-    if (o.in.arg < 2) return next_checking_breaker(o);
+    if (o.in.arg < 2 && !serve_breaker(o)) return Step::Raised;
     return next(o);
 }
 

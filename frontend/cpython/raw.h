@@ -11,7 +11,8 @@
 //   at, set_at, set_next      the instruction pointer: AT the executing instruction; resuming at a code unit.
 //   current, set_current      the frame that sys._getframe() finds.
 //   clear_and_pop             what the evaluator does to a frame it has finished (3.11: left to the caller).
-//   recursion, eval_breaker, traced, handle_pending
+//   recursion, c_recursion    what is left of the recursion limits (c_recursion: NULL where C levels are not
+//   counted). eval_breaker, traced, set_function_version
 //
 // A new CPython version: add raw_v3NN.h and opcodes_v3NN.h, read its ceval for what differs in ops_*.cpp, and
 // run tests/python/test_stepper.py, which resumes and raises at every instruction boundary of its corpus.
@@ -24,6 +25,8 @@
 #define Py_BUILD_CORE 1
 #define Py_BUILD_CORE_MODULE 1
 #include <Python.h>
+
+#include <utility>
 // Without this, pycore_atomic.h of 3.11 and 3.12 asks for <stdatomic.h>, which C++ does not have.
 #undef HAVE_STD_ATOMIC
 

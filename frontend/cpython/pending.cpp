@@ -1,0 +1,70 @@
+// 3.13 and later export the evaluator's own function. Before, an empty Python function does what has no
+// exported function: the evaluator serves its breaker where that function starts. Signals and pending calls
+// are served first, from this frame, so a signal handler is given the frame it would be given otherwise; an
+// asynchronous exception loses the empty function's traceback entry.
+#include "frontend/cpython/raw.h"
+// raw.h must come first.
+#include <frameobject.h>
+
+#include "frontend/cpython/frame.h"
+#include "frontend/cpython/pending.h"
+#if PY_VERSION_HEX >= 0x030D0000
+#include "internal/pycore_ceval.h"
+#endif
+
+namespace stator::frontend {
+
+#if PY_VERSION_HEX < 0x030D0000
+
+namespace {
+
+PyObject* make_empty_function() {
+    PyRef globals = PyRef::steal(PyDict_New());
+    PyRef text = PyRef::steal(Py_CompileString("lambda: None", "<stator>", Py_eval_input));
+    return globals && text ? PyEval_EvalCode(text.get(), globals.get(), globals.get()) : nullptr;
+}
+
+void drop_own_traceback_entry(PyObject* function) {
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    auto* entry = reinterpret_cast<PyTracebackObject*>(tb);
+    if (entry) {
+        PyRef co = PyRef::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
+        if (co.get() == PyFunction_GET_CODE(function)) {
+            tb = Py_XNewRef(reinterpret_cast<PyObject*>(entry->tb_next));
+            Py_DECREF(entry);
+        }
+    }
+    PyErr_Restore(type, value, tb);
+}
+
+bool serve(PyThreadState*) {
+    static PyObject* const function = make_empty_function();
+    if (Py_MakePendingCalls() < 0) return false;
+    PyObject* none = function ? PyObject_CallNoArgs(function) : nullptr;
+    if (!none) {
+        if (function) drop_own_traceback_entry(function);
+        return false;
+    }
+    Py_DECREF(none);
+    return true;
+}
+
+}  // namespace
+
+#else
+
+namespace {
+
+bool serve(PyThreadState* ts) { return _Py_HandlePending(ts) == 0; }
+
+}  // namespace
+
+#endif
+
+bool serve_pending(PyThreadState* ts) {
+    HookPause pause;
+    return serve(ts);
+}
+
+}  // namespace stator::frontend

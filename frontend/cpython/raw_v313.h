@@ -1,0 +1,50 @@
+// CPython 3.13: `instr_ptr` is the executing (or next) instruction, the current frame and the eval breaker
+// are in the thread state, and the function that ends a frame is exported.
+#pragma once
+
+#include "internal/pycore_ceval.h"
+#include "internal/pycore_code.h"
+#include "internal/pycore_dict.h"
+#include "internal/pycore_frame.h"
+#include "internal/pycore_interp.h"
+#include "internal/pycore_object.h"
+#include "internal/pycore_setobject.h"
+
+#include "frontend/cpython/raw_monitoring.h"
+#include "frontend/cpython/raw_plain_slots.h"
+
+namespace stator::frontend::raw {
+
+inline constexpr int kMinor = 13;
+using IFrame = struct _PyInterpreterFrame;
+
+inline PyCodeObject* code(IFrame* f) { return _PyFrame_GetCode(f); }
+inline PyObject* function(IFrame* f) { return f->f_funcobj; }
+inline PyObject* locals_dict(IFrame* f) { return f->f_locals; }
+
+inline int at(IFrame* f) { return static_cast<int>(f->instr_ptr - _PyCode_CODE(code(f))); }
+inline int next(IFrame* f) { return at(f); }
+inline void set_at(IFrame* f, int unit) { f->instr_ptr = _PyCode_CODE(code(f)) + unit; }
+inline void set_next(IFrame* f, int unit) { set_at(f, unit); }
+inline bool incomplete(IFrame* f) { return _PyFrame_IsIncomplete(f); }
+
+inline IFrame* current(PyThreadState* ts) { return ts->current_frame; }
+inline void set_current(PyThreadState* ts, IFrame* f) { ts->current_frame = f; }
+
+inline void clear_and_pop(PyThreadState* ts, IFrame* f) { _PyEval_FrameClearAndPop(ts, f); }
+
+inline int& recursion(PyThreadState* ts) { return ts->py_recursion_remaining; }
+inline int* c_recursion(PyThreadState* ts) { return &ts->c_recursion_remaining; }
+
+inline bool eval_breaker(PyThreadState* ts) { return (ts->eval_breaker & _PY_EVAL_EVENTS_MASK) != 0; }
+
+inline void set_function_version(PyFunctionObject* f, PyCodeObject* co) {
+    _PyFunction_SetVersion(f, co->co_version);
+}
+
+inline int exception_group_match(IFrame*, PyObject* value, PyObject* types, PyObject** match,
+                                 PyObject** rest) {
+    return _PyEval_ExceptionGroupMatch(value, types, match, rest);
+}
+
+}  // namespace stator::frontend::raw
