@@ -1,0 +1,14 @@
+"""Random NumPy programs, run with and without stator and compared bit for bit.
+
+``python -m tests.python.fuzz --help`` runs many; ``test_fuzz.py`` runs some of them under pytest. The parts:
+
+choices     where random decisions come from: a seeded generator, or hypothesis
+arguments   how arguments are described and built: dtype, shape, layout, values, aliasing
+statements  the table of statements a straight-line program is made of
+programs    a program as data; the straight-line generator
+branching   the generator of programs with branches, loops, prints and exceptions
+compare     what "the same as eager" means, and how one call is observed
+check       runs one program eagerly and under stator, and reports the first difference
+reduce      shrinks a failing program and writes it down as a regression test
+campaign    many programs in worker processes, and what their statistics say
+"""

@@ -1,0 +1,209 @@
+"""Many programs, in worker processes: a crash costs one program, and memory stays bounded.
+
+A worker prints one JSON line per program. The parent starts the next worker behind a program that crashed or hung.
+Mode ``cached`` runs each batch twice over one cache folder; only the second run, which must find its code there, is
+compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .check import check, implementation
+from .choices import Choices
+from .programs import Program, straight_line
+
+MODES = {
+    "eager": {},
+    "tier0": {"STATOR_TIER": "0"},
+    "compiled": {"STATOR_ASYNC": "0"},
+    "cached": {"STATOR_ASYNC": "0"},
+    "async": {},
+}
+BATCH = 250
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def generate(kind: str, seed: int, number: int) -> Program:
+    """Program `number` of the given kind (``"straight"`` or ``"branching"``)."""
+    name = f"{kind}-{seed}-{number}"
+    if kind == "straight":
+        return straight_line(Choices.seeded(seed, number), name)
+    from .branching import branching
+
+    return branching(Choices.seeded(seed, number), name)
+
+
+def worker(kind: str, mode: str, seed: int, numbers: range) -> None:
+    """Runs programs and prints a line for each, preceded by its number (so that a crash can be placed)."""
+    module = implementation(mode)
+    for number in numbers:
+        print(number, flush=True)
+        verdict = check(generate(kind, seed, number), module)
+        line = asdict(verdict)
+        if number % 50 == 49:
+            module.reset()
+        print(json.dumps(line), flush=True)
+
+
+@dataclass
+class Summary:
+    """Totals of a campaign."""
+
+    programs: int = 0
+    failures: list[tuple[int, str]] = field(default_factory=list)
+    statements: int = 0
+    replayed: float = 0
+    raised: int = 0
+    warned: int = 0
+    counters: dict[str, float] = field(default_factory=dict)
+
+    def add(self, number: int, line: dict) -> None:
+        self.programs += 1
+        if line["failure"]:
+            self.failures.append((number, line["failure"]))
+        self.statements += line["statements"]
+        self.replayed += line["replayed"]
+        self.raised += line["raised"]
+        self.warned += line["warned"]
+        for key, value in (line["counters"] or {}).items():
+            if isinstance(value, int | float):
+                self.counters[key] = self.counters.get(key, 0) + value
+
+    def text(self) -> str:
+        clean = self.programs - len(self.failures)
+        share = f"{100 * self.replayed / self.statements:.1f}%" if self.statements else "none"
+        counters = ", ".join(f"{k} {v:g}" for k, v in self.counters.items())
+        return (
+            f"{self.programs} programs: {clean} agree, {len(self.failures)} differ; {self.raised} raise, {self.warned} warn\n"
+            f"statements replayed inside segments: {self.replayed:.0f} of {self.statements} ({share})\n"
+            + (f"counters: {counters}" if counters else "no counters")
+        )
+
+
+def environment(mode: str, cache: str) -> dict[str, str]:
+    """The environment of a worker."""
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("STATOR") or k in ("STATOR_LOG", "STATOR_THREADS")
+    }
+    return env | MODES[mode] | {"STATOR_CACHE_DIR": cache}
+
+
+def _lines(process: subprocess.Popen, timeout: float) -> Iterator[str | None]:
+    """Output lines as they come; None when nothing came for `timeout` seconds."""
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def pump() -> None:
+        for line in process.stdout or ():
+            lines.put(line)
+        lines.put("")
+
+    threading.Thread(target=pump, daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=timeout)
+        except queue.Empty:
+            yield None
+            return
+        if not line:
+            return
+        yield line
+
+
+def batch(
+    kind: str, mode: str, seed: int, numbers: range, cache: str, timeout: float = 60
+) -> Iterator[tuple[int, dict]]:
+    """Runs `numbers` in as many processes as crashes make necessary; yields (number, verdict as a dict)."""
+    start = numbers.start
+    while start < numbers.stop:
+        command = [
+            sys.executable,
+            "-X",
+            "faulthandler",
+            "-m",
+            __package__,
+            "--worker",
+            kind,
+            mode,
+            str(seed),
+            str(start),
+            str(numbers.stop),
+        ]
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=ROOT,
+                env=environment(mode, cache),
+            )
+            current, done = start, True
+            for line in _lines(process, timeout):
+                if line is None:
+                    process.kill()
+                    break
+                if line.startswith("{"):
+                    yield current, json.loads(line)
+                    done = True
+                elif line.strip().isdigit():
+                    current, done = int(line), False
+            status = process.wait()
+            if status == 0:
+                return
+            errors.seek(0)
+            tail = errors.read()[-3000:]
+        if done:
+            current += 1
+            if current >= numbers.stop:
+                return
+        what = "hung" if status == -9 else f"ended the process with status {status}"
+        yield current, asdict_failure(f"{what}\n{tail}")
+        start = current + 1
+
+
+def asdict_failure(text: str) -> dict:
+    """The line of a program whose worker died."""
+    return {
+        "failure": text,
+        "statements": 0,
+        "replayed": 0,
+        "raised": False,
+        "warned": False,
+        "counters": None,
+    }
+
+
+def campaign(kind: str, mode: str, seed: int, numbers: range, progress: bool = True) -> Summary:
+    """Runs the programs `numbers` and sums up; prints each failure as it is found."""
+    summary, begun = Summary(), time.monotonic()
+    for start in range(numbers.start, numbers.stop, BATCH):
+        part = range(start, min(start + BATCH, numbers.stop))
+        with tempfile.TemporaryDirectory(prefix="stator-fuzz-") as cache:
+            if mode == "cached":
+                for _ in batch(kind, mode, seed, part, cache):
+                    pass
+            for number, line in batch(kind, mode, seed, part, cache):
+                summary.add(number, line)
+                if line["failure"] and progress:
+                    print(f"--- {kind} {seed} {number}: {line['failure']}", flush=True)
+        if progress:
+            rate = summary.programs / (time.monotonic() - begun)
+            print(
+                f"{summary.programs} done, {len(summary.failures)} differ, {rate:.0f}/s",
+                file=sys.stderr,
+                flush=True,
+            )
+    return summary

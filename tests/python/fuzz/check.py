@@ -1,0 +1,129 @@
+"""Runs one program eagerly and under stator, call by call, and reports the first difference."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .arguments import Spec, build
+from .compare import Outcome, difference, observe, report
+from .programs import Program
+
+
+@dataclass
+class Verdict:
+    """What came of one program.
+
+    `statements` and `replayed` count the statements of calls with argument types seen before, and how many of them
+    ran inside compiled segments by the function's own counters; programs that raise are left out of both.
+    """
+
+    failure: str | None = None
+    statements: int = 0
+    replayed: float = 0
+    raised: bool = False
+    warned: bool = False
+    counters: dict[str, float] | None = None
+
+
+class Eager:
+    """A stand-in for stator that compiles nothing: the comparator must then find nothing."""
+
+    @staticmethod
+    def compile(function: Callable) -> Callable:
+        return function
+
+    @staticmethod
+    def reset() -> None:
+        pass
+
+
+def implementation(mode: str) -> Any:
+    """The module under test: `stator`, or the stand-in for mode ``"eager"``."""
+    return Eager if mode == "eager" else importlib.import_module("stator")
+
+
+def _counters(function: Any) -> dict[str, float]:
+    return dict(function.stats()) if hasattr(function, "stats") else {}
+
+
+def _share(before: dict[str, float], after: dict[str, float]) -> float:
+    """The part of one call's statements that ran inside segments, from the function's counters."""
+    delta = {k: after[k] - before.get(k, 0) for k in after}
+    if not delta or delta.get("replays", 0) < 1 or delta.get("eager_calls", 0):
+        return 0.0
+    return 1.0 if not delta.get("redone", 0) else delta["opaque_steps"] / (delta["opaque_steps"] + 1)
+
+
+def check(program: Program, module: Any) -> Verdict:
+    """Compare all of the program's calls.
+
+    Parameters
+    ----------
+    program : Program
+    module : object
+        Has ``compile``; `stator` or a stand-in.
+
+    Returns
+    -------
+    Verdict
+        `failure` is None when every call agreed.
+    """
+    verdict = Verdict()
+    eager, compiled = program.load(), module.compile(program.load())
+    total = program.statements()
+    for k, specs in enumerate(program.calls):
+        expected = observe(eager, build(specs, k), program.keywords)
+        before = _counters(compiled)
+        found = observe(compiled, build(specs, k), program.keywords)
+        verdict.warned |= any(event[0] == "warning" for event in expected.events)
+        verdict.raised |= expected.exception is not None
+        if found != expected:
+            again = observe(eager, build(specs, k), program.keywords)
+            if difference(expected, again) is None:
+                verdict.failure = f"call {k}: {report(expected, found)}"
+                break
+        elif k in (1, 3) and not verdict.raised:
+            after = _counters(compiled)
+            opaque = after.get("opaque_steps", 0) - before.get("opaque_steps", 0)
+            verdict.statements += total
+            verdict.replayed += max(0.0, total - opaque) * _share(before, after)
+    verdict.counters = _counters(compiled)
+    return verdict
+
+
+def run_source(
+    source: str,
+    calls: Sequence[Sequence[Spec]],
+    keywords: Sequence[str] = (),
+    function: str = "f",
+    seeds: Sequence[int] | None = None,
+) -> str | None:
+    """What regression tests call: the first difference between eager and stator, or None.
+
+    Parameters
+    ----------
+    source : str
+        A module's text that defines `function`.
+    calls : sequence
+        The argument descriptions of each call.
+    keywords : sequence of str
+        Names by which the last arguments are passed.
+    """
+    import stator
+
+    def load() -> Callable:
+        namespace: dict[str, Any] = {"__name__": "program"}
+        exec(compile(source, "<regression>", "exec"), namespace)
+        return namespace[function]
+
+    eager, compiled = load(), stator.compile(load())
+    for k, specs in enumerate(calls):
+        seed = seeds[k] if seeds else k
+        expected: Outcome = observe(eager, build(specs, seed), keywords)
+        found = observe(compiled, build(specs, seed), keywords)
+        if found != expected:
+            return f"call {k}: {report(expected, found)}"
+    return None
