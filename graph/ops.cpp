@@ -71,7 +71,8 @@ bool attributes_well_formed(const Node& n) {
         case Op::ArgReduce: return ints == 1 && syms == 0 && !n.name.empty();
         case Op::HostLoop: return ints == 0 && syms == 0 && !n.name.empty();
         case Op::Library: return ints == 3 && syms == 0;
-        case Op::Guard: return ints == 2 && syms == 0;
+        case Op::Guard:
+        case Op::Checkpoint: return ints == 2 && syms == 0;
         case Op::SymGuard: return ints == 2 && syms == 2;
         default: return ints == 0 && syms == 0 && n.name.empty();
     }

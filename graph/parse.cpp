@@ -502,6 +502,7 @@ class Parser {
                 if (!c.take_word("else")) c.fail("'else'");
                 n.ints.push_back(exit(c));
                 return;
+            case Op::Checkpoint: n.ints = {0, exit(c)}; return;
             case Op::SymGuard: {
                 Sym a = sym(c, "=!<>");
                 int64_t relation = -1;

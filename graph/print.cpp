@@ -218,6 +218,7 @@ class Printer {
             case Op::Guard:
                 put(out_, " {} == {} else {}", operands(n), n.ints[0] ? "True" : "False", exit(n.ints[1]));
                 return;
+            case Op::Checkpoint: put(out_, " {}", exit(n.ints[1])); return;
             case Op::SymGuard:
                 put(out_, " {} {} {} else {}", sym(n.syms[0]), spell(text::kRelation, n.ints[0]), sym(n.syms[1]),
                     exit(n.ints[1]));

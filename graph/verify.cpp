@@ -91,6 +91,7 @@ class Verifier {
             return fail("attributes do not have the form that graph.h gives ({} ints, {} syms, name '{}')",
                         n.ints.size(), n.syms.size(), n.name);
         if (!valid(n.shape) || !valid(n.syms)) return fail("it names a symbol that does not exist");
+        if (n.box != Box::Array && !n.shape.empty()) return fail("a scalar box on a value of rank {}", n.shape.size());
         if (!permutes(n.perm, n.shape.size())) return fail("perm is not a permutation of its axes");
         if (n.loc >= static_cast<int32_t>(g_.locations.size())) return fail("location {} does not exist", n.loc);
         for (Sym extent : n.shape)
@@ -333,7 +334,7 @@ class Verifier {
             } else if (info(n.op).cls == OpClass::Guard) {
                 if (n.ints[1] >= 0)
                     snapshot(n.ints[1]);
-                else if (n.ints[1] != -1 || effects)
+                else if (n.ints[1] != -1 || (effects && n.op != Op::SymGuard))  // a symguard with -1 is checked at entry, wherever it stands
                     fail("it leaves to the entry after effects have happened");
             }
             effects |= info(n.op).cls == OpClass::Effect && has_effect(g_, id_);

@@ -260,7 +260,7 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     Node n;
     n.op = Op::Library;
     n.ints = {object_index(callable), graph.add_recipe(tuple), -1};
-    if (kwnames) n.ints[2] = object_index(kwnames);
+    if (kwnames) n.ints[2] = graph.add_recipe({graph::RecipeKind::Object, object_index(kwnames), {}, {}});
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     if (!name) PyErr_Clear();
     n.name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";

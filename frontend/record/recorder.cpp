@@ -167,6 +167,7 @@ void Recorder::enter_inlined(Frame& frame, const CodeInfo& code) {
     level->slots = std::move(pending_locals_);
     level->func_object = b_.object_index(pending_function_);
     pending_function_ = nullptr;
+    pending_operands_.clear();
     levels_.push_back(level.get());
     owned_.push_back(std::move(level));
 }

@@ -124,10 +124,10 @@ FrameDriver::Flow FrameDriver::raised(PyObject** result) {
 }
 
 // A trace that ends before an instruction which is not part of a loop's machinery ends in an opaque step.
-void count_opaque(FunctionState::Impl& fs, const Outcome& out) {
+void count_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& out) {
     const ResumeFrame& inner = out.frames.back();
     PyObject* func = inner.func ? inner.func.get() : nullptr;
-    const CodeInfo* code = func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : nullptr;
+    const CodeInfo* code = func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : &base;
     if (!code) return;
     const Insn& insn = code->insns[code->index_at(inner.unit)];
     if (insn.op != Opcode::ForIter && !(insn.flags & Insn::kBackward)) ++fs.counters.opaque_steps;
@@ -146,7 +146,7 @@ FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
         default: break;
     }
     if (out.exit) ++fs_.counters.exits;
-    else if (out.kind == Outcome::Left) count_opaque(fs_, out);
+    else if (out.kind == Outcome::Left) count_opaque(fs_, code_, out);
     return settle(out.frames, 0, out.exit, result);
 }
 

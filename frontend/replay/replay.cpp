@@ -182,7 +182,7 @@ bool run_library(ReplayState& st, Id id, Materializer& m) {
         }
         argv.push_back(held.back().get());
     }
-    PyObject* kwnames = n.ints[2] >= 0 ? st.trace.objects[n.ints[2]].get() : nullptr;
+    PyObject* kwnames = n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
     size_t nargs = argv.size() - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     numpy::StrictErrors strict;
     PyRef result = PyRef::steal(PyObject_Vectorcall(st.trace.objects[n.ints[0]].get(), argv.data(), nargs, kwnames));

@@ -73,7 +73,9 @@ struct Cutter {
         for (Id i = begin; i < end; ++i) {
             const Node& n = g.nodes[i];
             OpClass c = graph::info(n.op).cls;
-            if (c == OpClass::Input || c == OpClass::View || n.op == Op::Const || n.op == Op::SymScalar || c == OpClass::Guard) continue;
+            // A rank-0 view that leaves the trace is a scalar read from memory; other views are rebuilt from their base.
+            bool scalar_read = c == OpClass::View && n.shape.empty() && wanted[i];
+            if (c == OpClass::Input || (c == OpClass::View && !scalar_read) || n.op == Op::Const || n.op == Op::SymScalar || c == OpClass::Guard) continue;
             bool visible_store = n.op == Op::Store && g.nodes[graph::buffer_root(g, i)].op == Op::Input;
             if (wanted[i] || last_use[i] >= end || visible_store) request.wanted.push_back(i);
             work = true;
