@@ -27,7 +27,7 @@ struct Range {
 
 class Facts {
   public:
-    explicit Facts(SymTable& syms) : syms_(syms) {}
+    explicit Facts(const SymTable& syms) : syms_(syms) {}
 
     // Whether `a R b` holds already; if not, it does from here on.
     bool implied(int64_t relation, Sym a, Sym b) {
@@ -79,7 +79,7 @@ class Facts {
         return false;
     }
 
-    SymTable& syms_;
+    SymTable syms_;  // a copy: the differences are nobody else's business
     std::map<int32_t, Range> known_;
 };
 
