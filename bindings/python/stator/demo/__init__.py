@@ -1,0 +1,1 @@
+"""The demonstration behind ``make demo``: a terrain pipeline, plain NumPy against stator."""
