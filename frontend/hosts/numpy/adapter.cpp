@@ -1,0 +1,145 @@
+// numpy_host(): the table of entry points, and the table that says which callable means what.
+//
+// Callables are found by identity: ufuncs, array-function dispatchers, builtins, method descriptors of ndarray and
+// types are all singletons that the tables of the families name once at start-up. Bound methods of ufuncs
+// (np.add.reduce) are made anew by every attribute access and are recognized by what they are bound to.
+#include <cstring>
+#include <unordered_map>
+
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+std::unordered_map<PyObject*, Lowering>& table() {
+    static auto* t = new std::unordered_map<PyObject*, Lowering>;
+    return *t;
+}
+
+// The object a row names; a new reference, or null when this NumPy (or Python) has none.
+PyRef find_object(std::string_view where) {
+    PyRef at;
+    if (where.starts_with('.')) {
+        at = PyRef::borrow(reinterpret_cast<PyObject*>(&PyArray_Type));
+        PyObject* found = PyDict_GetItemString(PyArray_Type.tp_dict, std::string(where.substr(1)).c_str());
+        return PyRef::borrow(found);
+    }
+    std::string module = "numpy", path(where);
+    if (size_t colon = path.find(':'); colon != std::string::npos) {
+        module = path.substr(0, colon);
+        path = path.substr(colon + 1);
+    }
+    at = PyRef::steal(PyImport_ImportModule(module.c_str()));
+    while (at && !path.empty()) {
+        size_t dot = path.find('.');
+        std::string name = path.substr(0, dot);
+        path = dot == std::string::npos ? "" : path.substr(dot + 1);
+        at = PyRef::steal(PyObject_GetAttrString(at.get(), name.c_str()));
+    }
+    PyErr_Clear();
+    return at;
+}
+
+// ufunc.method for a bound builtin method of a ufunc.
+PyObject* bound_ufunc(PyObject* callable) {
+    if (!PyCFunction_Check(callable)) return nullptr;
+    PyObject* self = PyCFunction_GET_SELF(callable);
+    return self && ufunc_of(self) ? self : nullptr;
+}
+
+bool init(std::string* error) {
+    static bool done = false;
+    if (done) return true;
+    if (!init_runtime(error)) return false;
+    register_scalars();
+    register_reductions();
+    register_creation();
+    register_assembly();
+    register_compounds();
+    register_shape_ops();
+    register_library();
+    done = true;
+    return true;
+}
+
+bool knows(PyObject* callable) {
+    return ufunc_of(callable) || table().count(callable) || bound_ufunc(callable);
+}
+
+ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
+    auto it = table().find(call.callable);
+    if (it != table().end()) return it->second(tb, call);
+    if (ufunc_of(call.callable)) return lower_ufunc_call(tb, call);
+    if (bound_ufunc(call.callable)) return lower_ufunc_method(tb, call);
+    return tb.fail(Reason::UnknownCall, Py_TYPE(call.callable)->tp_name);
+}
+
+PyObject* method(PyObject* array, PyObject* name) {
+    if (!PyUnicode_Check(name)) return nullptr;
+    PyObject* found = nullptr;
+    if (is_array(array)) found = PyDict_GetItem(PyArray_Type.tp_dict, name);
+    else if (PyArray_CheckScalar(array)) found = _PyType_Lookup(Py_TYPE(array), name);
+    return found && table().count(found) ? found : nullptr;
+}
+
+bool is_scalar(PyObject* o) { return PyArray_CheckScalar(o) && !PyArray_Check(o); }
+
+}  // namespace
+
+void add_callable(PyObject* callable, Lowering lower) {
+    if (table().emplace(callable, lower).second) Py_INCREF(callable);  // singletons: kept for ever
+}
+
+void add_rows(std::span<const CallRow> rows) {
+    for (const CallRow& row : rows)
+        if (PyRef o = find_object(row.where)) add_callable(o.get(), row.lower);
+}
+
+bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*> names, const Operand** out) {
+    size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    size_t positional = call.args.size() - keywords;
+    std::fill(out, out + names.size(), nullptr);
+    if (positional > names.size()) return tb.fail(Reason::UnknownCall, "a call with that many arguments"), false;
+    for (size_t i = 0; i < positional; i++) out[i] = &call.args[i];
+    for (size_t k = 0; k < keywords; k++) {
+        PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
+        size_t i = 0;
+        for (const char* candidate : names) {
+            if (PyUnicode_CompareWithASCIIString(name, candidate) == 0) break;
+            i++;
+        }
+        const char* text = PyUnicode_AsUTF8(name);
+        if (i == names.size()) return tb.fail(Reason::UnknownCall, std::string("an argument ") + (text ? text : "?")), false;
+        out[i] = &call.args[positional + k];
+    }
+    return true;
+}
+
+bool known_callable(PyObject* callable) { return knows(callable); }
+
+}  // namespace stator::frontend::numpy
+
+namespace stator::frontend {
+
+const Host& numpy_host() {
+    static const Host host = {
+        .name = "numpy",
+        .init = numpy::init,
+        .knows = numpy::knows,
+        .lower_call = numpy::lower_call,
+        .lower_binary = numpy::lower_binary,
+        .lower_compare = numpy::lower_compare,
+        .lower_unary = numpy::lower_unary,
+        .lower_subscript = numpy::lower_subscript,
+        .lower_store = numpy::lower_store,
+        .lower_attr = numpy::lower_attr,
+        .method = numpy::method,
+        .lower_truth = numpy::lower_truth,
+        .is_array = numpy::is_array,
+        .is_scalar = numpy::is_scalar,
+    };
+    return host;
+}
+
+}  // namespace stator::frontend

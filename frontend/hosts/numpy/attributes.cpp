@@ -1,0 +1,81 @@
+// Attributes of arrays and scalars that are metadata or views: shape, ndim, size, dtype, T, real and so on.
+#include <numeric>
+#include <unordered_map>
+
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+using Attribute = ShadowRef (*)(TraceBuilder&, const Operand&, PyObject* result);
+
+ShadowRef shape_of(TraceBuilder& tb, const Operand& a, PyObject*) {
+    std::vector<ShadowRef> items;
+    for (Sym s : tb.shape(a.shadow)) items.push_back(tb.new_int(s));
+    return tb.tuple(std::move(items));
+}
+
+ShadowRef size_of(TraceBuilder& tb, const Operand& a, PyObject*) {
+    return tb.new_int(tb.syms().product(tb.shape(a.shadow)));
+}
+
+ShadowRef bytes_of(TraceBuilder& tb, const Operand& a, PyObject*) {
+    return tb.new_int(tb.syms().mul(tb.syms().product(tb.shape(a.shadow)), tb.int_const(graph::info(a.shadow->dtype).size)));
+}
+
+// Settled by the guards on dtype and rank.
+ShadowRef settled(TraceBuilder& tb, const Operand&, PyObject* result) { return tb.constant(result); }
+
+ShadowRef transposed(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    const Shape shape = tb.shape(a.shadow);
+    std::vector<int> axes(shape.size());
+    std::iota(axes.rbegin(), axes.rend(), 0);
+    return tb.new_view(a.shadow, permuted(tb, shape, axes), result);
+}
+
+ShadowRef matrix_transposed(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    const Shape shape = tb.shape(a.shadow);
+    std::vector<int> axes(shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    if (axes.size() < 2) return tb.fail(Reason::UnknownAttr, "mT");
+    std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+    return tb.new_view(a.shadow, permuted(tb, shape, axes), result);
+}
+
+// The real part of a real array is the array itself; of a complex one a view with other strides.
+ShadowRef itself(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    if (result == a.obj) return a.shadow;
+    return tb.fail(Reason::UnknownAttr, "real");
+}
+
+const std::unordered_map<std::string_view, Attribute>& array_attributes() {
+    static const auto* t = new std::unordered_map<std::string_view, Attribute>{
+        {"shape", shape_of},   {"size", size_of},   {"nbytes", bytes_of}, {"ndim", settled}, {"dtype", settled},
+        {"itemsize", settled}, {"T", transposed},   {"mT", matrix_transposed}, {"real", itself},
+    };
+    return *t;
+}
+
+// Attributes of NumPy and Python scalars that do not depend on the value.
+bool settled_of_scalar(std::string_view name) {
+    return name == "dtype" || name == "ndim" || name == "shape" || name == "size" || name == "itemsize" || name == "nbytes";
+}
+
+}  // namespace
+
+ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result) {
+    const char* text = PyUnicode_AsUTF8(name);
+    std::string_view key = text ? text : "";
+    if (!tb.resolve(a.shadow, a.obj)) return nullptr;
+    if (a.shadow->kind == ShadowKind::Array) {
+        auto it = array_attributes().find(key);
+        if (it != array_attributes().end()) return it->second(tb, a, result);
+    } else if (a.shadow->kind == ShadowKind::Scalar || a.shadow->kind == ShadowKind::Int) {
+        if (result == a.obj) return a.shadow;  // x.real of a real number
+        if (PyArray_CheckScalar(a.obj) && settled_of_scalar(key)) return tb.constant(result);
+    }
+    return tb.fail(Reason::UnknownAttr, std::string(key));
+}
+
+}  // namespace stator::frontend::numpy

@@ -1,0 +1,272 @@
+// Functions that make arrays out of shapes, scalars and other arrays: zeros, full, arange, copy, astype, array.
+//
+// Result dtype and memory order are read off what NumPy returned; both follow from arguments that are fixed by guards.
+#include <bit>
+#include <cmath>
+
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+// `like=` and `device=` change who makes the array; anything but their defaults is left to NumPy.
+bool plain(TraceBuilder& tb, const Operand* like, const Operand* device) {
+    if (given(tb, like)) return tb.fail(Reason::UnknownCall, "like="), false;
+    if (given(tb, device)) return tb.fail(Reason::UnknownCall, "device="), false;
+    return true;
+}
+
+// dtype and order arguments must stay what they were: results are modelled on the array seen.
+bool fixed_if_given(TraceBuilder& tb, std::initializer_list<const Operand*> operands) {
+    for (const Operand* o : operands)
+        if (const Operand* value = given(tb, o); value && !require_fixed(tb, *value)) return false;
+    return true;
+}
+
+bool result_dtype(TraceBuilder& tb, const Call& call, DType* out) {
+    if (is_array(call.result) && dtype_of_object(call.result, out)) return true;
+    return tb.fail(Reason::ArrayKind, "dtype of the result"), false;
+}
+
+bool contiguous(PyObject* o) { return PyArray_ISONESEGMENT(reinterpret_cast<PyArrayObject*>(o)); }
+
+ShadowRef filled(TraceBuilder& tb, const Call& call, Shape shape, Id scalar) {
+    if (scalar == kNone) return nullptr;
+    return finish(tb, tb.full(scalar, std::move(shape), call.result), call.result);
+}
+
+Id number(TraceBuilder& tb, DType t, bool one) {
+    Id v = tb.scalar_const(DType::Bool, one);
+    return tb.cast(v, t);
+}
+
+enum class Fill { Zeros, Ones, Nothing };
+
+ShadowRef make(TraceBuilder& tb, const Call& call, Shape shape, Fill fill) {
+    DType t;
+    if (!result_dtype(tb, call, &t)) return nullptr;
+    if (fill == Fill::Nothing) return finish(tb, tb.empty(t, std::move(shape), call.result), call.result);
+    return filled(tb, call, std::move(shape), number(tb, t, fill == Fill::Ones));
+}
+
+template <Fill F>
+ShadowRef lower_make(TraceBuilder& tb, const Call& call) {
+    const Operand* p[5];
+    Shape shape;
+    if (!bind(tb, call, {"shape", "dtype", "order", "like", "device"}, p) || !p[0]) return nullptr;
+    // The builtins take (shape, dtype, order, *, ...) by position: nothing but these three can be positional.
+    if (!plain(tb, p[3], p[4]) || !fixed_if_given(tb, {p[1], p[2]}) || !read_shape(tb, *p[0], &shape)) return nullptr;
+    return make(tb, call, std::move(shape), F);
+}
+
+bool array_operand(TraceBuilder& tb, const Operand* o) {
+    if (!o || !is_array(o->obj)) return tb.fail(Reason::UnknownCall, "an operand that is no ndarray"), false;
+    return tb.resolve(o->shadow, o->obj) && o->shadow->kind == ShadowKind::Array;
+}
+
+bool like_shape(TraceBuilder& tb, const Operand& prototype, const Operand* shape, Shape* out) {
+    shape = given(tb, shape);
+    if (shape) return read_shape(tb, *shape, out);
+    *out = tb.shape(prototype.shadow);
+    return true;
+}
+
+template <Fill F>
+ShadowRef lower_make_like(TraceBuilder& tb, const Call& call) {
+    const Operand* p[6];
+    Shape shape;
+    if (!bind(tb, call, {F == Fill::Nothing ? "prototype" : "a", "dtype", "order", "subok", "shape", "device"}, p) ||
+        !array_operand(tb, p[0]))
+        return nullptr;
+    if (!plain(tb, nullptr, p[5]) || !fixed_if_given(tb, {p[1], p[2], p[3]}) || !like_shape(tb, *p[0], p[4], &shape))
+        return nullptr;
+    return make(tb, call, std::move(shape), F);
+}
+
+// The fill value in the array's dtype, as assignment to the whole array casts it.
+Id fill_value(TraceBuilder& tb, const Operand& value, DType t) {
+    Arg v;
+    if (!read_arg(tb, value, &v)) return kNone;
+    if (v.id != kNone && !tb.node(v.id).shape.empty()) return tb.fail(Reason::UnknownCall, "a fill array"), kNone;
+    bool lossy = (graph::is_complex(v.dtype) && !graph::is_complex(t)) ||
+                 (graph::is_float(v.dtype) && !graph::is_float(t) && !graph::is_complex(t)) ||
+                 (t == DType::Bool && v.dtype != DType::Bool);
+    if (lossy) return tb.fail(Reason::UnknownCall, "a fill value of another kind"), kNone;
+    return arg_id(tb, v, t);
+}
+
+ShadowRef lower_full(TraceBuilder& tb, const Call& call) {
+    const Operand* p[6];
+    Shape shape;
+    DType t;
+    if (!bind(tb, call, {"shape", "fill_value", "dtype", "order", "device", "like"}, p) || !p[0] || !p[1]) return nullptr;
+    if (!plain(tb, p[5], p[4]) || !fixed_if_given(tb, {p[2], p[3]}) || !read_shape(tb, *p[0], &shape)) return nullptr;
+    if (!result_dtype(tb, call, &t)) return nullptr;
+    return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
+}
+
+ShadowRef lower_full_like(TraceBuilder& tb, const Call& call) {
+    const Operand* p[7];
+    Shape shape;
+    DType t;
+    if (!bind(tb, call, {"a", "fill_value", "dtype", "order", "subok", "shape", "device"}, p) || !array_operand(tb, p[0]) || !p[1])
+        return nullptr;
+    if (!plain(tb, nullptr, p[6]) || !fixed_if_given(tb, {p[2], p[3], p[4]}) || !like_shape(tb, *p[0], p[5], &shape)) return nullptr;
+    if (!result_dtype(tb, call, &t)) return nullptr;
+    return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
+}
+
+// A fresh array with the (cast) elements of `a`, in the memory order of the result.
+ShadowRef converted(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    DType t;
+    size_t before = tb.graph.nodes.size();
+    if (!dtype_of_object(result, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
+    if (!contiguous(result)) return tb.fail(Reason::UnknownCall, "a copy with gaps");
+    Id v = tb.value(a.shadow);
+    return v == kNone ? nullptr : finish_copy(tb, tb.cast(v, t), before, result);
+}
+
+bool drops_imaginary(const Operand& a, PyObject* result) {
+    DType t;
+    return dtype_of_object(result, &t) && graph::is_complex(a.shadow->dtype) && !graph::is_complex(t) && t != DType::Bool;
+}
+
+ShadowRef lower_astype(TraceBuilder& tb, const Call& call) {
+    const Operand* p[7];
+    if (!bind(tb, call, {"x", "dtype", "order", "casting", "subok", "copy", "device"}, p)) return nullptr;
+    if (!array_operand(tb, p[0])) return nullptr;
+    if (!fixed_if_given(tb, {p[1], p[2], p[3], p[4], p[5], p[6]})) return nullptr;
+    if (call.result == p[0]->obj) return p[0]->shadow;  // copy=False and nothing to do
+    // NumPy warns when an imaginary part is lost.
+    if (drops_imaginary(*p[0], call.result)) return lower_library(tb, call);
+    return converted(tb, *p[0], call.result);
+}
+
+// np.copy(a), a.copy(), a.__copy__()
+ShadowRef lower_copy(TraceBuilder& tb, const Call& call) {
+    const Operand* p[3];
+    if (!bind(tb, call, {"a", "order", "subok"}, p) || !array_operand(tb, p[0]) || !fixed_if_given(tb, {p[1], p[2]})) return nullptr;
+    return converted(tb, *p[0], call.result);
+}
+
+// np.array, np.asarray, np.ascontiguousarray and their like.
+ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
+    if (call.args.empty()) return nullptr;
+    const Operand& a = call.args[0];
+    for (const Operand& o : call.args.subspan(1))
+        if (!fixed_if_given(tb, {&o})) return nullptr;
+    if (!is_array(a.obj)) return lower_library(tb, call);
+    if (!array_operand(tb, &a)) return nullptr;
+    if (call.result == a.obj) return a.shadow;
+    if (!is_array(call.result) || PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result)) || drops_imaginary(a, call.result))
+        return tb.fail(Reason::UnknownCall, "this conversion");
+    auto* r = reinterpret_cast<PyArrayObject*>(call.result);
+    if (PyArray_NDIM(r) != PyArray_NDIM(reinterpret_cast<PyArrayObject*>(a.obj))) return tb.fail(Reason::UnknownCall, "ndmin=");
+    return converted(tb, a, call.result);
+}
+
+// np.arange over ints: the extent is symbolic. Start, stop and step keep their signs.
+ShadowRef arange_of_ints(TraceBuilder& tb, const Call& call, Sym start, Sym stop, int64_t step, DType t) {
+    graph::SymTable& s = tb.syms();
+    Sym span = step > 0 ? s.sub(stop, start) : s.sub(start, stop);
+    int64_t stride = step > 0 ? step : -step;
+    Sym length = tb.int_const(0);
+    if (tb.decide(Relation::Ge, span, tb.int_const(1)))
+        length = fixed_extent(tb, stride == 1 ? span : s.floordiv(s.add(span, tb.int_const(stride - 1)), tb.int_const(stride)));
+    auto* r = reinterpret_cast<PyArrayObject*>(call.result);
+    if (PyArray_NDIM(r) != 1 || PyArray_DIM(r, 0) != tb.hint(length)) return tb.fail(Reason::ModelMismatch, "arange");
+    // Small integer dtypes wrap on the way; NumPy checks the first two elements only.
+    if (t != DType::I64 && t != DType::F64) return tb.fail(Reason::UnknownCall, "arange of this dtype");
+    graph::Node n;
+    n.op = Op::Arange;
+    n.dtype = t;
+    n.in = {tb.sym_scalar(start, t), tb.cast(tb.sym_scalar(tb.int_const(step), DType::I64), t)};
+    n.shape = {length};
+    if (n.in[0] == kNone || n.in[1] == kNone) return nullptr;
+    return finish(tb, tb.append(std::move(n)), call.result);
+}
+
+// np.arange over floats: the number of elements follows from the values, so they are fixed.
+ShadowRef arange_of_floats(TraceBuilder& tb, const Call& call, std::span<const Operand* const> bounds, DType t) {
+    if (t != DType::F64) return tb.fail(Reason::UnknownCall, "arange of this dtype");
+    double v[3] = {0, 0, 1};
+    for (int i = 0; i < 3; i++) {
+        if (!bounds[i]) continue;
+        if (!require_fixed(tb, *bounds[i])) return nullptr;
+        v[i] = PyFloat_AsDouble(bounds[i]->obj);
+        if (PyErr_Occurred()) return PyErr_Clear(), tb.fail(Reason::UnknownCall, "arange of this");
+    }
+    // NumPy stores the first two elements and continues with their difference.
+    double second = v[0] + v[2], delta = second - v[0];
+    if (v[0] + delta != second || !std::isfinite(second)) return tb.fail(Reason::UnknownCall, "arange of these values");
+    auto* r = reinterpret_cast<PyArrayObject*>(call.result);
+    graph::Node n;
+    n.op = Op::Arange;
+    n.dtype = t;
+    n.in = {tb.scalar_const(t, std::bit_cast<uint64_t>(v[0])), tb.scalar_const(t, std::bit_cast<uint64_t>(delta))};
+    n.shape = {tb.int_const(PyArray_DIM(r, 0))};
+    return finish(tb, tb.append(std::move(n)), call.result);
+}
+
+ShadowRef lower_arange(TraceBuilder& tb, const Call& call) {
+    const Operand* p[6];
+    DType t;
+    if (!bind(tb, call, {"start", "stop", "step", "dtype", "device", "like"}, p) || !plain(tb, p[5], p[4])) return nullptr;
+    if (!result_dtype(tb, call, &t) || !fixed_if_given(tb, {p[3]})) return nullptr;
+    const Operand *start = given(tb, p[0]), *stop = given(tb, p[1]), *step = given(tb, p[2]);
+    if (!stop) std::swap(start, stop);
+    if (!stop) return tb.fail(Reason::UnknownCall, "arange without a stop");
+    bool ints = true;
+    for (const Operand* o : {start, stop, step}) ints = ints && (!o || PyLong_CheckExact(o->obj));
+    if (!ints) {
+        const Operand* bounds[] = {start, stop, step};
+        return arange_of_floats(tb, call, bounds, t);
+    }
+    Sym from = tb.int_const(0), to;
+    int64_t stride = 1;
+    if (start && !read_int(tb, *start, &from)) return nullptr;
+    if (!read_int(tb, *stop, &to)) return nullptr;
+    if (step && (!read_fixed_int(tb, *step, &stride) || stride == 0)) return nullptr;
+    return arange_of_ints(tb, call, from, to, stride, t);
+}
+
+// a.fill(v) and np.copyto(dst, src).
+ShadowRef lower_fill(TraceBuilder& tb, const Call& call) {
+    if (call.args.size() != 2 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
+    Id v = fill_value(tb, call.args[1], call.args[0].shadow->dtype);
+    if (v == kNone || !store_value(tb, call.args[0].shadow, nullptr, arg_of(tb, v))) return nullptr;
+    return tb.constant(call.result);
+}
+
+ShadowRef lower_copyto(TraceBuilder& tb, const Call& call) {
+    const Operand* p[4];
+    if (!bind(tb, call, {"dst", "src", "casting", "where"}, p) || !array_operand(tb, p[0]) || !p[1] ||
+        !fixed_if_given(tb, {p[2], p[3]}))
+        return nullptr;
+    if (p[3] && p[3]->obj != Py_True) return tb.fail(Reason::UnknownCall, "where=");
+    Arg v;
+    if (!read_arg(tb, *p[1], &v)) return nullptr;
+    DType t = p[0]->shadow->dtype;
+    if (graph::is_complex(v.dtype) && !graph::is_complex(t)) return tb.fail(Reason::UnknownCall, "complex into real");
+    return store_value(tb, p[0]->shadow, nullptr, v) ? tb.constant(call.result) : nullptr;
+}
+
+constexpr CallRow kRows[] = {
+    {"zeros", lower_make<Fill::Zeros>},      {"ones", lower_make<Fill::Ones>},
+    {"empty", lower_make<Fill::Nothing>},    {"zeros_like", lower_make_like<Fill::Zeros>},
+    {"ones_like", lower_make_like<Fill::Ones>}, {"empty_like", lower_make_like<Fill::Nothing>},
+    {"full", lower_full},                    {"full_like", lower_full_like},
+    {".astype", lower_astype},               {"astype", lower_astype},
+    {"copy", lower_copy},                    {".copy", lower_copy},
+    {"array", lower_as_array},               {"asarray", lower_as_array},
+    {"asanyarray", lower_as_array},          {"ascontiguousarray", lower_as_array},
+    {"arange", lower_arange},                {".fill", lower_fill},
+    {"copyto", lower_copyto},
+};
+
+}  // namespace
+
+void register_creation() { add_rows(kRows); }
+
+}  // namespace stator::frontend::numpy

@@ -1,0 +1,299 @@
+// Basic indexing and stores: x[1:-1, None, ..., k], x[...] = v, and the two fancy forms that need no new node
+// (x[mask] = scalar as a where, fancy reads as library calls).
+//
+// Bounds may be symbolic. Python's clamping is decided on the values seen while recording and guarded as relations, so
+// `x[1:-1]` works for every length that clamps the same way. Extents of results specialize on 0 and 1 like those of
+// inputs (fixed_extent): broadcasting, memory order and NumPy's own loops treat them differently.
+#include <algorithm>
+
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+ViewStep whole(const Shape& shape, TraceBuilder& tb) {
+    ViewStep step;
+    for (size_t i = 0; i < shape.size(); i++) {
+        step.map.push_back(static_cast<int>(i));
+        step.step.push_back(1);
+        step.start.push_back(tb.int_const(0));
+    }
+    step.shape = shape;
+    return step;
+}
+
+ViewStep permuted(TraceBuilder& tb, const Shape& shape, const std::vector<int>& axes) {
+    ViewStep step = whole(shape, tb);
+    for (size_t i = 0; i < axes.size(); i++) {
+        step.map[axes[i]] = static_cast<int>(i);
+        step.shape[i] = shape[axes[i]];
+    }
+    return step;
+}
+
+void narrow(ViewStep& step, int axis, Sym start, Sym length) {
+    step.start[axis] = start;
+    step.shape[step.map[axis]] = length;
+}
+
+Sym fixed_extent(TraceBuilder& tb, Sym length) {
+    if (tb.syms().as_const(length)) return length;
+    int64_t seen = tb.hint(length);
+    if (seen < 2) {
+        tb.require(Relation::Eq, length, tb.int_const(seen));
+        return tb.int_const(seen);
+    }
+    tb.require(Relation::Ge, length, tb.int_const(2));
+    return length;
+}
+
+namespace {
+
+// One bound of a slice as an offset in [low, high] of an axis of n elements; Python's clamping rules.
+Sym clamp_bound(TraceBuilder& tb, Sym bound, Sym n, Sym low, Sym high) {
+    graph::SymTable& t = tb.syms();
+    if (!tb.decide(Relation::Ge, bound, tb.int_const(0))) {
+        bound = t.add(bound, n);
+        return tb.decide(Relation::Ge, bound, tb.int_const(0)) ? bound : low;
+    }
+    return tb.decide(Relation::Ge, high, bound) ? bound : high;
+}
+
+struct Range {
+    Sym start, length;
+    int64_t step;
+};
+
+Range slice_range(TraceBuilder& tb, const IndexItem& item, Sym n) {
+    graph::SymTable& t = tb.syms();
+    Sym zero = tb.int_const(0), one = tb.int_const(1);
+    bool up = item.stride > 0;
+    // Going down, bounds lie in [-1, n - 1].
+    Sym low = up ? zero : tb.int_const(-1), high = up ? n : t.sub(n, one);
+    Sym start = item.has_start ? clamp_bound(tb, item.start, n, low, high) : (up ? low : high);
+    Sym stop = item.has_stop ? clamp_bound(tb, item.stop, n, low, high) : (up ? high : low);
+    Sym span = up ? t.sub(stop, start) : t.sub(start, stop);
+    if (!tb.decide(Relation::Ge, span, one)) return {zero, zero, item.stride};
+    int64_t stride = up ? item.stride : -item.stride;
+    Sym length = stride == 1 ? span : t.floordiv(t.add(span, tb.int_const(stride - 1)), tb.int_const(stride));
+    // A slice that happens to cover the axis is contiguous where a shorter one would not be: one or the other, not both.
+    if (tb.decide(Relation::Eq, length, n)) length = n;
+    return {start, fixed_extent(tb, length), item.stride};
+}
+
+bool read_slice(TraceBuilder& tb, const Operand& o, IndexItem* out) {
+    if (!tb.resolve(o.shadow, o.obj)) return false;
+    auto* slice = reinterpret_cast<PySliceObject*>(o.obj);
+    PyObject* objects[] = {slice->start, slice->stop, slice->step};
+    ShadowRef shadows[3];
+    if (o.shadow->kind == ShadowKind::Slice && o.shadow->items.size() == 3) {
+        for (int i = 0; i < 3; i++) shadows[i] = o.shadow->items[i];
+    } else if (o.shadow->kind == ShadowKind::Object) {
+        for (int i = 0; i < 3; i++) shadows[i] = tb.constant(objects[i]);
+    } else {
+        return false;
+    }
+    out->kind = IndexItem::Range;
+    for (int i = 0; i < 3; i++) {
+        Operand bound{shadows[i], objects[i]};
+        if (objects[i] == Py_None) {
+            if (!require_fixed(tb, bound)) return false;
+        } else if (i == 2) {
+            if (!read_fixed_int(tb, bound, &out->stride) || out->stride == 0) return false;
+        } else {
+            if (!read_int(tb, bound, i == 0 ? &out->start : &out->stop)) return false;
+            (i == 0 ? out->has_start : out->has_stop) = true;
+        }
+    }
+    return true;
+}
+
+bool read_index_item(TraceBuilder& tb, const Operand& o, IndexItem* out) {
+    *out = {};
+    if (o.obj == Py_None || o.obj == Py_Ellipsis) {
+        out->kind = o.obj == Py_None ? IndexItem::NewAxis : IndexItem::Ellipsis;
+        return require_fixed(tb, o);
+    }
+    if (PySlice_Check(o.obj)) return read_slice(tb, o, out);
+    out->kind = IndexItem::Integer;
+    return read_int(tb, o, &out->start);
+}
+
+enum class KeyKind { Basic, Unknown };
+
+KeyKind read_key(TraceBuilder& tb, const Operand& key, std::vector<IndexItem>* out) {
+    std::vector<Operand> items;
+    if (!PyTuple_CheckExact(key.obj)) items.push_back(key);
+    else if (!read_items(tb, key, &items)) return KeyKind::Unknown;
+    for (const Operand& o : items) {
+        out->emplace_back();
+        if (!read_index_item(tb, o, &out->back())) return KeyKind::Unknown;
+    }
+    return KeyKind::Basic;
+}
+
+// The view that a basic key selects. False when an integer is out of bounds (eager raised, or will).
+bool select(TraceBuilder& tb, const Shape& shape, std::vector<IndexItem> key, ViewStep* out) {
+    graph::SymTable& t = tb.syms();
+    auto consumes = [](const IndexItem& i) { return i.kind == IndexItem::Integer || i.kind == IndexItem::Range; };
+    size_t used = std::count_if(key.begin(), key.end(), consumes);
+    auto ellipsis = std::find_if(key.begin(), key.end(), [](auto& i) { return i.kind == IndexItem::Ellipsis; });
+    if (used > shape.size()) return false;
+    size_t at = ellipsis - key.begin();
+    if (ellipsis != key.end()) key.erase(ellipsis);
+    IndexItem all{};
+    all.kind = IndexItem::Range;
+    key.insert(key.begin() + at, shape.size() - used, all);
+
+    *out = {};
+    size_t axis = 0;
+    for (const IndexItem& item : key) {
+        if (item.kind == IndexItem::NewAxis) {
+            out->shape.push_back(tb.int_const(1));
+            continue;
+        }
+        Sym n = shape[axis++];
+        if (item.kind == IndexItem::Integer) {
+            Sym i = item.start;
+            if (!tb.decide(Relation::Ge, i, tb.int_const(0))) i = t.add(i, n);
+            if (!tb.require(Relation::Ge, i, tb.int_const(0)) || !tb.require(Relation::Lt, i, n)) return false;
+            out->map.push_back(-1);
+            out->step.push_back(0);
+            out->start.push_back(i);
+            continue;
+        }
+        bool full = !item.has_start && !item.has_stop && item.stride == 1;
+        Range r = full ? Range{tb.int_const(0), n, 1} : slice_range(tb, item, n);
+        out->map.push_back(static_cast<int>(out->shape.size()));
+        out->step.push_back(r.step);
+        out->start.push_back(r.start);
+        out->shape.push_back(r.length);
+    }
+    return true;
+}
+
+bool shares_memory(PyObject* result, PyObject* source) {
+    if (!is_array(result)) return false;
+    auto* r = reinterpret_cast<PyArrayObject*>(result);
+    for (PyObject* base = PyArray_BASE(r); base; base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base))) {
+        if (base == source || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(source))) return true;
+        if (!PyArray_Check(base)) return true;
+    }
+    return false;
+}
+
+// A key with index arrays or masks: NumPy gathers, on replay too.
+ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
+    if (shares_memory(result, a.obj)) return tb.fail(Reason::UnknownOp, "a view at an index from array data");
+    std::vector<Operand> items;
+    if (!PyTuple_CheckExact(key.obj)) items.push_back(key);
+    else if (!read_items(tb, key, &items)) return tb.fail(Reason::UnknownOp, "this index");
+    for (const Operand& o : items) {
+        bool plain = is_array(o.obj) || PyArray_CheckScalar(o.obj) || PySlice_Check(o.obj) || PyLong_CheckExact(o.obj) ||
+                     o.obj == Py_None || o.obj == Py_Ellipsis || PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj);
+        if (!plain) return tb.fail(Reason::UnknownOp, std::string("an index of type ") + Py_TYPE(o.obj)->tp_name);
+        if (!tb.resolve(o.shadow, o.obj)) return nullptr;
+    }
+    static PyObject* getitem = [] {
+        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
+    }();
+    return library_of(tb, getitem, {a, key}, result);
+}
+
+}  // namespace
+
+ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
+    if (!is_array(a.obj)) return tb.fail(Reason::UnknownOp, "a subscript of this type");
+    if (!tb.resolve(a.shadow, a.obj)) return nullptr;
+    if (a.shadow->kind != ShadowKind::Array) return tb.fail(Reason::UnknownOp, "a subscript of this type");
+    std::vector<IndexItem> items;
+    if (read_key(tb, key, &items) != KeyKind::Basic) return gather(tb, a, key, result);
+    ViewStep step;
+    if (!select(tb, tb.shape(a.shadow), items, &step)) return tb.fail(Reason::UnknownOp, "this index");
+    if (is_array(result)) return tb.new_view(a.shadow, std::move(step), result);
+    Id v = tb.value(a.shadow);
+    return v == kNone ? nullptr : finish(tb, tb.view(v, step), result);
+}
+
+bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, const Arg& value) {
+    Id v = arg_id(tb, value, dst->dtype);
+    if (v == kNone) return false;
+    const Shape& target = step ? step->shape : tb.shape(dst);
+    Shape shape = tb.node(v).shape;
+    if (shape.size() > target.size()) {  // leading axes of extent 1 are dropped
+        size_t extra = shape.size() - target.size();
+        ViewStep drop = whole(shape, tb);
+        drop.shape.erase(drop.shape.begin(), drop.shape.begin() + extra);
+        for (size_t i = 0; i < shape.size(); i++) {
+            if (i < extra && tb.syms().as_const(shape[i]) != 1) return tb.fail(Reason::Unstoreable, "shapes"), false;
+            drop.map[i] = i < extra ? -1 : static_cast<int>(i - extra);
+            if (i < extra) drop.step[i] = 0;
+        }
+        v = tb.view(v, drop);
+    }
+    if (v != kNone && !tb.node(v).shape.empty()) v = tb.broadcast(v, target);
+    if (v == kNone) return false;
+    if (tb.store(dst, step, v)) return true;
+    if (tb.reason == Reason::None) tb.fail(Reason::Unstoreable, "this array");
+    return false;
+}
+
+namespace {
+
+// x[mask] = scalar, with a mask of x's shape.
+bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const Arg& value) {
+    Arg mask;
+    if (!is_array(key.obj) || !read_arg(tb, key, &mask) || mask.dtype != DType::Bool)
+        return tb.fail(Reason::Unstoreable, "index arrays"), false;
+    const Shape& shape = tb.shape(a.shadow);
+    const Shape& mask_shape = tb.node(mask.id).shape;
+    if (shape.size() != mask_shape.size() || shape.empty()) return tb.fail(Reason::Unstoreable, "mask"), false;
+    for (size_t i = 0; i < shape.size(); i++)
+        if (!tb.require(Relation::Eq, shape[i], mask_shape[i])) return tb.fail(Reason::Unstoreable, "mask"), false;
+    Id v = arg_id(tb, value, a.shadow->dtype), old = tb.value(a.shadow);
+    if (v == kNone || old == kNone) return false;
+    if (!tb.node(v).shape.empty()) return tb.fail(Reason::Unstoreable, "an array under a mask"), false;
+    Id in[] = {mask.id, v, old};
+    Id merged = tb.pointwise(Op::Where, in, a.shadow->dtype);
+    return merged != kNone && store_value(tb, a.shadow, nullptr, arg_of(tb, merged));
+}
+
+}  // namespace
+
+namespace {
+
+// `x[key] op= v` ends with storing the view x[key], already updated in place, into x[key]: nothing is left to do.
+bool stores_itself(TraceBuilder& tb, const Operand& a, const ViewStep& step, const Operand& value) {
+    const Shadow& v = *value.shadow;
+    if (v.kind != ShadowKind::Array || v.base != a.shadow || v.path.size() != a.shadow->path.size() + 1) return false;
+    const ViewStep& taken = v.path.back();
+    auto same = [&](const std::vector<Sym>& x, const std::vector<Sym>& y) {
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](Sym p, Sym q) { return tb.canon(p) == tb.canon(q); });
+    };
+    return !taken.reshape && taken.map == step.map && taken.step == step.step && same(taken.start, step.start) &&
+           same(taken.shape, step.shape);
+}
+
+}  // namespace
+
+bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
+    if (!is_array(a.obj) || !tb.resolve(a.shadow, a.obj) || a.shadow->kind != ShadowKind::Array)
+        return tb.reason == Reason::None ? (tb.fail(Reason::Unstoreable, "not an ndarray"), false) : false;
+    Arg v;
+    if (!read_arg(tb, value, &v)) return false;
+    DType dst = a.shadow->dtype;
+    if (graph::is_complex(v.dtype) && !graph::is_complex(dst)) return tb.fail(Reason::Unstoreable, "complex into real"), false;
+    std::vector<IndexItem> items;
+    if (read_key(tb, key, &items) != KeyKind::Basic) return store_masked(tb, a, key, v);
+    ViewStep step;
+    if (!select(tb, tb.shape(a.shadow), items, &step)) return tb.fail(Reason::Unstoreable, "this index"), false;
+    if (stores_itself(tb, a, step, value)) return true;
+    // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
+    bool to_integer = graph::is_integer(dst) || (dst == DType::Bool);
+    bool scalar_float = !v.array && (graph::is_float(v.dtype) || graph::is_complex(v.dtype));
+    if (to_integer && scalar_float) return tb.fail(Reason::Unstoreable, "a float scalar into integers"), false;
+    if (dst == DType::Bool && v.weak == Weak::Int) return tb.fail(Reason::Unstoreable, "an int scalar into bools"), false;
+    return store_value(tb, a.shadow, &step, v);
+}
+
+}  // namespace stator::frontend::numpy

@@ -1,0 +1,94 @@
+// Calls left to NumPy on whole operands: pure functions whose results are fresh arrays or scalars.
+//
+// A row here promises three things: the function reads its arguments and nothing else, changes nothing, and its result shares no memory
+// with them. The last is also checked on the result seen while recording. Functions that draw random numbers, do I/O or
+// call user code never stand here.
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+bool overlaps(PyObject* a, PyObject* b) {
+    if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
+    if (a == b) return true;
+    auto* x = reinterpret_cast<PyArrayObject*>(a);
+    for (PyObject* base = PyArray_BASE(x); base && PyArray_Check(base); base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
+        if (base == b || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(b))) return true;
+    return false;
+}
+
+// Whether an argument is of a kind a later call may be given again.
+bool rebuildable(TraceBuilder& tb, const Operand& o) {
+    if (!o.obj) return false;
+    if (PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj)) {
+        std::vector<Operand> items;
+        if (!read_items(tb, o, &items)) return false;
+        for (const Operand& item : items)
+            if (!rebuildable(tb, item)) return false;
+        return true;
+    }
+    if (!tb.resolve(o.shadow, o.obj)) return false;
+    return o.shadow->kind != ShadowKind::Opaque && o.shadow->kind != ShadowKind::Lazy;
+}
+
+bool plain_result(PyObject* o) {
+    DType t;
+    return (is_array(o) || PyArray_CheckScalar(o) || PyFloat_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o)) &&
+           dtype_of_object(o, &t);
+}
+
+}  // namespace
+
+ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
+    auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
+    if (!call.callable) return refuse("this function");
+    if (!plain_result(call.result)) return refuse("a function whose result is no plain array");
+    for (const Operand& o : call.args) {
+        if (o.obj == call.result && PyArray_Check(o.obj)) return refuse("a function that returns its argument");
+        if (PyArray_Check(o.obj) && (overlaps(call.result, o.obj) || overlaps(o.obj, call.result)))
+            return refuse("a function that returns a view");
+        if (!rebuildable(tb, o)) return refuse("a function with such an argument");
+    }
+    // An output argument would be a store.
+    for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0) return refuse("out=");
+    return tb.library(call.callable, call.args, call.kwnames, call.result);
+}
+
+ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args, PyObject* result) {
+    std::span<const Operand> span(args.begin(), args.size());
+    return lower_library(tb, {callable, span, nullptr, result});
+}
+
+namespace {
+
+constexpr CallRow kRows[] = {
+#define ROW(where) {where, lower_library},
+    ROW("dot") ROW("vdot") ROW("inner") ROW("outer") ROW("tensordot") ROW("einsum") ROW("kron") ROW("cross")
+    ROW("trace") ROW("convolve") ROW("correlate") ROW("interp") ROW("trapezoid") ROW("cumsum") ROW("cumprod")
+    ROW("nancumsum") ROW("nancumprod") ROW("sort") ROW("argsort") ROW("lexsort") ROW("partition") ROW("argpartition")
+    ROW("searchsorted") ROW("digitize") ROW("bincount") ROW("histogram_bin_edges") ROW("unique") ROW("median")
+    ROW("percentile") ROW("quantile") ROW("nanmedian") ROW("nanpercentile") ROW("nanquantile") ROW("var") ROW("std")
+    ROW("nansum") ROW("nanprod") ROW("nanmean") ROW("nanvar") ROW("nanstd") ROW("nanmin") ROW("nanmax")
+    ROW("nanargmin") ROW("nanargmax") ROW("count_nonzero") ROW("flatnonzero") ROW("argwhere") ROW("ptp")
+    ROW("average") ROW("cov") ROW("corrcoef") ROW("linspace") ROW("logspace") ROW("geomspace") ROW("eye")
+    ROW("identity") ROW("tri") ROW("tril") ROW("triu") ROW("vander") ROW("diagflat") ROW("fft.fft") ROW("fft.ifft") ROW("fft.rfft")
+    ROW("fft.irfft") ROW("fft.fft2") ROW("fft.ifft2") ROW("fft.rfft2") ROW("fft.irfft2") ROW("fft.fftn")
+    ROW("fft.ifftn") ROW("fft.rfftn") ROW("fft.irfftn") ROW("fft.fftfreq") ROW("fft.rfftfreq") ROW("fft.fftshift")
+    ROW("fft.ifftshift") ROW("linalg.norm") ROW("linalg.solve") ROW("linalg.inv") ROW("linalg.det")
+    ROW("linalg.pinv") ROW("linalg.cholesky") ROW("linalg.matrix_power") ROW("linalg.eigvals") ROW("linalg.eigvalsh")
+    ROW("linalg.cond") ROW("linalg.matrix_rank") ROW("linalg.multi_dot") ROW("take") ROW("take_along_axis")
+    ROW("compress") ROW("extract") ROW("repeat") ROW("tile") ROW("choose") ROW("select") ROW("isin") ROW("union1d")
+    ROW("intersect1d") ROW("setdiff1d") ROW("round") ROW("around") ROW("isclose") ROW("allclose") ROW("array_equal")
+    ROW("nan_to_num") ROW("unwrap") ROW("polyval") ROW("i0") ROW("sinc") ROW("packbits") ROW("unpackbits") ROW("ediff1d")
+    ROW(".dot") ROW(".cumsum") ROW(".cumprod") ROW(".argsort") ROW(".argpartition") ROW(".searchsorted") ROW(".var")
+    ROW(".std") ROW(".trace") ROW(".take") ROW(".repeat") ROW(".compress") ROW(".choose") ROW(".round")
+#undef ROW
+};
+
+}  // namespace
+
+void register_library() { add_rows(kRows); }
+
+}  // namespace stator::frontend::numpy

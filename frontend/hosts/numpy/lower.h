@@ -1,0 +1,175 @@
+// Shared by the lowerings of this folder: how operands are read, how promotion is decided, how nodes of a ufunc are
+// built, how a result becomes a shadow, and how call tables are filled.
+//
+// Rules every lowering follows:
+//  * Whatever is decided from an operand's type is decided after TraceBuilder::resolve (which guards it); whatever is
+//    decided from a value is decided through require, decide or require_constant.
+//  * Dtypes of loops come from the ufunc's own resolver, result dtypes from the object NumPy returned.
+//  * A function that returns nullptr, kNone or false has set TraceBuilder::reason. Nodes built until then are undone by
+//    the caller.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/hosts/host.h"
+#include "frontend/hosts/numpy/api.h"
+#include "frontend/hosts/numpy/runtime.h"
+
+namespace stator::frontend::numpy {
+
+using graph::Box;
+using graph::DType;
+using graph::Id;
+using graph::kNone;
+using graph::Op;
+using graph::Sym;
+using guards::Relation;
+
+// --- dtypes (promotion.cpp) ---
+bool dtype_of(PyArray_Descr* descr, DType* out);       // native, exactly one of graph::DType; false otherwise
+bool dtype_of_number(int type_num, DType* out);        // longlong counts as I64
+bool dtype_of_object(PyObject* array_or_scalar, DType* out);  // ndarray, NumPy scalar, float, int, bool, complex
+PyArray_Descr* descr_of(DType t);                      // borrowed, immortal
+
+// --- operands (promotion.cpp) ---
+enum class Weak : uint8_t { No, Int, Float, Complex };  // Python scalars that adapt to the other operands (NEP 50)
+
+struct Arg {
+    Id id = kNone;             // graph value; kNone for Weak::Int
+    DType dtype = DType::F64;
+    Weak weak = Weak::No;
+    Sym sym;                   // Weak::Int
+    bool array = false;        // an ndarray (also 0-d)
+};
+
+bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out);
+Arg arg_of(TraceBuilder& tb, Id v);                    // a graph value as a strong operand
+Id arg_id(TraceBuilder& tb, const Arg& a, DType dtype);  // the operand's value as `dtype`
+bool is_array(PyObject* o);                            // exactly numpy.ndarray
+// An integer operand without a value guard: a Python int. False (no reason set) when it is not one.
+bool read_int(TraceBuilder& tb, const Operand& o, Sym* out);
+// The operand's value is now fixed by guards (recursing into tuples, lists and slices).
+bool require_fixed(TraceBuilder& tb, const Operand& o);
+// nullptr for an absent operand, None and np._NoValue (which then are guarded).
+const Operand* given(TraceBuilder& tb, const Operand* o);
+bool read_fixed_int(TraceBuilder& tb, const Operand& o, int64_t* out);
+bool read_fixed_bool(TraceBuilder& tb, const Operand& o, bool* out);
+bool read_dtype(TraceBuilder& tb, const Operand& o, DType* out);
+// Items of a tuple or list operand with their shadows. False when it is neither, or its items are unknown.
+bool read_items(TraceBuilder& tb, const Operand& o, std::vector<Operand>* out);
+// Axes as an int, a tuple of ints, or None (all axes): normalized and ascending.
+bool read_axes(TraceBuilder& tb, const Operand* o, int ndim, std::vector<int>* out);
+bool normalize_axis(int64_t axis, int ndim, int* out);
+bool read_shape(TraceBuilder& tb, const Operand& o, Shape* out);  // an int or a sequence of ints
+
+// --- ufuncs (ufuncs.cpp) ---
+struct Ufunc {
+    PyObject* object;     // borrowed, lives as long as NumPy
+    std::string name;
+    int nin, nout, index;
+    Op op = Op::HostLoop;       // the graph op with this host loop, if there is one
+    bool exact = false;         // same bits in every stride class, for all dtypes
+    bool scalar_paths = false;  // the loop looks at stride 0 (power, clip)
+    bool generalized = false;   // has a core signature (matmul)
+};
+const Ufunc* find_ufunc(std::string_view name);
+const Ufunc* ufunc_of(PyObject* o);
+
+inline constexpr int kMaxIn = 3;
+struct LoopTypes {
+    DType in[kMaxIn], out;
+};
+// The dtypes in which NumPy would run the ufunc on these operands (and this `out` array, this `dtype=`).
+bool resolve_loop(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, std::optional<DType> out,
+                  std::optional<DType> dtype, LoopTypes* types);
+// The ufunc's nodes: casts, broadcasts, the operation.
+Id emit_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, const LoopTypes& types);
+// The only element of a value whose extents are all 1, as a scalar.
+Id only_element(TraceBuilder& tb, Id v);
+// Resolve and emit in one step, for compound lowerings.
+Id emit(TraceBuilder& tb, std::string_view ufunc, std::initializer_list<Arg> args);
+// Whether chunk calls of the loop have the bits of eager's call on these objects (SEMANTICS: stride classes).
+bool chunkable(const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands, int result_ndim,
+               const npy_intp* result_shape);
+// A ufunc applied to operands, with an `out` array when not nullptr. The whole of calls and operators.
+ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand* out,
+                      const Operand* where, std::optional<DType> dtype, PyObject* result);
+ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call);
+ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call);  // np.add.reduce (reductions.cpp)
+
+// --- operators (operators.cpp) ---
+ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Operand& b, PyObject* result);
+ShadowRef lower_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result);
+ShadowRef lower_unary(TraceBuilder& tb, Host::Unary op, const Operand& a, PyObject* result);
+
+// --- scalars (scalars.cpp) ---
+ShadowRef lower_scalar_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Operand& b, PyObject* result);
+ShadowRef lower_scalar_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result);
+ShadowRef lower_scalar_unary(TraceBuilder& tb, Host::Unary op, const Operand& a, PyObject* result);
+ShadowRef lower_truth(TraceBuilder& tb, const Operand& a);
+bool guard_scalar(TraceBuilder& tb, Id cond, bool expected);  // leaves the trace at this instruction otherwise
+PyObject* operator_function(int nb_op);                       // operator.add, ...; borrowed
+
+// --- indexing (indexing.cpp) ---
+struct IndexItem {
+    enum Kind : uint8_t { Integer, Range, NewAxis, Ellipsis } kind;
+    Sym start, stop, step;  // Integer: start; Range: each may be absent
+    bool has_start = false, has_stop = false;
+    int64_t stride = 1;
+};
+// A step that keeps axis order and selects everything; callers then narrow single axes.
+ViewStep whole(const Shape& shape, TraceBuilder& tb);
+ViewStep permuted(TraceBuilder& tb, const Shape& shape, const std::vector<int>& axes);  // result axis i = axes[i]
+// Elements [start, start + length) of one axis, step 1.
+void narrow(ViewStep& step, int axis, Sym start, Sym length);
+Sym fixed_extent(TraceBuilder& tb, Sym length);  // 0 and 1 specialize; 2 and more is guarded
+ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result);
+bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
+// Stores `value` (cast and broadcast here) into the part of dst that step selects.
+bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, const Arg& value);
+
+// --- results (promotion.cpp) ---
+// The shadow of what NumPy returned, holding `v`: a fresh array or a scalar, dtype checked against the object.
+ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result);
+// Also when `v` is a view, or the value of another array (a node older than `nodes_before`): copies then, because two
+// array objects never share one node.
+ShadowRef finish_copy(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result);
+// A call NumPy itself makes on whole operands; the result must not share memory with an argument.
+ShadowRef lower_library(TraceBuilder& tb, const Call& call);
+ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args, PyObject* result);
+
+// --- call tables (adapter.cpp) ---
+using Lowering = ShadowRef (*)(TraceBuilder&, const Call&);
+// Each family adds its rows once at start-up. `where`: attribute path under numpy ("roll", "linalg.norm"), method of
+// ndarray (".sum"), or builtin or module function ("builtins:abs", "math:sqrt"). Missing attributes are skipped: which
+// functions exist depends on NumPy's version.
+struct CallRow {
+    const char* where;
+    Lowering lower;
+};
+void add_rows(std::span<const CallRow> rows);
+void add_callable(PyObject* callable, Lowering lower);
+void register_ufuncs();
+void register_scalars();
+void register_reductions();
+void register_creation();
+void register_assembly();
+void register_compounds();
+void register_shape_ops();
+void register_library();
+bool known_callable(PyObject* callable);
+
+// --- attributes (attributes.cpp) ---
+ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result);
+
+// Binds a call's arguments to parameter names, positional ones first; absent ones stay nullptr. False with a reason
+// when a keyword is not in the list.
+bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*> names, const Operand** out);
+
+
+}  // namespace stator::frontend::numpy

@@ -1,0 +1,252 @@
+// Reductions: sum, prod, min, max, any, all, mean, argmin, argmax as functions, methods and ufunc.reduce.
+//
+// The order in which floats are added decides the bits. A reduce node promises the order in which NumPy reduces a
+// C-contiguous operand (kernels/reduce.h); it is used when that is the operand's layout, or when the layout does not
+// matter: integers and bools, or one axis of an operand whose axes lie in C order. Everything else stays NumPy's call.
+// Floats with a dtype conversion go through NumPy's buffer, block by block: NumPy's call too.
+#include <algorithm>
+
+#include "frontend/hosts/numpy/lower.h"
+#include "kernels/reduce.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+struct Request {
+    const Operand* array = nullptr;
+    std::vector<int> axes;  // ascending
+    bool keepdims = false;
+    bool flat = false;      // no axis given
+};
+
+bool layout_is_c(const Operand& a) {
+    return a.shadow->layout == graph::Layout::Contiguous && std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
+}
+
+// Every element at a positive stride, axes in C order, known for every replay: a view of a dense array.
+bool ordered_view(TraceBuilder& tb, const Operand& a) {
+    const Shadow* root = a.shadow.get();
+    while (root->base) root = root->base.get();
+    graph::Layout layout = root->input >= 0 ? tb.graph.inputs[root->input].layout : root->layout;
+    if (layout != graph::Layout::Contiguous || !std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end())) return false;
+    auto* o = reinterpret_cast<PyArrayObject*>(a.obj);
+    for (int d = 0; d < PyArray_NDIM(o); d++)
+        if (PyArray_STRIDE(o, d) <= 0 && PyArray_DIM(o, d) > 1) return false;
+    return true;
+}
+
+bool has_empty_axis(TraceBuilder& tb, const Shape& shape) {
+    return std::any_of(shape.begin(), shape.end(), [&](Sym s) { return tb.hint(s) == 0; });
+}
+
+// Puts the reduced axes back with extent 1, for keepdims.
+Id keep_axes(TraceBuilder& tb, Id v, const std::vector<int>& axes) {
+    Shape from = tb.node(v).shape;
+    if (from.empty()) {
+        ViewStep step;
+        step.shape.assign(axes.size(), tb.int_const(1));
+        return tb.view(v, step);
+    }
+    ViewStep step;
+    size_t rank = from.size() + axes.size(), next = 0;
+    for (size_t d = 0; d < rank; d++) {
+        if (std::find(axes.begin(), axes.end(), static_cast<int>(d)) != axes.end()) {
+            step.shape.push_back(tb.int_const(1));
+            continue;
+        }
+        step.map.push_back(static_cast<int>(d));
+        step.step.push_back(1);
+        step.start.push_back(tb.int_const(0));
+        step.shape.push_back(from[next++]);
+    }
+    return tb.view(v, step);
+}
+
+// The reduce node, or kNone (without a reason) when NumPy has to do it.
+Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtype) {
+    const Shape shape = tb.shape(r.array->shadow);
+    DType source = r.array->shadow->dtype;
+    bool logical = dtype == DType::Bool && ufunc[0] == 'l';
+    bool inexact = graph::is_float(dtype) || graph::is_complex(dtype);
+    bool ordered = inexact && !logical;
+    if (r.axes.empty() || has_empty_axis(tb, shape)) return kNone;
+    if (ordered && source != dtype) return kNone;
+    if (graph::is_complex(source) || source == DType::F16) return kNone;
+    if (ordered && !layout_is_c(*r.array)) {
+        if (r.axes.size() != 1 || !ordered_view(tb, *r.array)) return kNone;
+    }
+    Id v = tb.value(r.array->shadow);
+    if (v == kNone) return kNone;
+    v = tb.cast(v, dtype);
+    Id id = tb.reduce(ufunc, v, r.axes, dtype);
+    if (kernels::can_reduce(tb.graph, id)) return id;
+    tb.graph.nodes.pop_back();  // the reduction just appended
+    return kNone;
+}
+
+ShadowRef finish_reduction(TraceBuilder& tb, const Request& r, Id v, size_t before, PyObject* result) {
+    if (r.keepdims) v = keep_axes(tb, v, r.axes);
+    return finish_copy(tb, v, before, result);
+}
+
+bool read_request(TraceBuilder& tb, const Operand* array, const Operand* axis, const Operand* keepdims, Request* out) {
+    if (!array || !is_array(array->obj)) return tb.fail(Reason::UnknownCall, "a reduction of no ndarray"), false;
+    if (!tb.resolve(array->shadow, array->obj) || array->shadow->kind != ShadowKind::Array) return false;
+    out->array = array;
+    axis = given(tb, axis);
+    out->flat = !axis;
+    if (!read_axes(tb, axis, static_cast<int>(tb.shape(array->shadow).size()), &out->axes)) return false;
+    keepdims = given(tb, keepdims);
+    return !keepdims || read_fixed_bool(tb, *keepdims, &out->keepdims);
+}
+
+ShadowRef reduce_call(TraceBuilder& tb, const Call& call, const Request& r, const char* ufunc) {
+    DType dtype;
+    size_t before = tb.graph.nodes.size();
+    if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
+    Id v = reduce_node(tb, r, ufunc, dtype);
+    return v == kNone ? lower_library(tb, call) : finish_reduction(tb, r, v, before, call.result);
+}
+
+// Refuses arguments that change what is reduced; `dtype` shows in the result.
+bool no_more(TraceBuilder& tb, std::initializer_list<const Operand*> operands) {
+    for (const Operand* o : operands)
+        if (given(tb, o)) return tb.fail(Reason::UnknownCall, "out=, initial= or where="), false;
+    return true;
+}
+
+bool fixed_dtype(TraceBuilder& tb, const Operand* dtype) {
+    const Operand* value = given(tb, dtype);
+    return !value || require_fixed(tb, *value);
+}
+
+// np.sum and np.prod, and the methods: (a, axis, dtype, out, keepdims, initial, where).
+template <const char* const& Name>
+ShadowRef lower_sum(TraceBuilder& tb, const Call& call) {
+    const Operand* p[7];
+    Request r;
+    if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"}, p)) return nullptr;
+    if (!no_more(tb, {p[3], p[5], p[6]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r)) return nullptr;
+    return reduce_call(tb, call, r, Name);
+}
+
+// np.min, max, any, all: (a, axis, out, keepdims, initial, where); any and all have no initial.
+template <const char* const& Name>
+ShadowRef lower_extremum(TraceBuilder& tb, const Call& call) {
+    const Operand* p[6];
+    Request r;
+    if (!bind(tb, call, {"a", "axis", "out", "keepdims", "initial", "where"}, p)) return nullptr;
+    if (!no_more(tb, {p[2], p[4], p[5]}) || !read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
+    return reduce_call(tb, call, r, Name);
+}
+
+// ndarray's methods pass (axis, dtype, out, keepdims) or (axis, out, keepdims) in the same order as the functions do.
+
+// numpy._core._methods._mean: add.reduce, then true_divide by the count as np.intp, cast back.
+ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
+    const Operand* p[6];
+    Request r;
+    size_t before = tb.graph.nodes.size();
+    if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "where"}, p)) return nullptr;
+    if (!no_more(tb, {p[3], p[5]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r)) return nullptr;
+    DType dtype;
+    if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
+    bool plain = (dtype == DType::F64 || dtype == DType::F32) && r.array->shadow->dtype == dtype;
+    Id sum = plain ? reduce_node(tb, r, "add", dtype) : kNone;
+    if (sum == kNone) return lower_library(tb, call);
+    Sym count = tb.int_const(1);
+    for (int axis : r.axes) count = tb.syms().mul(count, tb.shape(r.array->shadow)[axis]);
+    Id n = tb.sym_scalar(count, DType::I64);
+    Id mean = n == kNone ? kNone : emit(tb, "divide", {arg_of(tb, sum), arg_of(tb, n)});
+    return mean == kNone ? nullptr : finish_reduction(tb, r, tb.cast(mean, dtype), before, call.result);
+}
+
+// np.argmax and argmin, and the methods: (a, axis, out, *, keepdims).
+template <const char* const& Name>
+ShadowRef lower_argument(TraceBuilder& tb, const Call& call) {
+    const Operand* p[4];
+    Request r;
+    size_t before = tb.graph.nodes.size();
+    if (!bind(tb, call, {"a", "axis", "out", "keepdims"}, p)) return nullptr;
+    if (!no_more(tb, {p[2]}) || !read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
+    const Shape shape = tb.shape(r.array->shadow);
+    DType source = r.array->shadow->dtype;
+    if ((!r.flat && r.axes.size() != 1) || shape.empty() || has_empty_axis(tb, shape) || graph::is_complex(source))
+        return lower_library(tb, call);
+    bool flat = r.flat || shape.size() == 1;
+    graph::Node n;
+    n.op = Op::ArgReduce;
+    n.dtype = DType::I64;
+    n.name = Name;
+    n.in = {tb.value(r.array->shadow)};
+    n.ints = {flat ? -1 : r.axes[0]};
+    for (size_t d = 0; d < shape.size(); d++)
+        if (!flat && static_cast<int>(d) != r.axes[0]) n.shape.push_back(shape[d]);
+    if (n.in[0] == kNone) return nullptr;
+    Id id = tb.append(std::move(n));
+    if (!kernels::can_reduce(tb.graph, id)) {
+        tb.graph.nodes.pop_back();
+        return lower_library(tb, call);
+    }
+    return finish_reduction(tb, r, id, before, call.result);
+}
+
+constexpr const char* kAdd = "add";
+constexpr const char* kMultiply = "multiply";
+constexpr const char* kMaximum = "maximum";
+constexpr const char* kMinimum = "minimum";
+constexpr const char* kAnd = "logical_and";
+constexpr const char* kOr = "logical_or";
+constexpr const char* kArgmax = "argmax";
+constexpr const char* kArgmin = "argmin";
+
+// ufunc.reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial, where)
+ShadowRef lower_ufunc_reduce(TraceBuilder& tb, const Call& call) {
+    const Operand* p[8];
+    Request r;
+    if (!bind(tb, call, {"self", "array", "axis", "dtype", "out", "keepdims", "initial", "where"}, p) || !p[0] || !p[1]) return nullptr;
+    const Ufunc* u = ufunc_of(p[0]->obj);
+    if (!u || !require_fixed(tb, *p[0])) return tb.fail(Reason::UnknownCall, "reduce");
+    if (!no_more(tb, {p[4], p[6], p[7]}) || !fixed_dtype(tb, p[3])) return nullptr;
+    Operand zero{tb.new_int(tb.int_const(0)), nullptr};
+    PyRef zero_object = PyRef::steal(PyLong_FromLong(0));
+    zero.obj = zero_object.get();
+    if (!read_request(tb, p[1], p[2] ? p[2] : &zero, p[5], &r)) return nullptr;
+    for (const char* name : {kAdd, kMultiply, kMaximum, kMinimum, kAnd, kOr})
+        if (u->name == name) return reduce_call(tb, call, r, name);
+    return lower_library(tb, call);
+}
+
+constexpr CallRow kRows[] = {
+    {"sum", lower_sum<kAdd>},         {".sum", lower_sum<kAdd>},
+    {"prod", lower_sum<kMultiply>},   {".prod", lower_sum<kMultiply>},
+    {"max", lower_extremum<kMaximum>}, {".max", lower_extremum<kMaximum>},
+    {"amax", lower_extremum<kMaximum>}, {"min", lower_extremum<kMinimum>},
+    {".min", lower_extremum<kMinimum>}, {"amin", lower_extremum<kMinimum>},
+    {"any", lower_extremum<kOr>},     {".any", lower_extremum<kOr>},
+    {"all", lower_extremum<kAnd>},    {".all", lower_extremum<kAnd>},
+    {"mean", lower_mean},             {".mean", lower_mean},
+    {"argmax", lower_argument<kArgmax>}, {".argmax", lower_argument<kArgmax>},
+    {"argmin", lower_argument<kArgmin>}, {".argmin", lower_argument<kArgmin>},
+    {"ufunc.reduce", lower_ufunc_reduce},
+    {"ufunc.accumulate", lower_library}, {"ufunc.reduceat", lower_library}, {"ufunc.outer", lower_library},
+};
+
+}  // namespace
+
+// A bound method of a ufunc, found as one object: the ufunc comes first in the arguments then.
+ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call) {
+    PyObject* self = PyCFunction_GET_SELF(call.callable);
+    std::vector<Operand> args{{tb.constant(self), self}};
+    args.insert(args.end(), call.args.begin(), call.args.end());
+    PyRef name = PyRef::steal(PyObject_GetAttrString(call.callable, "__name__"));
+    PyObject* method = name ? PyDict_GetItem(PyUFunc_Type.tp_dict, name.get()) : nullptr;
+    PyErr_Clear();
+    if (!method) return tb.fail(Reason::UnknownCall, "a method of a ufunc");
+    return numpy_host().lower_call(tb, {method, args, call.kwnames, call.result});
+}
+
+void register_reductions() { add_rows(kRows); }
+
+}  // namespace stator::frontend::numpy

@@ -1,0 +1,266 @@
+// NumPy at replay time: result arrays, views, boxed scalars, error state and the inner loops behind host loop names.
+// Everything here may be called with the GIL held only, and never runs Python code except faults_that_matter.
+//
+// Invariant: find_loop answers with the very loop NumPy would dispatch to for these dtypes. NumPy's legacy loops
+// (ufunc->functions) are that for all its numeric ufuncs; a ufunc whose strided loop is not the wrapper of its legacy
+// loops is refused, so a later NumPy that moves one to its newer ArrayMethod API only costs speed.
+#define STATOR_NUMPY_IMPORT
+#include "frontend/hosts/numpy/runtime.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/pool.h"
+#include "frontend/hosts/numpy/py_loops.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+PyArray_Descr* g_descr[graph::kDTypeCount];
+PyObject* g_extobj_var = nullptr;  // the context variable behind np.errstate
+PyObject* g_geterr = nullptr;
+
+// What `ufunc._get_strided_loop` fills (NumPy's ufunc_call_info, capsule "numpy_1.24_ufunc_call_info").
+struct CallInfo {
+    void* strided_loop;
+    void* context;
+    void* auxdata;
+    npy_bool requires_pyapi;
+    npy_bool no_floatingpoint_errors;
+};
+
+// The strided loop NumPy dispatches to for these dtypes; nullptr when NumPy does not tell.
+void* strided_loop_of(PyObject* ufunc, std::span<const DType> types, int nin) {
+    PyRef dtypes = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(types.size())));
+    for (size_t i = 0; i < types.size(); i++) {
+        PyObject* item = static_cast<int>(i) < nin ? reinterpret_cast<PyObject*>(descr_of(types[i])) : Py_None;
+        PyTuple_SET_ITEM(dtypes.get(), static_cast<Py_ssize_t>(i), Py_NewRef(item));
+    }
+    PyRef pair = PyRef::steal(PyObject_CallMethod(ufunc, "_resolve_dtypes_and_context", "(O)", dtypes.get()));
+    void* found = nullptr;
+    if (pair && PyTuple_Check(pair.get()) && PyTuple_GET_SIZE(pair.get()) == 2) {
+        PyObject* capsule = PyTuple_GET_ITEM(pair.get(), 1);
+        PyRef done = PyRef::steal(PyObject_CallMethod(ufunc, "_get_strided_loop", "(O)", capsule));
+        if (done) {
+            auto* info = static_cast<CallInfo*>(PyCapsule_GetPointer(capsule, "numpy_1.24_ufunc_call_info"));
+            if (info) found = info->strided_loop;
+        }
+    }
+    PyErr_Clear();
+    return found;
+}
+
+bool dispatches_to_legacy(const Ufunc& u, std::span<const DType> types) {
+    static void* wrapper = [] {
+        const DType f8[] = {DType::F64, DType::F64, DType::F64};
+        return strided_loop_of(find_ufunc("add")->object, f8, 2);
+    }();
+    // Without the query (a NumPy that dropped it) the legacy table is all there is to go by.
+    if (!wrapper) return true;
+    return strided_loop_of(u.object, types, u.nin) == wrapper;
+}
+
+kernels::HostLoop search_loop(const Ufunc& u, std::span<const DType> types) {
+    auto* f = reinterpret_cast<PyUFuncObject*>(u.object);
+    if (static_cast<int>(types.size()) != f->nargs || f->core_enabled) return {};
+    for (int i = 0; i < f->ntypes; i++) {
+        bool match = true;
+        for (int k = 0; k < f->nargs && match; k++) {
+            DType t;
+            match = dtype_of_number(f->types[i * f->nargs + k], &t) && t == types[k];
+        }
+        if (!match || !f->functions[i]) continue;
+        if (!dispatches_to_legacy(u, types)) return {};
+        void* data = f->data ? const_cast<void*>(static_cast<const void*>(f->data[i])) : nullptr;
+        return {reinterpret_cast<kernels::HostLoopFn>(f->functions[i]), data};
+    }
+    return {};
+}
+
+}  // namespace
+
+PyArray_Descr* descr_of(DType t) { return g_descr[static_cast<int>(t)]; }
+
+bool init_runtime(std::string* error) {
+    PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+    if (!np) {
+        PyErr_Clear();
+        *error = "stator needs NumPy 2.0 or later, and numpy cannot be imported: install it with `pip install 'numpy>=2'`";
+        return false;
+    }
+    PyRef version = PyRef::steal(PyObject_GetAttrString(np.get(), "__version__"));
+    const char* text = version && PyUnicode_Check(version.get()) ? PyUnicode_AsUTF8(version.get()) : "unknown";
+    if (!text || std::atoi(text) < 2) {
+        PyErr_Clear();
+        *error = std::string("stator needs NumPy 2.0 or later, found ") + (text ? text : "unknown") +
+                 ": upgrade it with `pip install -U numpy`";
+        return false;
+    }
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
+        PyErr_Clear();
+        *error = std::string("NumPy ") + text + " does not offer the C API that stator was built for: rebuild stator";
+        return false;
+    }
+    for (int i = 0; i < graph::kDTypeCount; i++) g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
+    PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
+    if (umath) g_extobj_var = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
+    PyErr_Clear();
+    g_geterr = PyObject_GetAttrString(np.get(), "geterr");
+    register_ufuncs();
+    if (!g_geterr || !find_ufunc("add")) {
+        PyErr_Clear();
+        *error = std::string("NumPy ") + text + " is not laid out as stator expects: please report this";
+        return false;
+    }
+    return true;
+}
+
+kernels::HostLoop find_loop(const kernels::LoopRef& ref) {
+    using Key = std::pair<std::string, std::vector<DType>>;
+    static std::map<Key, kernels::HostLoop>* cache = new std::map<Key, kernels::HostLoop>;
+    Key key{ref.name, ref.types};
+    auto it = cache->find(key);
+    if (it != cache->end()) return it->second;
+    kernels::HostLoop loop = python_loop(ref.name, ref.types);
+    if (!loop.fn)
+        if (const Ufunc* u = find_ufunc(ref.name)) loop = search_loop(*u, ref.types);
+    cache->emplace(std::move(key), loop);
+    return loop;
+}
+
+PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm) {
+    PyArray_Descr* descr = descr_of(dtype);
+    npy_intp strides[NPY_MAXDIMS];
+    npy_intp* given = nullptr;
+    int64_t count = 1;
+    for (int i = 0; i < ndim; i++) count *= shape[i];
+    if (!perm.empty()) {
+        npy_intp step = graph::info(dtype).size;
+        for (int i = ndim - 1; i >= 0; i--) {
+            strides[perm[i]] = step;
+            step *= shape[perm[i]] > 0 ? shape[perm[i]] : 1;
+        }
+        given = strides;
+    }
+    int64_t bytes = count * graph::info(dtype).size;
+    if (bytes >= kPoolThreshold)
+        if (PyObject* a = new_pooled_array(descr, ndim, shape, given, bytes)) return a;
+    Py_INCREF(descr);
+    return PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, given, nullptr, 0, nullptr);
+}
+
+PyObject* new_view(PyObject* base, DType dtype, int ndim, const int64_t* shape, const int64_t* strides, char* data) {
+    auto* root = reinterpret_cast<PyArrayObject*>(base);
+    PyArray_Descr* descr = PyArray_DESCR(root)->type_num == graph::info(dtype).numpy_type ? PyArray_DESCR(root)
+                                                                                        : descr_of(dtype);
+    Py_INCREF(descr);
+    int flags = PyArray_ISWRITEABLE(root) ? NPY_ARRAY_WRITEABLE : 0;
+    PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, nullptr);
+    if (!view) return nullptr;
+    // Collapses chains of views to the array that owns the memory, as NumPy's own views do.
+    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), Py_NewRef(base)) < 0) {
+        Py_DECREF(view);
+        return nullptr;
+    }
+    return view;
+}
+
+namespace {
+
+double read_double(DType t, const char* bits) {
+    switch (t) {
+        case DType::F64: case DType::C128: { double v; std::memcpy(&v, bits, 8); return v; }
+        case DType::F32: case DType::C64: { float v; std::memcpy(&v, bits, 4); return v; }
+        case DType::Bool: return *bits != 0;
+        case DType::I64: { int64_t v; std::memcpy(&v, bits, 8); return static_cast<double>(v); }
+        default: {
+            PyRef o = PyRef::steal(PyArray_Scalar(const_cast<char*>(bits), descr_of(t), nullptr));
+            return o ? PyFloat_AsDouble(o.get()) : -1;
+        }
+    }
+}
+
+}  // namespace
+
+PyObject* box_scalar(Box box, DType dtype, const char* bits) {
+    switch (box) {
+        case Box::PyFloat: return PyFloat_FromDouble(read_double(dtype, bits));
+        case Box::PyBool: return PyBool_FromLong(*bits != 0);
+        case Box::PyInt: {
+            if (dtype == DType::I64) {
+                int64_t v;
+                std::memcpy(&v, bits, 8);
+                return PyLong_FromLongLong(v);
+            }
+            PyRef o = PyRef::steal(PyArray_Scalar(const_cast<char*>(bits), descr_of(dtype), nullptr));
+            return o ? PyNumber_Index(o.get()) : nullptr;
+        }
+        case Box::PyComplex: {
+            double re = read_double(dtype, bits), im = 0;
+            if (dtype == DType::C128) std::memcpy(&im, bits + 8, 8);
+            if (dtype == DType::C64) im = read_double(DType::F32, bits + 4);
+            return PyComplex_FromDoubles(re, im);
+        }
+        case Box::NpScalar: return PyArray_Scalar(const_cast<char*>(bits), descr_of(dtype), nullptr);
+        case Box::Array: {  // a 0-d array
+            PyObject* a = new_array(dtype, 0, nullptr, {});
+            if (a) std::memcpy(data(a), bits, graph::info(dtype).size);
+            return a;
+        }
+    }
+    return nullptr;
+}
+
+char* data(PyObject* array) { return PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array)); }
+const int64_t* strides(PyObject* array) { return PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(array)); }
+const int64_t* shape(PyObject* array) { return PyArray_DIMS(reinterpret_cast<PyArrayObject*>(array)); }
+
+namespace {
+
+// Fault bits that some np.errstate mode other than "ignore" handles. Runs np.geterr.
+uint32_t read_error_state() {
+    PyRef dict = PyRef::steal(PyObject_CallNoArgs(g_geterr));
+    if (!dict || !PyDict_Check(dict.get())) {
+        PyErr_Clear();
+        return ~0u;
+    }
+    static constexpr struct { const char* name; uint32_t bit; } kKinds[] = {
+        {"divide", kernels::kFaultDivide}, {"over", kernels::kFaultOverflow},
+        {"under", kernels::kFaultUnderflow}, {"invalid", kernels::kFaultInvalid}};
+    uint32_t mask = ~15u;
+    for (const auto& kind : kKinds) {
+        PyObject* mode = PyDict_GetItemString(dict.get(), kind.name);
+        if (!mode || !PyUnicode_Check(mode) || PyUnicode_CompareWithASCIIString(mode, "ignore") != 0) mask |= kind.bit;
+    }
+    return mask;
+}
+
+}  // namespace
+
+uint32_t faults_that_matter(uint32_t faults) {
+    PyObject *type, *raised, *traceback;  // an error the caller may be carrying
+    PyErr_Fetch(&type, &raised, &traceback);
+    // The context variable's value is replaced, never changed, by np.errstate: its identity stands for the settings.
+    static PyObject* cached_value = nullptr;
+    static uint32_t cached_mask = 0;
+    uint32_t mask = 0;
+    PyObject* value = nullptr;
+    if (g_extobj_var && PyContextVar_Get(g_extobj_var, nullptr, &value) == 0 && value) {
+        if (value != cached_value) {
+            cached_mask = read_error_state();
+            Py_XSETREF(cached_value, Py_NewRef(value));
+        }
+        mask = cached_mask;
+        Py_DECREF(value);
+    } else {
+        PyErr_Clear();
+        mask = read_error_state();
+    }
+    PyErr_Restore(type, raised, traceback);
+    return faults & mask;
+}
+
+}  // namespace stator::frontend::numpy

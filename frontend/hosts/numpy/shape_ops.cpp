@@ -1,0 +1,326 @@
+// Functions that give views or only look at shapes: transpose, reshape, ravel, squeeze, broadcast_to and their like,
+// len, np.shape.
+//
+// Which of view or copy NumPy chose is read off the result's base. Reshapes are modelled for C-contiguous operands;
+// others copy first, as NumPy does, or are left to NumPy.
+#include <algorithm>
+#include <numeric>
+
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+bool array_operand(TraceBuilder& tb, const Operand* o) {
+    if (!o || !is_array(o->obj)) return tb.fail(Reason::UnknownCall, "an operand that is no ndarray"), false;
+    return tb.resolve(o->shadow, o->obj) && o->shadow->kind == ShadowKind::Array;
+}
+
+int rank_of(TraceBuilder& tb, const Operand& a) { return static_cast<int>(tb.shape(a.shadow).size()); }
+
+ShadowRef view_with_axes(TraceBuilder& tb, const Operand& a, const std::vector<int>& axes, PyObject* result) {
+    return tb.new_view(a.shadow, permuted(tb, tb.shape(a.shadow), axes), result);
+}
+
+bool read_permutation(TraceBuilder& tb, std::span<const Operand> items, int ndim, std::vector<int>* axes) {
+    for (const Operand& o : items) {
+        int64_t axis;
+        int normal;
+        if (!read_fixed_int(tb, o, &axis)) return false;
+        if (!normalize_axis(axis, ndim, &normal)) return tb.fail(Reason::UnknownCall, "axes"), false;
+        axes->push_back(normal);
+    }
+    if (static_cast<int>(axes->size()) != ndim) return tb.fail(Reason::UnknownCall, "axes"), false;
+    return true;
+}
+
+// np.transpose(a, axes) and a.transpose(), a.transpose(axes), a.transpose(*axes).
+ShadowRef lower_transpose(TraceBuilder& tb, const Call& call) {
+    if (call.args.empty() || !array_operand(tb, &call.args[0])) return nullptr;
+    const Operand& a = call.args[0];
+    int ndim = rank_of(tb, a);
+    std::vector<Operand> items(call.args.begin() + 1, call.args.end());
+    if (items.size() == 1) {
+        const Operand* only = given(tb, &items[0]);
+        std::vector<Operand> unpacked;
+        if (!only) items.clear();
+        else if (read_items(tb, *only, &unpacked)) items = unpacked;
+    }
+    std::vector<int> axes;
+    if (items.empty()) {
+        axes.resize(ndim);
+        std::iota(axes.rbegin(), axes.rend(), 0);
+    } else if (!read_permutation(tb, items, ndim, &axes)) {
+        return nullptr;
+    }
+    return view_with_axes(tb, a, axes, call.result);
+}
+
+ShadowRef lower_swapaxes(TraceBuilder& tb, const Call& call) {
+    const Operand* p[3];
+    if (!bind(tb, call, {"a", "axis1", "axis2"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2]) return nullptr;
+    int64_t i, j;
+    int x, y, ndim = rank_of(tb, *p[0]);
+    if (!read_fixed_int(tb, *p[1], &i) || !read_fixed_int(tb, *p[2], &j)) return nullptr;
+    if (!normalize_axis(i, ndim, &x) || !normalize_axis(j, ndim, &y)) return tb.fail(Reason::UnknownCall, "axes");
+    std::vector<int> axes(ndim);
+    std::iota(axes.begin(), axes.end(), 0);
+    std::swap(axes[x], axes[y]);
+    return view_with_axes(tb, *p[0], axes, call.result);
+}
+
+ShadowRef lower_moveaxis(TraceBuilder& tb, const Call& call) {
+    const Operand* p[3];
+    if (!bind(tb, call, {"a", "source", "destination"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2]) return nullptr;
+    int ndim = rank_of(tb, *p[0]);
+    std::vector<int> moves[2];
+    for (int k = 0; k < 2; k++) {
+        std::vector<Operand> items;
+        if (PyLong_CheckExact(p[k + 1]->obj)) items.push_back(*p[k + 1]);
+        else if (!read_items(tb, *p[k + 1], &items)) return tb.fail(Reason::UnknownCall, "axes");
+        for (const Operand& o : items) {
+            int64_t axis;
+            int normal;
+            if (!read_fixed_int(tb, o, &axis) || !normalize_axis(axis, ndim, &normal)) return nullptr;
+            moves[k].push_back(normal);
+        }
+    }
+    if (moves[0].size() != moves[1].size()) return tb.fail(Reason::UnknownCall, "axes");
+    std::vector<int> axes;
+    for (int i = 0; i < ndim; i++)
+        if (std::find(moves[0].begin(), moves[0].end(), i) == moves[0].end()) axes.push_back(i);
+    std::vector<std::pair<int, int>> order;
+    for (size_t k = 0; k < moves[0].size(); k++) order.emplace_back(moves[1][k], moves[0][k]);
+    std::sort(order.begin(), order.end());
+    for (auto [to, from] : order) axes.insert(axes.begin() + to, from);
+    return view_with_axes(tb, *p[0], axes, call.result);
+}
+
+// The extents of a reshape: -1 is what the others leave. Equal factors cancel, so that (n, m) -> (n, -1) gives m.
+bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> items, Shape* out) {
+    graph::SymTable& t = tb.syms();
+    Shape left = from;
+    Sym known = tb.int_const(1);
+    int open = -1;
+    for (size_t i = 0; i < items.size(); i++) {
+        Sym s;
+        if (!read_int(tb, items[i], &s)) return tb.fail(Reason::UnknownCall, "this shape"), false;
+        if (tb.hint(s) == -1) {
+            if (!tb.require(Relation::Eq, s, tb.int_const(-1))) return false;
+            open = static_cast<int>(i);
+            out->push_back(s);
+            continue;
+        }
+        s = tb.canon(fixed_extent(tb, s));
+        out->push_back(s);
+        auto same = std::find_if(left.begin(), left.end(), [&](Sym f) { return tb.canon(f) == s; });
+        if (same != left.end()) left.erase(same);
+        else known = t.mul(known, s);
+    }
+    Sym rest = t.product(left);
+    if (open < 0) {
+        if (!tb.require(Relation::Eq, known, rest)) return tb.fail(Reason::ModelMismatch, "a reshape"), false;
+        return true;
+    }
+    if (tb.hint(known) == 0) return tb.fail(Reason::UnknownCall, "a reshape of nothing"), false;
+    Sym quotient = t.as_const(known) == 1 ? rest : t.floordiv(rest, known);
+    if (quotient != rest && !tb.require(Relation::Eq, t.mul(quotient, known), rest)) return false;
+    (*out)[open] = fixed_extent(tb, quotient);
+    return true;
+}
+
+bool c_contiguous(const Operand& a) {
+    return a.shadow->layout == graph::Layout::Contiguous && std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end()) &&
+           PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(a.obj));
+}
+
+ShadowRef reshape_view(TraceBuilder& tb, const ShadowRef& base, Shape shape, PyObject* result) {
+    ViewStep step;
+    step.reshape = true;
+    step.shape = std::move(shape);
+    return tb.new_view(base, std::move(step), result);
+}
+
+// A C-ordered copy of `a` as the array object that `copy` is.
+ShadowRef copied(TraceBuilder& tb, const Operand& a, PyObject* copy) {
+    if (!is_array(copy) || PyArray_BASE(reinterpret_cast<PyArrayObject*>(copy)))
+        return tb.fail(Reason::UnknownCall, "a reshape of this layout");
+    Id v = tb.value(a.shadow);
+    if (v == kNone) return nullptr;
+    Id in[] = {v};
+    return tb.new_array(tb.pointwise(Op::Copy, in, a.shadow->dtype), copy);
+}
+
+ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* result) {
+    if (!is_array(result)) return tb.fail(Reason::ModelMismatch, "a reshape");
+    if (c_contiguous(a)) return reshape_view(tb, a.shadow, std::move(shape), result);
+    // NumPy copied into C order and views the copy.
+    PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
+    if (!base || base == a.obj || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(a.obj)))
+        return tb.fail(Reason::UnknownCall, "a reshape of this layout");
+    ShadowRef copy = copied(tb, a, base);
+    return copy ? reshape_view(tb, copy, std::move(shape), result) : nullptr;
+}
+
+// np.reshape(a, shape) and a.reshape(shape), a.reshape(*shape).
+ShadowRef lower_reshape(TraceBuilder& tb, const Call& call) {
+    size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    if (call.args.size() - keywords < 1 || !array_operand(tb, &call.args[0])) return nullptr;
+    std::vector<Operand> items(call.args.begin() + 1, call.args.end() - keywords);
+    for (size_t k = 0; k < keywords; k++) {
+        PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
+        const Operand& value = call.args[call.args.size() - keywords + k];
+        if (PyUnicode_CompareWithASCIIString(name, "order") == 0) {
+            if (!PyUnicode_Check(value.obj) || PyUnicode_CompareWithASCIIString(value.obj, "C") != 0 || !require_fixed(tb, value))
+                return tb.fail(Reason::UnknownCall, "order=");
+        } else if (PyUnicode_CompareWithASCIIString(name, "shape") == 0) {
+            items.push_back(value);
+        } else {
+            return tb.fail(Reason::UnknownCall, "a keyword argument");
+        }
+    }
+    std::vector<Operand> unpacked;
+    if (items.size() == 1 && read_items(tb, items[0], &unpacked)) items = unpacked;
+    Shape shape;
+    if (!reshaped(tb, tb.shape(call.args[0].shadow), items, &shape)) return nullptr;
+    return reshape_to(tb, call.args[0], std::move(shape), call.result);
+}
+
+Shape flat_shape(TraceBuilder& tb, const Operand& a) {
+    return {fixed_extent(tb, tb.syms().product(tb.shape(a.shadow)))};
+}
+
+bool default_order(TraceBuilder& tb, const Operand* order) {
+    order = given(tb, order);
+    if (!order) return true;
+    if (!PyUnicode_Check(order->obj) || PyUnicode_CompareWithASCIIString(order->obj, "C") != 0 || !require_fixed(tb, *order))
+        return tb.fail(Reason::UnknownCall, "order="), false;
+    return true;
+}
+
+ShadowRef flat_copy(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    size_t before = tb.graph.nodes.size();
+    Id v = tb.value(a.shadow);
+    if (v == kNone) return nullptr;
+    if (rank_of(tb, a) != 1) {
+        if (!c_contiguous(a)) {
+            Id in[] = {v};
+            v = tb.pointwise(Op::Copy, in, a.shadow->dtype);
+        }
+        v = tb.reshape(v, flat_shape(tb, a));
+    }
+    return finish_copy(tb, v, before, result);
+}
+
+ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
+    const Operand* p[2];
+    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1])) return nullptr;
+    if (c_contiguous(*p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
+    return flat_copy(tb, *p[0], call.result);
+}
+
+ShadowRef lower_flatten(TraceBuilder& tb, const Call& call) {
+    const Operand* p[2];
+    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1])) return nullptr;
+    return flat_copy(tb, *p[0], call.result);
+}
+
+ShadowRef lower_squeeze(TraceBuilder& tb, const Call& call) {
+    const Operand* p[2];
+    if (!bind(tb, call, {"a", "axis"}, p) || !array_operand(tb, p[0])) return nullptr;
+    const Shape shape = tb.shape(p[0]->shadow);
+    std::vector<int> axes;
+    const Operand* axis = given(tb, p[1]);
+    if (axis && !read_axes(tb, axis, static_cast<int>(shape.size()), &axes)) return nullptr;
+    ViewStep step;
+    for (size_t i = 0; i < shape.size(); i++) {
+        bool one = tb.syms().as_const(shape[i]) == 1;
+        bool drop = axis ? std::find(axes.begin(), axes.end(), static_cast<int>(i)) != axes.end() : one;
+        if (drop && !one) return tb.fail(Reason::UnknownCall, "squeeze");
+        step.map.push_back(drop ? -1 : static_cast<int>(step.shape.size()));
+        step.step.push_back(drop ? 0 : 1);
+        step.start.push_back(tb.int_const(0));
+        if (!drop) step.shape.push_back(shape[i]);
+    }
+    // An array without such axes is returned as it is by the method, as a view by np.squeeze.
+    if (call.result == p[0]->obj) return p[0]->shadow;
+    return tb.new_view(p[0]->shadow, std::move(step), call.result);
+}
+
+ShadowRef lower_expand_dims(TraceBuilder& tb, const Call& call) {
+    const Operand* p[2];
+    if (!bind(tb, call, {"a", "axis"}, p) || !array_operand(tb, p[0]) || !p[1]) return nullptr;
+    if (!c_contiguous(*p[0])) return tb.fail(Reason::UnknownCall, "expand_dims of this layout");
+    const Shape shape = tb.shape(p[0]->shadow);
+    int count = 1;
+    std::vector<Operand> items;
+    if (read_items(tb, *p[1], &items)) count = static_cast<int>(items.size());
+    int ndim = static_cast<int>(shape.size()) + count;
+    std::vector<int> axes;
+    if (!read_axes(tb, p[1], ndim, &axes)) return nullptr;
+    Shape out;
+    size_t next = 0;
+    for (int i = 0; i < ndim; i++)
+        out.push_back(std::find(axes.begin(), axes.end(), i) != axes.end() ? tb.int_const(1) : shape[next++]);
+    return reshape_view(tb, p[0]->shadow, std::move(out), call.result);
+}
+
+ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
+    const Operand* p[3];
+    Shape to;
+    if (!bind(tb, call, {"array", "shape", "subok"}, p) || p[2] || !array_operand(tb, p[0]) || !p[1] ||
+        !read_shape(tb, *p[1], &to))
+        return nullptr;
+    const Shape from = tb.shape(p[0]->shadow);
+    if (from.size() > to.size()) return tb.fail(Reason::ModelMismatch, "broadcast_to");
+    ViewStep step;
+    size_t shift = to.size() - from.size();
+    for (size_t i = 0; i < from.size(); i++) {
+        bool stretch = tb.syms().as_const(from[i]) == 1;
+        if (!stretch && !tb.require(Relation::Eq, from[i], to[i + shift])) return tb.fail(Reason::ModelMismatch, "broadcast_to");
+        step.map.push_back(stretch ? -1 : static_cast<int>(i + shift));
+        step.step.push_back(stretch ? 0 : 1);
+        step.start.push_back(tb.int_const(0));
+    }
+    step.shape = std::move(to);
+    return tb.new_view(p[0]->shadow, std::move(step), call.result);
+}
+
+// len(x), np.shape(x), np.ndim(x), np.size(x): what the attribute says.
+ShadowRef attribute_call(TraceBuilder& tb, const Call& call, const char* name) {
+    if (call.args.size() != 1 || !array_operand(tb, &call.args[0])) return tb.fail(Reason::UnknownCall, name);
+    PyRef text = PyRef::steal(PyUnicode_FromString(name));
+    return lower_attr(tb, call.args[0], text.get(), call.result);
+}
+ShadowRef lower_shape(TraceBuilder& tb, const Call& call) { return attribute_call(tb, call, "shape"); }
+ShadowRef lower_ndim(TraceBuilder& tb, const Call& call) { return attribute_call(tb, call, "ndim"); }
+ShadowRef lower_size(TraceBuilder& tb, const Call& call) { return attribute_call(tb, call, "size"); }
+ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
+    if (call.args.size() != 1) return tb.fail(Reason::UnknownCall, "len");
+    const Operand& a = call.args[0];
+    if (!tb.resolve(a.shadow, a.obj)) return nullptr;
+    if (a.shadow->kind == ShadowKind::Array && rank_of(tb, a) > 0) return tb.new_int(tb.shape(a.shadow)[0]);
+    bool fixed = a.shadow->kind == ShadowKind::Tuple ||
+                 (a.shadow->kind == ShadowKind::Object && (PyTuple_CheckExact(a.obj) || PyUnicode_CheckExact(a.obj)));
+    return fixed ? tb.constant(call.result) : tb.fail(Reason::UnknownCall, "len");
+}
+
+constexpr CallRow kRows[] = {
+    {"transpose", lower_transpose},   {".transpose", lower_transpose},
+    {"permute_dims", lower_transpose}, {"swapaxes", lower_swapaxes},
+    {".swapaxes", lower_swapaxes},    {"moveaxis", lower_moveaxis},
+    {"reshape", lower_reshape},       {".reshape", lower_reshape},
+    {"ravel", lower_ravel},           {".ravel", lower_ravel},
+    {".flatten", lower_flatten},      {"squeeze", lower_squeeze},
+    {".squeeze", lower_squeeze},      {"expand_dims", lower_expand_dims},
+    {"broadcast_to", lower_broadcast_to}, {"shape", lower_shape},
+    {"ndim", lower_ndim},             {"size", lower_size},
+    {"builtins:len", lower_len},
+};
+
+}  // namespace
+
+void register_shape_ops() { add_rows(kRows); }
+
+}  // namespace stator::frontend::numpy

@@ -1,0 +1,361 @@
+// Universal functions: which there are, in which dtypes NumPy would run them, and their nodes.
+//
+// resolve_loop asks `ufunc.resolve_dtypes`, the ufunc's own resolver, once per combination of operand kinds and keeps the answer.
+// A ufunc with a row in graph/ops.def (column host) becomes that op, any other a `loop` node that calls NumPy's inner
+// loop on chunks. The latter has eager's bits only if the chunk call sees the stride class eager's call sees; where it
+// might not (`chunkable`), the whole call is left to NumPy as a library node.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+struct Registry {
+    std::vector<Ufunc> all;
+    std::unordered_map<PyObject*, int> by_object;
+    std::map<std::string, int, std::less<>> by_name;
+};
+Registry& registry() {
+    static Registry* r = new Registry;
+    return *r;
+}
+
+// Loops whose bits do not depend on strides for any dtype: no vector math library behind them, one rounding at most.
+// (Observed for every stride class on AVX-512 and in the scalar sources; tests/python/test_numpy_ops.py compares again.)
+constexpr std::string_view kExact[] = {
+    "floor_divide", "remainder", "fmod", "copysign", "nextafter", "spacing", "heaviside", "ldexp", "maximum", "minimum",
+    "fmax", "fmin", "sign", "isnan", "isinf", "isfinite", "signbit", "floor", "ceil", "trunc", "rint", "conjugate",
+    "negative", "positive", "add", "subtract", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "logical_and", "logical_or", "logical_xor", "logical_not", "fabs", "clip",
+};
+
+std::optional<Op> op_of_host(std::string_view name) {
+    static const auto* table = [] {
+        auto* t = new std::map<std::string_view, Op>;
+        for (int i = 0; i < graph::op_count(); i++) {
+            Op op = static_cast<Op>(i);
+            std::string_view host = graph::info(op).host;
+            if (!host.empty() && host != "*") t->emplace(host, op);
+        }
+        return t;
+    }();
+    auto it = table->find(name);
+    if (it == table->end()) return std::nullopt;
+    return it->second;
+}
+
+}  // namespace
+
+void register_ufuncs() {
+    Registry& r = registry();
+    if (!r.all.empty()) return;
+    PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
+    if (!umath) return PyErr_Clear();
+    PyObject *key, *value, *dict = PyModule_GetDict(umath.get());
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(dict, &pos, &key, &value)) {
+        if (!PyObject_TypeCheck(value, &PyUFunc_Type) || r.by_object.count(value)) continue;
+        auto* f = reinterpret_cast<PyUFuncObject*>(value);
+        Ufunc u{Py_NewRef(value), f->name ? f->name : "", f->nin, f->nout, static_cast<int>(r.all.size())};
+        u.generalized = f->core_enabled != 0;
+        if (auto op = op_of_host(u.name)) u.op = *op;
+        u.exact = std::find(std::begin(kExact), std::end(kExact), u.name) != std::end(kExact);
+        u.scalar_paths = u.name == "power" || u.name == "float_power" || u.name == "clip";
+        r.by_object.emplace(value, u.index);
+        r.by_name.emplace(u.name, u.index);
+        r.all.push_back(std::move(u));
+    }
+}
+
+const Ufunc* find_ufunc(std::string_view name) {
+    Registry& r = registry();
+    auto it = r.by_name.find(name);
+    return it == r.by_name.end() ? nullptr : &r.all[it->second];
+}
+
+const Ufunc* ufunc_of(PyObject* o) {
+    Registry& r = registry();
+    auto it = r.by_object.find(o);
+    return it == r.by_object.end() ? nullptr : &r.all[it->second];
+}
+
+namespace {
+
+struct Resolved {
+    bool ok = false;
+    LoopTypes types;
+};
+
+PyObject* kind_object(const Arg& a) {
+    switch (a.weak) {
+        case Weak::Int: return reinterpret_cast<PyObject*>(&PyLong_Type);
+        case Weak::Float: return reinterpret_cast<PyObject*>(&PyFloat_Type);
+        case Weak::Complex: return reinterpret_cast<PyObject*>(&PyComplex_Type);
+        case Weak::No: break;
+    }
+    return reinterpret_cast<PyObject*>(descr_of(a.dtype));
+}
+
+Resolved ask_ufunc(const Ufunc& u, std::span<const Arg> args, std::optional<DType> out, std::optional<DType> dtype) {
+    Resolved r;
+    Py_ssize_t n = static_cast<Py_ssize_t>(args.size());
+    PyRef tuple = PyRef::steal(PyTuple_New(n + 1));
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(kind_object(args[i])));
+    PyObject* last = out ? reinterpret_cast<PyObject*>(descr_of(*out)) : Py_None;
+    PyTuple_SET_ITEM(tuple.get(), n, Py_NewRef(last));
+    PyRef answer;
+    PyRef method = PyRef::steal(PyObject_GetAttrString(u.object, "resolve_dtypes"));
+    PyRef positional = PyRef::steal(PyTuple_Pack(1, tuple.get()));
+    if (method && dtype) {
+        PyRef signature = PyRef::steal(PyTuple_New(n + 1));
+        for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(signature.get(), i, Py_NewRef(Py_None));
+        PyTuple_SET_ITEM(signature.get(), n, Py_NewRef(reinterpret_cast<PyObject*>(descr_of(*dtype))));
+        PyRef kwargs = PyRef::steal(PyDict_New());
+        PyDict_SetItemString(kwargs.get(), "signature", signature.get());
+        answer = PyRef::steal(PyObject_Call(method.get(), positional.get(), kwargs.get()));
+    } else if (method) {
+        answer = PyRef::steal(PyObject_Call(method.get(), positional.get(), nullptr));
+    }
+    if (answer && PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == n + 1) {
+        r.ok = true;
+        for (Py_ssize_t i = 0; i <= n && r.ok; i++) {
+            PyObject* item = PyTuple_GET_ITEM(answer.get(), i);
+            DType* slot = i == n ? &r.types.out : &r.types.in[i];
+            // Loops are compared by number here: a resolver may well name long long.
+            r.ok = PyArray_DescrCheck(item) &&
+                   dtype_of_number(reinterpret_cast<PyArray_Descr*>(item)->type_num, slot);
+        }
+    }
+    PyErr_Clear();
+    return r;
+}
+
+}  // namespace
+
+bool resolve_loop(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, std::optional<DType> out,
+                  std::optional<DType> dtype, LoopTypes* types) {
+    if (static_cast<int>(args.size()) != u.nin || u.nin > kMaxIn || u.nout != 1 || u.generalized)
+        return tb.fail(Reason::UnknownCall, u.name), false;
+    auto code = [](const Arg& a) {
+        return a.weak == Weak::No ? static_cast<uint64_t>(a.dtype) : 15 + static_cast<uint64_t>(a.weak);
+    };
+    uint64_t key = static_cast<uint64_t>(u.index);
+    for (int i = 0; i < kMaxIn; i++) key = key << 5 | (i < u.nin ? code(args[i]) : 31);
+    key = key << 5 | (out ? static_cast<uint64_t>(*out) : 31);
+    key = key << 5 | (dtype ? static_cast<uint64_t>(*dtype) : 31);
+    static auto* cache = new std::unordered_map<uint64_t, Resolved>;
+    auto it = cache->find(key);
+    if (it == cache->end()) it = cache->emplace(key, ask_ufunc(u, args, out, dtype)).first;
+    if (!it->second.ok) return tb.fail(Reason::UnknownOp, u.name + " for these dtypes"), false;
+    *types = it->second.types;
+    return true;
+}
+
+namespace {
+
+bool fits_op(const Ufunc& u, const LoopTypes& types) {
+    if (u.op == Op::HostLoop) return false;
+    for (int i = 1; i < u.nin; i++)
+        if (types.in[i] != types.in[0]) return false;
+    switch (graph::info(u.op).dtype) {
+        case graph::DTypeRule::same: return types.out == types.in[0];
+        case graph::DTypeRule::bool_: return types.out == DType::Bool;
+        case graph::DTypeRule::free: return false;
+    }
+    return false;
+}
+
+bool all_ones(TraceBuilder& tb, const Shape& shape) {
+    return std::all_of(shape.begin(), shape.end(), [&](Sym s) { return tb.syms().as_const(s) == 1; });
+}
+
+}  // namespace
+
+Id only_element(TraceBuilder& tb, Id v) {
+    ViewStep step;
+    size_t rank = tb.node(v).shape.size();
+    step.map.assign(rank, -1);
+    step.step.assign(rank, 0);
+    step.start.assign(rank, tb.int_const(0));
+    return tb.view(v, step);
+}
+
+Id emit_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, const LoopTypes& types) {
+    Id in[kMaxIn];
+    std::span<Id> operands(in, args.size());
+    for (size_t i = 0; i < args.size(); i++) {
+        in[i] = arg_id(tb, args[i], types.in[i]);
+        if (in[i] == kNone) return kNone;
+    }
+    Shape shape;
+    if (!tb.broadcast_shape(operands, &shape)) return kNone;
+    bool single = all_ones(tb, shape);
+    for (Id& v : operands) {
+        if (tb.node(v).shape.empty()) continue;
+        v = !single && all_ones(tb, tb.node(v).shape) ? only_element(tb, v) : tb.broadcast(v, shape);
+        if (v == kNone) return kNone;
+    }
+    if (fits_op(u, types)) return tb.pointwise(u.op, operands, types.out);
+    kernels::LoopRef ref{u.name, {types.in, types.in + args.size()}};
+    ref.types.push_back(types.out);
+    if (!find_loop(ref).fn) return tb.fail(Reason::UnknownOp, u.name + " for these dtypes"), kNone;
+    return tb.host_loop(u.name, operands, types.out);
+}
+
+Id emit(TraceBuilder& tb, std::string_view name, std::initializer_list<Arg> args) {
+    const Ufunc* u = find_ufunc(name);
+    LoopTypes types;
+    std::span<const Arg> span(args.begin(), args.size());
+    for (const Arg& a : args)
+        if (a.id == kNone && a.weak != Weak::Int) return kNone;
+    if (!u || !resolve_loop(tb, *u, span, std::nullopt, std::nullopt, &types)) return kNone;
+    return emit_ufunc(tb, *u, span, types);
+}
+
+bool chunkable(const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands, int result_ndim,
+               const npy_intp* result_shape) {
+    bool exact = u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]));
+    bool inexact = false, picky = false;
+    for (int i = 0; i < u.nin; i++) {
+        inexact |= graph::is_float(types.in[i]) || graph::is_complex(types.in[i]);
+        picky |= types.in[i] == DType::F16 || types.in[i] == DType::C64;
+    }
+    if (!u.scalar_paths && (exact || !inexact)) return true;
+    npy_intp count = PyArray_OverflowMultiplyList(result_shape, result_ndim);
+    // A loop over one element is called with stride 0.
+    if (u.scalar_paths && count == 1 && result_ndim > 0) return false;
+    for (const Operand& o : operands) {
+        if (!is_array(o.obj)) continue;
+        auto* a = reinterpret_cast<PyArrayObject*>(o.obj);
+        if (PyArray_SIZE(a) == 1) continue;
+        bool same = PyArray_NDIM(a) == result_ndim && PyArray_CompareLists(PyArray_DIMS(a), result_shape, result_ndim);
+        if (u.scalar_paths && !same) return false;
+        if (exact || !inexact) continue;
+        if (picky && !(same && PyArray_ISONESEGMENT(a))) return false;
+        for (int d = 0; d < PyArray_NDIM(a); d++)
+            if (PyArray_STRIDE(a, d) < 0 && PyArray_DIM(a, d) > 1) return false;
+    }
+    return true;
+}
+
+namespace {
+
+// Fills lanes that `where` leaves out with 1, on which no loop used here raises a flag.
+Id masked_operand(TraceBuilder& tb, Id mask, Id v) {
+    DType t = tb.node(v).dtype;
+    Id one = tb.cast(tb.scalar_const(DType::Bool, 1), t);
+    Shape shape;
+    Id both[] = {mask, v};
+    if (one == kNone || !tb.broadcast_shape(both, &shape)) return kNone;
+    Id in[] = {tb.broadcast(mask, shape), tb.broadcast(v, shape), one};
+    if (in[0] == kNone || in[1] == kNone) return kNone;
+    return tb.pointwise(Op::Where, in, t);
+}
+
+// ufunc(..., out=out, where=mask): lanes outside keep their old contents.
+ShadowRef masked_call(TraceBuilder& tb, const Ufunc& u, std::vector<Arg> args, const LoopTypes& types,
+                      const Operand& out, const Operand& where) {
+    if (u.name == "arctanh" || u.name == "arccosh") return tb.fail(Reason::UnknownCall, u.name + " with where=");
+    Arg mask;
+    if (!read_arg(tb, where, &mask)) return nullptr;
+    if (mask.dtype != DType::Bool || mask.weak != Weak::No) return tb.fail(Reason::UnknownCall, "where= that is not bool");
+    for (size_t i = 0; i < args.size(); i++) {
+        Id v = arg_id(tb, args[i], types.in[i]);
+        if (v == kNone) return nullptr;
+        if (!tb.node(v).shape.empty() && (v = masked_operand(tb, mask.id, v)) == kNone) return nullptr;
+        args[i] = arg_of(tb, v);
+    }
+    Id computed = emit_ufunc(tb, u, args, types);
+    Id old = tb.value(out.shadow);
+    if (computed == kNone || old == kNone) return nullptr;
+    computed = tb.cast(computed, tb.node(old).dtype);
+    Id m = tb.broadcast(mask.id, tb.node(old).shape);
+    if (!tb.node(computed).shape.empty()) computed = tb.broadcast(computed, tb.node(old).shape);
+    if (m == kNone || computed == kNone) return nullptr;
+    Id in[] = {m, computed, old};
+    Id merged = tb.pointwise(Op::Where, in, tb.node(old).dtype);
+    if (merged == kNone || !store_value(tb, out.shadow, nullptr, arg_of(tb, merged))) return nullptr;
+    return out.shadow;
+}
+
+// Integer powers raise for negative exponents, from inside the loop: the exponent has to be known not to be.
+bool power_is_safe(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Arg> args) {
+    if (u.name != "power" || !graph::is_signed(types.in[1]) || !graph::is_integer(types.in[0])) return true;
+    return args[1].weak == Weak::Int && tb.require(Relation::Ge, args[1].sym, tb.int_const(0));
+}
+
+}  // namespace
+
+ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand* out,
+                      const Operand* where, std::optional<DType> dtype, PyObject* result) {
+    std::vector<Arg> args(in.size());
+    for (size_t i = 0; i < in.size(); i++)
+        if (!read_arg(tb, in[i], &args[i])) return nullptr;
+    std::optional<DType> out_dtype;
+    if (out) {
+        if (!is_array(out->obj) || !tb.resolve(out->shadow, out->obj) || out->shadow->kind != ShadowKind::Array)
+            return tb.fail(Reason::UnknownCall, "out= that is not an ndarray");
+        out_dtype = out->shadow->dtype;
+    }
+    LoopTypes types;
+    if (!resolve_loop(tb, u, args, out_dtype, dtype, &types)) return nullptr;
+    auto* array = is_array(result) ? reinterpret_cast<PyArrayObject*>(result) : nullptr;
+    bool fits = chunkable(u, types, in, array ? PyArray_NDIM(array) : 0, array ? PyArray_DIMS(array) : nullptr) &&
+                power_is_safe(tb, u, types, args);
+    if (!fits && (out || where)) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+    if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
+    if (!fits) {
+        if (dtype) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+        return tb.library(u.object, in, nullptr, result);
+    }
+    if (where) return masked_call(tb, u, std::move(args), types, *out, *where);
+    Id v = emit_ufunc(tb, u, args, types);
+    if (v == kNone) return nullptr;
+    if (!out) return finish(tb, v, result);
+    return store_value(tb, out->shadow, nullptr, arg_of(tb, v)) ? out->shadow : nullptr;
+}
+
+ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
+    const Ufunc* u = ufunc_of(call.callable);
+    if (!u) return tb.fail(Reason::UnknownCall, "a ufunc");
+    if (u->generalized || u->nout != 1) return lower_library(tb, call);
+    size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    size_t positional = call.args.size() - keywords;
+    if (positional < static_cast<size_t>(u->nin)) return tb.fail(Reason::UnknownCall, u->name);
+    const Operand *out = nullptr, *where = nullptr;
+    Operand unpacked;
+    std::optional<DType> dtype;
+    if (positional > static_cast<size_t>(u->nin)) out = given(tb, &call.args[u->nin]);
+    for (size_t i = 0; i < keywords; i++) {
+        const Operand* value = given(tb, &call.args[positional + i]);
+        if (!value) continue;
+        const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(i)));
+        std::string_view key = name ? name : "";
+        if (key == "out") {
+            std::vector<Operand> items;
+            if (read_items(tb, *value, &items)) {
+                if (items.size() != 1) return tb.fail(Reason::UnknownCall, u->name + " with several outputs");
+                unpacked = items[0];
+                value = given(tb, &unpacked);
+            }
+            out = value;
+        } else if (key == "where") {
+            if (value->obj == Py_True && require_fixed(tb, *value)) continue;
+            where = value;
+        } else if (key == "dtype") {
+            DType t;
+            if (!read_dtype(tb, *value, &t)) return nullptr;
+            dtype = t;
+        } else {
+            return tb.fail(Reason::UnknownCall, u->name + " with " + std::string(key) + "=");
+        }
+    }
+    return lower_ufunc(tb, *u, call.args.first(u->nin), out, where, dtype, call.result);
+}
+
+}  // namespace stator::frontend::numpy
