@@ -24,7 +24,8 @@
 //   argreduce ints = {axis or -1}; name is "argmax" or "argmin"; dtype I64
 //   loop      name is the host ufunc; the loop is chosen by operand dtypes and node dtype
 //   library   ints = {object index of the callable, recipe index of the argument tuple, recipe index of the keyword
-//             names or -1}; name is for printing
+//             names or -1}; name is for printing; syms, when given, are the symbols that the result's extents bind
+//             (the shape may use others that were required equal)
 //   guard, symguard  see ops.def
 #pragma once
 

@@ -3,7 +3,7 @@
 //   trace NAME [sym(s0=HINT in [LO, HI], ...)] {
 //     input SOURCE {slot=I, ...} : TYPE                  an input that no node reads
 //     %ID = OP ... : TYPE [LAYOUT] [perm(1,0)] [as BOX] [@ FILE:LINE [FUNCTION]]
-//     guard %ID == True else n0                          guards have no value
+//     guard %ID == True else n0                          guards and checkpoints have no value
 //     snap n0 code=I [func=I] unit=I [RECIPE, ...]       further frames follow as `then code=...`
 //     recipe r0 = RECIPE                                 shared tuples, lists, slices, methods, views
 //     return RECIPE | leave n0

@@ -334,7 +334,7 @@ class Verifier {
             } else if (info(n.op).cls == OpClass::Guard) {
                 if (n.ints[1] >= 0)
                     snapshot(n.ints[1]);
-                else if (n.ints[1] != -1 || (effects && n.op != Op::SymGuard))  // a symguard with -1 is checked at entry, wherever it stands
+                else if (n.ints[1] != -1 || (effects && n.op != Op::SymGuard))  // those are checked at entry anyway
                     fail("it leaves to the entry after effects have happened");
             }
             effects |= info(n.op).cls == OpClass::Effect && has_effect(g_, id_);
