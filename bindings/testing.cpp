@@ -26,6 +26,7 @@ struct Run {
     PyObject* clone = nullptr;
     long stop_after = -1;
     Leave leave = Leave::InPlace;
+    bool nested = false;  // step every frame that can be, not only the first
     bool taken = false;
     long steps = 0;
     int stopped_unit = -1;  // where the frame was left; -1 = it ran to its end in the stepper
@@ -68,11 +69,12 @@ PyObject* leave(Run& run, Frame& f, const CodeInfo& code, int pc) {
     return result ? finish_return(f, code, result) : finish_unwound(f);
 }
 
-PyObject* drive(Run& run, Frame& f, const CodeInfo& code) {
+// Steps the frame to its end, or to where `first` says the run leaves it.
+PyObject* drive(Run& run, Frame& f, const CodeInfo& code, bool first) {
     int pc = code.index_at(f.unit());
     f.link();
     for (;;) {
-        if (run.stop_after >= 0 && run.steps >= run.stop_after && code.insns[pc].boundary) {
+        if (first && run.stop_after >= 0 && run.steps >= run.stop_after && code.insns[pc].boundary) {
             return leave(run, f, code, pc);
         }
         run.steps++;
@@ -84,35 +86,41 @@ PyObject* drive(Run& run, Frame& f, const CodeInfo& code) {
                 break;
             case Step::Cannot:
                 run.steps--;
-                run.stopped_unit = code.insns[pc].unit;
-                run.stopped_op = code.insns[pc].op;
-                return finish_default(f, run.stopped_unit);
+                if (first) {
+                    run.stopped_unit = code.insns[pc].unit;
+                    run.stopped_op = code.insns[pc].op;
+                }
+                return finish_default(f, code.insns[pc].unit);
         }
     }
 }
 
 bool on_frame(void* ctx, Frame& f, PyObject** result) {
     Run& run = *static_cast<Run*>(ctx);
-    if (run.taken || f.function() != run.function) return false;
+    const bool first = !run.taken && f.function() == run.function;
+    if (!first && !(run.nested && run.taken)) return false;
     run.taken = true;
-    const CodeInfo* code = CodeInfo::get(f.code(), &run.why);
+    const char* why;
+    const CodeInfo* code = CodeInfo::get(f.code(), &why);
+    if (first) run.why = why;
     if (!code) return false;
-    *result = drive(run, f, *code);
+    *result = drive(run, f, *code, first);
     return true;
 }
 
 PyObject* step_call(PyObject*, PyObject* args, PyObject* kwargs) {
-    static const char* names[] = {"function", "args", "kwargs", "stop_after", "leave", nullptr};
+    static const char* names[] = {"function", "args", "kwargs", "stop_after", "leave", "nested", nullptr};
     PyObject *function, *call_args, *call_kwargs = Py_None;
     Run run;
-    int how = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|Oli", const_cast<char**>(names), &PyFunction_Type,
+    int how = 0, nested = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|Olip", const_cast<char**>(names), &PyFunction_Type,
                                      &function, &PyTuple_Type, &call_args, &call_kwargs, &run.stop_after,
-                                     &how)) {
+                                     &how, &nested)) {
         return nullptr;
     }
     run.function = function;
     run.leave = static_cast<Leave>(how);
+    run.nested = nested;
     PyRef clone = PyRef::steal(make_clone(function));
     if (!clone) return nullptr;
     run.clone = clone.get();
@@ -195,6 +203,33 @@ PyObject* call_clone(PyObject*, PyObject* args) {
     return clone ? call_with_frame(clone.get(), answer, value) : nullptr;
 }
 
+long g_foreign_frames = 0;
+
+PyObject* foreign(PyThreadState* ts, _PyInterpreterFrame* frame, int throwflag) {
+    g_foreign_frames++;
+    return _PyEval_EvalFrameDefault(ts, frame, throwflag);
+}
+
+// Installs or removes a hook of "someone else" that counts frames; the count so far.
+PyObject* set_foreign_hook(PyObject*, PyObject* on) {
+    int install = PyObject_IsTrue(on);
+    if (install < 0) return nullptr;
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(),
+                                         install ? foreign : _PyEval_EvalFrameDefault);
+    return PyLong_FromLong(std::exchange(g_foreign_frames, 0));
+}
+
+PyObject* hook_installed(PyObject*, PyObject*) {
+    return PyBool_FromLong(_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) !=
+                           _PyEval_EvalFrameDefault);
+}
+
+PyObject* clear_handled(PyObject*, PyObject*) {
+    PyRef handled = PyRef::steal(PyErr_GetHandledException());
+    PyErr_SetHandledException(nullptr);
+    return PyBool_FromLong(handled.get() && handled.get() != Py_None);
+}
+
 PyObject* foreign_hook(PyObject*, PyObject*) { return PyBool_FromLong(foreign_hook_present()); }
 
 PyObject* traced(PyObject*, PyObject*) { return PyBool_FromLong(is_traced(PyThreadState_Get())); }
@@ -202,12 +237,17 @@ PyObject* traced(PyObject*, PyObject*) { return PyBool_FromLong(is_traced(PyThre
 PyMethodDef kMethods[] = {
     {"step_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(step_call)),
      METH_VARARGS | METH_KEYWORDS,
-     "step_call(function, args, kwargs=None, stop_after=-1, leave=0)\n--\n\nCall with the frame in the "
+     "step_call(function, args, kwargs=None, stop_after=-1, leave=0, nested=False)\n--\n\nCall with the "
+     "frame in the "
      "stepper."},
     {"last_run", last_run, METH_NOARGS, "What the last step_call did."},
     {"decode", decode, METH_O, "The decoded instructions of a code object, or why it has none."},
     {"watch_frames", watch_frames, METH_O, "Names of the frames that the hook is offered while calling."},
     {"call_clone", call_clone, METH_VARARGS, "call_clone(function, value): a frame that returns at once."},
+    {"set_foreign_hook", set_foreign_hook, METH_O,
+     "Install or remove a hook that is not stator's; frames it saw."},
+    {"hook_installed", hook_installed, METH_NOARGS, "Whether any eval-frame hook is installed."},
+    {"clear_handled", clear_handled, METH_NOARGS, "Empty sys.exc_info(); whether there was anything."},
     {"foreign_hook", foreign_hook, METH_NOARGS, "Whether a frame hook of someone else is installed."},
     {"traced", traced, METH_NOARGS, "Whether frames must be left alone because of tracing."},
     {nullptr, nullptr, 0, nullptr},

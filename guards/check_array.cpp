@@ -217,6 +217,13 @@ void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, 
 
 bool is_exact_array(PyObject* obj) { return PyArray_API && Py_TYPE(obj) == &PyArray_Type; }
 
+bool is_ufunc(PyObject* obj) { return PyUFunc_API && Py_TYPE(obj) == &PyUFunc_Type; }
+
+std::string ufunc_name(PyObject* ufunc) {
+    const char* name = reinterpret_cast<PyUFuncObject*>(ufunc)->name;
+    return name ? name : "?";
+}
+
 void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined) {
     const ArraySpec& spec = g.spec;
     in.ndim = static_cast<uint8_t>(spec.ndim);

@@ -134,5 +134,7 @@ std::string explain_array(const GuardProgram::Impl& p, const Instr& in, const Gu
                           int64_t* symbols);
 std::string explain_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects);
 bool is_exact_array(PyObject* obj);
+bool is_ufunc(PyObject* obj);
+std::string ufunc_name(PyObject* ufunc);
 
 }  // namespace stator::guards

@@ -86,6 +86,24 @@ const char* scalar_bits(PyObject* np_scalar) {
     return reinterpret_cast<const char*>(np_scalar) + sizeof(PyObject);
 }
 
+namespace {
+
+// An object by its type, and by its name where it has one that can be read without running code.
+std::string show_other(PyObject* obj) {
+    std::string type = Py_TYPE(obj)->tp_name;
+    if (is_ufunc(obj)) return "ufunc " + ufunc_name(obj);
+    PyObject* key = PyUnicode_InternFromString("__name__");
+    PyObject* name = key ? read_attr(obj, key) : nullptr;
+    const char* text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
+    if (PyErr_Occurred()) PyErr_Clear();
+    std::string s = text ? "function " + std::string(text) : "an object of type " + type;
+    Py_XDECREF(name);
+    Py_XDECREF(key);
+    return s;
+}
+
+}  // namespace
+
 std::string show(PyObject* obj) {
     if (!obj) return "nothing";
     static PyTypeObject* const plain[] = {&PyLong_Type,    &PyFloat_Type,   &PyBool_Type,
@@ -125,7 +143,7 @@ std::string show(PyObject* obj) {
     }
     if (PyCFunction_Check(obj))
         return std::string("builtin ") + reinterpret_cast<PyCFunctionObject*>(obj)->m_ml->ml_name;
-    return std::string("an object of type ") + type->tp_name;
+    return show_other(obj);
 }
 
 }  // namespace stator::guards

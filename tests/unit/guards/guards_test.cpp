@@ -340,7 +340,7 @@ TEST(Guards, Globals) {
     py.run("scale = 3");
     EXPECT_EQ(check({}), "expected scale to be a float, found 3");
     py.run("scale = 3.0; exp = np.exp; np.exp = np.sin");
-    EXPECT_EQ(check({}), "expected np.exp to be an object of type numpy.ufunc, found another object like it");
+    EXPECT_EQ(check({}), "expected np.exp to be ufunc exp, found ufunc sin");
     py.run("np.exp = exp");
     EXPECT_EQ(check({}), "");
     py.run("len = max");

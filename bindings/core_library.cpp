@@ -1,0 +1,111 @@
+// Opening the core library and keeping its options, and the frontend's, in step with the process's.
+#include "bindings/core_library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include "frontend/replay/function.h"
+
+extern char** environ;
+
+namespace stator::bindings {
+namespace {
+
+std::atomic<const kernels::CompilerApi*> core{nullptr};
+jit::Options current;
+
+void core_line(const char* line) { write_line(line); }
+
+void frontend_line(frontend::LogTopic topic, const std::string& line) {
+    if (topic == frontend::LogTopic::Errors) return write_line(line);
+    const auto row = jit::log_rows()[static_cast<size_t>(topic)];
+    write_line("[" + std::string(row.name) + "] " + line);
+}
+
+// The frontend's topics are the first rows of the log table, in the same order.
+static_assert(static_cast<int>(frontend::LogTopic::Traces) == static_cast<int>(jit::LogArtifact::Traces));
+static_assert(static_cast<int>(frontend::LogTopic::Guards) == static_cast<int>(jit::LogArtifact::Guards));
+static_assert(static_cast<int>(frontend::LogTopic::Exits) == static_cast<int>(jit::LogArtifact::Exits));
+static_assert(static_cast<int>(frontend::LogTopic::Recompiles) ==
+              static_cast<int>(jit::LogArtifact::Recompiles));
+static_assert(static_cast<int>(frontend::LogTopic::Kernels) == static_cast<int>(jit::LogArtifact::Kernels));
+static_assert(static_cast<int>(frontend::LogTopic::Cache) == static_cast<int>(jit::LogArtifact::Cache));
+
+void publish() {
+    frontend::set_log_sink(frontend_line, current.log);
+    if (const auto* api = loaded_core()) api->configure(current, core_line);
+}
+
+const kernels::CompilerApi* open_core(std::string* error) {
+    const std::string path = core_path();
+    if (!std::filesystem::exists(path)) {
+        *error = path + " is missing: reinstall stator, or build it with 'make build'";
+        return nullptr;
+    }
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        *error = std::string("libstator_core.so cannot be opened: ") + dlerror();
+        return nullptr;
+    }
+    using Entry = const kernels::CompilerApi* (*)();
+    const auto entry = reinterpret_cast<Entry>(dlsym(library, "stator_core_api"));
+    if (!entry) {
+        *error = path + " does not offer stator_core_api: reinstall stator";
+        return nullptr;
+    }
+    const kernels::CompilerApi* api = entry();
+    if (api->version != kernels::kCompilerApiVersion) {
+        *error = path + " is of another build (interface " + std::to_string(api->version) + ", expected " +
+                 std::to_string(kernels::kCompilerApiVersion) + "): reinstall stator";
+        return nullptr;
+    }
+    return api;
+}
+
+}  // namespace
+
+std::string core_path() {
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<void*>(&core_line), &info) || !info.dli_fname) return "libstator_core.so";
+    return (std::filesystem::path(info.dli_fname).parent_path() / "libstator_core.so").string();
+}
+
+const kernels::CompilerApi* loaded_core() { return core.load(std::memory_order_acquire); }
+
+const kernels::CompilerApi* load_core(std::string* error) {
+    static std::string problem;
+    static const bool opened = [] {
+        const kernels::CompilerApi* api = open_core(&problem);
+        if (api) api->configure(current, core_line);
+        core.store(api, std::memory_order_release);
+        return api != nullptr;
+    }();
+    if (!opened && error) *error = problem;
+    return loaded_core();
+}
+
+const jit::Options& options() { return current; }
+
+bool change_option(std::string_view field, std::string_view text, std::string& error) {
+    if (!jit::set_option(current, field, text, error)) return false;
+    publish();
+    return true;
+}
+
+void start_options() {
+    std::vector<std::string> problems;
+    current = jit::parse_environment(environ, problems);
+    for (const std::string& line : problems) write_line(line);
+    frontend::set_compiler_loader(load_core);
+    publish();
+}
+
+void write_line(const std::string& line) {
+    const std::string text = (line.starts_with("stator: ") ? "" : "stator: ") + line + "\n";
+    if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // nobody left to tell
+}
+
+}  // namespace stator::bindings

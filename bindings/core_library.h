@@ -1,0 +1,27 @@
+// libstator_core.so, which holds LLVM and the compile queue and knows no Python: opened when code is first
+// wanted, so that a program that never compiles never pays for it. Without it everything still runs: tier 0
+// serves.
+#pragma once
+
+#include <string>
+
+#include "jit/options.h"
+#include "kernels/compiler.h"
+
+namespace stator::bindings {
+
+// The library's table, opened on the first call. nullptr with one line in `error` when it cannot be used; the
+// answer stays the same for the life of the process.
+const kernels::CompilerApi* load_core(std::string* error);
+// The table if load_core has succeeded before, else nullptr. Opens nothing.
+const kernels::CompilerApi* loaded_core();
+std::string core_path();  // where it is looked for: beside the extension
+
+// Options in force. They start as the environment has them; the frontend and the core follow every change.
+const jit::Options& options();
+bool change_option(std::string_view field, std::string_view text, std::string& error);
+// Reads the environment and connects the log; one line on standard error for each thing wrong with it.
+void start_options();
+void write_line(const std::string& line);  // "stator: " and the line on standard error; takes no GIL
+
+}  // namespace stator::bindings

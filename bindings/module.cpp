@@ -1,0 +1,258 @@
+// The extension module stator._stator: the CompiledFunction type, what the thin Python package needs to
+// configure and inspect, and the refusal of what stator cannot run on. Importing it compiles nothing and
+// opens no library.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bindings/compiled_function.h"
+#include "bindings/core_library.h"
+#include "frontend/cpython/frame.h"
+#include "frontend/hosts/host.h"
+#include "guards/check.h"
+
+namespace py = pybind11;
+
+namespace stator::bindings {
+namespace {
+
+using frontend::Counters;
+using frontend::Remark;
+using frontend::TraceInfo;
+
+frontend::FunctionState& state(py::handle f) {
+    frontend::FunctionState* s = state_of(f.ptr());
+    if (!s) throw py::error_already_set();
+    return *s;
+}
+
+py::dict counters(const Counters& c) {
+    py::dict d;
+#define X(n) d[#n] = c.n;
+    STATOR_COUNTERS(X)
+#undef X
+    d["compile_s"] = c.compile_s;
+    return d;
+}
+
+constexpr std::pair<const char*, frontend::Stance> kStances[] = {
+    {"default", frontend::Stance::Default},
+    {"eager", frontend::Stance::Eager},
+    {"fail_on_recompile", frontend::Stance::FailOnRecompile},
+};
+
+std::string stance_name() {
+    for (const auto& [name, stance] : kStances)
+        if (stance == frontend::stance()) return name;
+    return "default";
+}
+
+void set_stance(const std::string& name) {
+    std::string known;
+    for (const auto& [text, stance] : kStances) {
+        if (name == text) return apply_stance(stance);
+        known += (known.empty() ? "'" : ", '") + std::string(text) + "'";
+    }
+    throw py::value_error("unknown stance '" + name + "': use one of " + known);
+}
+
+// Whether STATOR_ONLY and STATOR_SKIP leave this function to be compiled. Patterns match the qualified name,
+// with or without the module in front.
+bool selected(const std::string& module, const std::string& qualname) {
+    const auto any = [&](const std::vector<std::string>& patterns) {
+        for (const std::string& p : patterns)
+            if (jit::matches(p, qualname) || jit::matches(p, module + "." + qualname)) return true;
+        return false;
+    };
+    const jit::Options& o = options();
+    return (o.only.empty() || any(o.only)) && !any(o.skip);
+}
+
+py::object compile(py::object function, bool fullgraph, bool fastmath) {
+    frontend::FunctionOptions o;
+    o.fullgraph = fullgraph;
+    o.fastmath = fastmath;
+    o.async = options().async;
+    PyObject* f = make_compiled(function.ptr(), o);
+    if (!f) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(f);
+}
+
+py::object disable(py::object callable) {
+    PyObject* f = make_disabled(callable.ptr());
+    if (!f) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(f);
+}
+
+py::dict function_options(py::handle f) {
+    const frontend::FunctionOptions* o = options_of(f.ptr());
+    if (!o) throw py::error_already_set();
+    py::dict d;
+    d["fullgraph"] = o->fullgraph;
+    d["fastmath"] = o->fastmath;
+    return d;
+}
+
+std::vector<TraceInfo> traces(py::handle f) {
+    std::vector<TraceInfo> all;
+    for (const frontend::Trace* t : state(f).traces()) all.push_back(frontend::describe(*t));
+    return all;
+}
+
+// LLVM IR, assembly and loop IR of each segment; made on demand, in a few milliseconds each.
+std::vector<kernels::Artifacts> artifacts(const TraceInfo& t) {
+    std::string error;
+    const kernels::CompilerApi* api = load_core(&error);
+    std::vector<kernels::Artifacts> all;
+    for (const auto& request : t.compile_requests) {
+        kernels::Artifacts a;
+        if (api && request) {
+            py::gil_scoped_release release;
+            api->artifacts(*request, a);
+        } else {
+            a.error = error;
+        }
+        all.push_back(std::move(a));
+    }
+    return all;
+}
+
+py::dict core_info(bool open) {
+    std::string error;
+    const kernels::CompilerApi* api = open ? load_core(&error) : loaded_core();
+    py::dict d;
+    d["path"] = core_path();
+    d["loaded"] = api != nullptr;
+    d["error"] = error;
+    if (!api) return d;
+    kernels::CompilerStats s{};
+    api->stats(s);
+    d["llvm"] = api->llvm_version();
+    d["cpu"] = api->cpu_description();
+    d["threads"] = api->thread_count();
+    d["compiles"] = s.compiles;
+    d["cache_hits"] = s.cache_hits;
+    d["cache_stores"] = s.cache_stores;
+    d["failures"] = s.failures;
+    d["compile_s"] = s.compile_seconds;
+    return d;
+}
+
+void wait() {
+    const kernels::CompilerApi* api = loaded_core();
+    if (!api) return;
+    py::gil_scoped_release release;
+    api->wait_idle();
+}
+
+void reset() {
+    reset_all();
+    if (const kernels::CompilerApi* api = loaded_core()) api->reset();
+}
+
+void set_option(const std::string& field, const std::string& text) {
+    std::string error;
+    if (!change_option(field, text, error)) throw py::value_error(error);
+}
+
+constexpr const char* kOptionKinds[] = {"Mode", "Flag", "Count", "Size", "Text", "Patterns", "Logs"};
+
+// (field, variable, kind, default, help, value) of each row.
+py::list option_table() {
+    py::list rows;
+    for (const jit::OptionRow& r : jit::option_rows())
+        rows.append(py::make_tuple(std::string(r.field), std::string(r.variable),
+                                   kOptionKinds[static_cast<size_t>(r.kind)], std::string(r.fallback),
+                                   std::string(r.help), jit::get_option(options(), r.field)));
+    return rows;
+}
+
+void add_inspection(py::module_& m) {
+    py::class_<Remark>(m, "Remark", "Something that kept code in Python.")
+        .def_property_readonly("reason", &remark_reason, "Identifier of the row in the table of reasons.")
+        .def_property_readonly("message", &remark_message)
+        .def_property_readonly("hint", &remark_hint, "What to do about it; may be empty.")
+        .def_property_readonly("is_break", &is_break, "Whether fullgraph=True objects to it.")
+        .def_readonly("detail", &Remark::detail)
+        .def_readonly("file", &Remark::file)
+        .def_readonly("function", &Remark::function)
+        .def_readonly("line", &Remark::line)
+        .def_readonly("count", &Remark::count, "How often it happened.")
+        .def("__str__", &remark_text)
+        .def("__repr__", [](const Remark& r) { return "<Remark " + remark_text(r) + ">"; });
+
+    py::class_<kernels::Artifacts>(m, "Artifacts", "What one segment of a trace is compiled to, as text.")
+        .def_readonly("loop_ir", &kernels::Artifacts::loop_ir)
+        .def_readonly("llvm_ir", &kernels::Artifacts::llvm_ir)
+        .def_readonly("assembly", &kernels::Artifacts::assembly)
+        .def_readonly("error", &kernels::Artifacts::error, "Why there is none; empty otherwise.");
+
+    py::class_<TraceInfo>(m, "Trace", "One trace as it was when it was asked for.")
+        .def_readonly("name", &TraceInfo::name)
+        .def_readonly("place", &TraceInfo::place, "Where it is entered: file and line.")
+        .def_readonly("graph_text", &TraceInfo::graph, "The graph after the passes.")
+        .def_readonly("recorded_text", &TraceInfo::graph_recorded, "The graph as it was recorded.")
+        .def_readonly("passes", &TraceInfo::passes, "(pass, graph after it) for each that changed something.")
+        .def_readonly("guards", &TraceInfo::guards, "What must hold at entry, in Python terms.")
+        .def_readonly("programs", &TraceInfo::programs, "Loop IR of each segment.")
+        .def_readonly("entries", &TraceInfo::entries, "How often it was entered.")
+        .def_readonly("exits", &TraceInfo::exits, "How often it was left before its end.")
+        .def_property_readonly("segments", [](const TraceInfo& t) { return t.programs.size(); })
+        .def(
+            "ready",
+            [](const TraceInfo& t) {
+                size_t n = 0;
+                for (const auto& r : t.compile_requests) n += r && r->slot && r->slot->ready.load();
+                return n;
+            },
+            "How many segments run as machine code by now.")
+        .def("artifacts", &artifacts, "What each segment is compiled to.")
+        .def("__repr__",
+             [](const TraceInfo& t) { return "<stator trace " + t.name + " at " + t.place + ">"; });
+}
+
+void add_functions(py::module_& m) {
+    m.def("compile", &compile, py::arg("function"), py::arg("fullgraph") = false,
+          py::arg("fastmath") = false);
+    m.def("disable", &disable, py::arg("callable"));
+    m.def("function_options", &function_options);
+    m.def("selected", &selected, py::arg("module"), py::arg("qualname"));
+    m.def(
+        "stats",
+        [](py::handle f) {
+            return counters(f.is_none() ? frontend::global_counters() : state(f).counters());
+        },
+        py::arg("function") = py::none());
+    m.def("traces", &traces);
+    m.def("remarks", [](py::handle f) { return state(f).remarks(); });
+    m.def("stance", &stance_name);
+    m.def("set_stance", &set_stance);
+    m.def("wait", &wait);
+    m.def("reset", &reset);
+    m.def("core_info", &core_info, py::arg("open") = true);
+    m.def("option_table", &option_table);
+    m.def("set_option", &set_option);
+    m.def("get_option", [](const std::string& field) { return jit::get_option(options(), field); });
+    m.def("help_text", &jit::help_text);
+    m.def("log_help_text", &jit::log_help_text);
+    m.def("foreign_hook_present", [] { return frontend::foreign_hook_present(); });
+}
+
+// What cannot be known when the extension is built. The package prints the line and goes on without stator.
+void check_hosts() {
+    std::string error;
+    if (!guards::init(&error) || !frontend::numpy_host().init(&error)) throw py::import_error(error);
+}
+
+}  // namespace
+}  // namespace stator::bindings
+
+PYBIND11_MODULE(_stator, m) {
+    using namespace stator::bindings;
+    m.doc() = "The compiled part of stator; use the package stator.";
+    m.attr("__version__") = STATOR_VERSION;
+    check_hosts();
+    if (!add_compiled_function(m.ptr())) throw py::error_already_set();
+    add_inspection(m);
+    add_functions(m);
+    start_options();
+}

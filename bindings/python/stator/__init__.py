@@ -1,0 +1,301 @@
+"""stator: a tracing JIT compiler for NumPy programs.
+
+    import stator
+
+    @stator.compile
+    def step(u, k):
+        return u + k * (np.roll(u, 1) - 2 * u + np.roll(u, -1))
+
+The first call runs as always and is recorded; later calls replay compiled code. Results are the same bits as NumPy's.
+`python -m stator doctor` says whether everything is in place, `STATOR_LOG=help` lists what can be logged.
+
+Where stator cannot run (an unsupported Python or NumPy), importing it prints one line, and decorated functions stay
+what they are.
+"""
+
+# Importing this must stay cheap: no typing, no inspect; what inspects or reports is imported when first used. The
+# annotations are in __init__.pyi.
+import sys
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CompiledFunction",
+    "GraphBreakError",
+    "RecompileError",
+    "compile",
+    "disable",
+    "explain",
+    "options",
+    "reset",
+    "stance",
+    "stats",
+    "wait",
+]
+
+
+def _why_not():
+    """One line that says why stator cannot run here, or None. Called before the extension is loaded."""
+    if sys.implementation.name != "cpython":
+        return f"stator plugs into CPython, not {sys.implementation.name}"
+    if not (3, 11) <= sys.version_info[:2] <= (3, 14):
+        return f"stator supports Python 3.11 to 3.14, not {sys.version_info[0]}.{sys.version_info[1]}"
+    if "t" in getattr(sys, "abiflags", ""):
+        # Loading the extension would turn the GIL back on.
+        return "stator does not support free-threaded Python yet; use the build with the GIL"
+    return None
+
+
+unavailable = _why_not()
+if unavailable is None:
+    try:
+        from stator import _stator
+    except ImportError as error:
+        _stator = None
+        unavailable = " ".join(str(error).split())
+        if "_stator" in unavailable and "cannot import name" in unavailable:
+            unavailable = "no extension for this Python is installed: reinstall stator, or run 'make build'"
+else:
+    _stator = None
+
+if _stator is not None:
+    from stator._stator import CompiledFunction, GraphBreakError, RecompileError
+
+    _enabled = _stator.get_option("mode") != "0"
+else:
+    from stator._absent import CompiledFunction, GraphBreakError, RecompileError
+
+    _enabled = False
+    print(f"stator: {unavailable}; functions run as plain Python", file=sys.stderr)
+
+
+def _start_all():
+    """STATOR=all: watch every function of the process from now on."""
+    if _stator is not None and _stator.get_option("mode") == "all":
+        _stator.start_all()
+
+
+def compile(function=None, /, **options):
+    """Compile a function that works on NumPy arrays.
+
+    Usable as ``@stator.compile``, as ``@stator.compile(fullgraph=True)``, and on a callable: ``g = stator.compile(f)``.
+
+    Parameters
+    ----------
+    function : callable
+        A Python function or lambda; a static or class method (the decorators may be in either order); a bound method;
+        a `functools.partial` of one of these; or an object whose class defines ``__call__`` in Python.
+    fullgraph : bool, default False
+        Raise `GraphBreakError`, with the list of reasons, when a call leaves anything to Python.
+    fastmath : bool, default False
+        Allow results that differ from NumPy's in the last bits.
+    dynamic : bool, optional
+        Array extents are symbolic from the first trace on; only ``True`` and ``None`` are accepted.
+    device : {"cpu"}, optional
+        Where compiled code runs.
+
+    Returns
+    -------
+    CompiledFunction
+        It stands for the function in every way: name, signature, binding, pickling. ``f.__wrapped__`` is the function
+        as it was written. For methods and partials an object of the same kind around a CompiledFunction.
+        With ``STATOR=0`` the function itself.
+
+    Raises
+    ------
+    TypeError
+        For anything that has no Python code to compile, and for unknown options.
+    """
+    if function is None:
+        _check_options(options)
+        return lambda f: compile(f, **options)
+    _check_options(options)
+    if not callable(function) and not isinstance(function, (staticmethod, classmethod)):
+        from stator import _refuse
+
+        raise TypeError(_refuse.not_callable(function))
+    if not _enabled:
+        return function
+    return _compile(function, bool(options.get("fullgraph")), bool(options.get("fastmath")))
+
+
+_OPTIONS = ("fullgraph", "fastmath", "dynamic", "device")
+
+
+def _check_options(options):
+    for name, value in options.items():
+        if (
+            name not in _OPTIONS
+            or (name in ("fullgraph", "fastmath") and not isinstance(value, bool))
+            or (name == "dynamic" and value not in (None, True))
+            or (name == "device" and value not in (None, "cpu"))
+        ):
+            from stator import _refuse
+
+            raise _refuse.option(name, value, _OPTIONS)
+
+
+_Function = type(_check_options)
+
+
+class _Probe:
+    def method(self):
+        pass
+
+
+_Method = type(_Probe().method)  # types.MethodType, without importing types
+del _Probe
+
+
+def _compile(f, fullgraph, fastmath):
+    kind = type(f)
+    if kind is _Function:
+        if not _stator.selected(f.__module__ or "", f.__qualname__):
+            return f
+        return _stator.compile(f, fullgraph, fastmath)
+    if kind is CompiledFunction:
+        options = _stator.function_options(f)
+        if options == {"fullgraph": fullgraph, "fastmath": fastmath}:
+            return f
+        return _compile(f.__wrapped__, fullgraph, fastmath)
+    if kind is staticmethod or kind is classmethod:
+        return kind(_compile(f.__func__, fullgraph, fastmath))
+    if kind is _Method:
+        return _Method(_compile(f.__func__, fullgraph, fastmath), f.__self__)
+    functools = sys.modules.get("functools")
+    if functools and kind is functools.partial:
+        return functools.partial(_compile(f.func, fullgraph, fastmath), *f.args, **f.keywords)
+    call = getattr(kind, "__call__", None)
+    if type(call) in (_Function, CompiledFunction):
+        return _Method(_compile(call, fullgraph, fastmath), f)
+    from stator import _refuse
+
+    raise TypeError(_refuse.no_code(f))
+
+
+def explain(function, /):
+    """Call a compiled function and say what became of it.
+
+    ``stator.explain(f)(*args)`` calls ``f(*args)`` once, as the program would, and returns an `Explanation`: share of the
+    array work captured, what stayed in Python with its line, reason and hint, guards, traces and counters.
+
+    Parameters
+    ----------
+    function : callable
+        A compiled function, or one that `compile` accepts.
+
+    Returns
+    -------
+    callable
+        Takes the function's arguments, returns an `Explanation`; its ``result`` is what the function returned.
+    """
+    from stator import _inspect
+
+    return _inspect.explainer(function)
+
+
+def stats(function=None, /):
+    """Counters since start or `reset`, of one compiled function or of all.
+
+    Returns
+    -------
+    dict
+        ``calls``, ``replays`` (served by a trace from entry on), ``eager_calls``, ``recordings``, ``traces``, ``bridges``,
+        ``exits``, ``opaque_steps``, ``redone`` (segments redone eagerly), ``retired``, ``compiles``, ``cache_hits``,
+        ``kernels_launched``, ``regions``, ``guard_failures``, and ``compile_s`` in seconds.
+    """
+    if _stator is None:
+        from stator import _absent
+
+        return _absent.stats()
+    if function is not None:
+        from stator import _inspect
+
+        return _inspect.stats(function)
+    counters = _stator.stats()
+    core = _stator.core_info(False)
+    if core["loaded"]:
+        counters["compiles"] = core["compiles"]
+        counters["cache_hits"] = core["cache_hits"]
+        counters["compile_s"] = core["compile_s"]
+    return counters
+
+
+def wait():
+    """Return when everything that is queued for compilation has been compiled."""
+    if _stator is not None:
+        _stator.wait()
+
+
+def reset():
+    """Drop all traces, counters and queued compilations. Compiled functions stay, and start afresh."""
+    if _stator is not None:
+        _stator.reset()
+
+
+class stance:
+    """How compiled functions run: set by the call, and restored at the end of a ``with`` block.
+
+    Parameters
+    ----------
+    name : {"default", "eager", "fail_on_recompile"}
+        ``"eager"`` runs them as plain Python; ``"fail_on_recompile"`` raises `RecompileError` when a function that has
+        been recorded is recorded again.
+
+    Examples
+    --------
+    >>> stator.stance("eager")              # from now on
+    >>> with stator.stance("eager"):        # or for a while
+    ...     step(u, k)
+    """
+
+    __slots__ = ("_before", "name")
+
+    def __init__(self, name):
+        self.name = name
+        if _stator is None:
+            return
+        self._before = _stator.stance()
+        _stator.set_stance(name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if _stator is not None:
+            _stator.set_stance(self._before)
+
+    def __repr__(self):
+        return f"stator.stance({self.name!r})"
+
+
+def disable(function=None, /):
+    """Keep a function, and all it calls, out of stator.
+
+    Usable as a decorator, and without arguments as a context manager (then the same as ``stance("eager")``).
+    """
+    if function is None:
+        return stance("eager")
+    if not callable(function):
+        from stator import _refuse
+
+        raise TypeError(_refuse.not_callable(function, "stator.disable"))
+    if not _enabled:
+        return function
+    return _stator.disable(function.__wrapped__ if isinstance(function, CompiledFunction) else function)
+
+
+def __getattr__(name):
+    if name == "options":
+        from stator import _options
+
+        globals()["options"] = _options.options
+        return _options.options
+    if name in ("Explanation", "Graph"):
+        from stator import _inspect
+
+        return getattr(_inspect, name)
+    raise AttributeError(f"module 'stator' has no attribute {name!r}")
+
+
+_start_all()

@@ -1,0 +1,118 @@
+"""`python -m stator doctor`: one line for each thing stator depends on, and what to do where one is missing."""
+
+import os
+import platform
+import tempfile
+
+
+def _cache_folder(options):
+    given = options.get("cache_dir")
+    if given:
+        return given
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "stator")
+
+
+def _writable(folder):
+    """None, or why files cannot be made there."""
+    try:
+        existing = folder
+        while not os.path.isdir(existing) and os.path.dirname(existing) != existing:
+            existing = os.path.dirname(existing)
+        with tempfile.TemporaryFile(dir=existing):
+            return None
+    except OSError as error:
+        return error.strerror
+
+
+def _checks():
+    """(ok, name, text) of each check."""
+    import stator
+
+    yield stator.unavailable is None, "stator", f"{stator.__version__} {stator.unavailable or ''}".strip()
+    yield (
+        True,
+        "python",
+        f"{platform.python_version()} ({platform.python_implementation()}, {platform.machine()})",
+    )
+    try:
+        import numpy
+
+        yield int(numpy.__version__.split(".")[0]) >= 2, "numpy", numpy.__version__
+    except ImportError:
+        yield False, "numpy", "cannot be imported: pip install 'numpy>=2'"
+    if stator._stator is None:
+        return
+    core = stator._stator.core_info()
+    if core["loaded"]:
+        yield True, "compiler", f"LLVM {core['llvm']}, {core['cpu']}, {core['threads']} threads"
+    else:
+        yield False, "compiler", f"{core['error']} (functions run in tier 0 meanwhile)"
+    options = {row[0]: row[5] for row in stator._stator.option_table()}
+    if options["cache_size"] == "0":
+        yield True, "cache", "off (STATOR_CACHE_SIZE=0)"
+    else:
+        folder = _cache_folder(options)
+        problem = _writable(folder)
+        yield (
+            problem is None,
+            "cache",
+            folder if problem is None else f"{folder}: {problem}; set STATOR_CACHE_DIR",
+        )
+    if options["dump"]:
+        problem = _writable(options["dump"])
+        yield problem is None, "dump", options["dump"] if problem is None else f"{options['dump']}: {problem}"
+    if stator._stator.foreign_hook_present():
+        yield False, "frame hook", "another one is installed: functions are recorded only while it is not"
+    else:
+        yield True, "frame hook", "free"
+    changed = [f"{row[1]}={row[5]}" for row in stator._stator.option_table() if row[5] != _default(row)]
+    yield True, "options", ", ".join(changed) or "all at their defaults"
+
+
+def _default(row):
+    """The default as the table prints values: 64M is 67108864."""
+    text, kind = row[3], row[2]
+    if kind == "Size" and text[-1:].upper() in "KMG" and text[-1:]:
+        return str(int(text[:-1]) << {"K": 10, "M": 20, "G": 30}[text[-1].upper()])
+    return text
+
+
+def _tries():
+    """Compile and run one function: (ok, text)."""
+    import numpy as np
+
+    import stator
+
+    def probe(x):
+        return x * 2.0 + 1.0
+
+    f = stator.compile(probe)
+    x = np.arange(1000.0)
+    for _ in range(4):
+        got = f(x)
+        stator.wait()
+    same = got.tobytes() == probe(x).tobytes()
+    counters = f.stats()
+    if not same:
+        return False, "a compiled function returned other bits than NumPy: please report this"
+    return counters[
+        "replays"
+    ] > 0, f"recorded {counters['recordings']}, replayed {counters['replays']} of 4 calls"
+
+
+def main():
+    """Print the report; 0 when everything is in place."""
+    import stator
+
+    healthy = True
+    checks = list(_checks())
+    if stator._enabled:
+        worked, text = _tries()
+        checks.append((worked, "trial", text))
+    for ok, name, text in checks:
+        healthy &= ok
+        print(f"{'ok ' if ok else 'BAD'} {name:11} {text}")
+    if stator._stator is not None and not stator._enabled:
+        print("    stator is switched off (STATOR=0)")
+    return 0 if healthy else 1

@@ -1,0 +1,269 @@
+"""What a compiled function can say about itself: traces, graphs, generated code, explanations.
+
+The methods of `CompiledFunction` of the same names end here. Nothing of this is imported before it is asked for.
+"""
+
+import time
+
+from stator import _stator
+from stator._stator import CompiledFunction
+
+
+def _compiled(function):
+    """The CompiledFunction in a method, partial or wrapper of one."""
+    seen = function
+    while seen is not None and not isinstance(seen, CompiledFunction):
+        seen = getattr(seen, "__func__", None) or getattr(seen, "func", None)
+    if seen is None:
+        raise TypeError(f"expected a function compiled by stator.compile, found {function!r}")
+    return seen
+
+
+def stats(function):
+    """Counters of one function, as `stator.stats` has them for all."""
+    return _stator.stats(_compiled(function))
+
+
+def traces(function):
+    """Traces recorded so far, in order, as they are now."""
+    return _stator.traces(_compiled(function))
+
+
+def _trace(function, trace):
+    all_traces = traces(function)
+    if isinstance(trace, str):
+        for t in all_traces:
+            if t.name == trace:
+                return t
+        raise ValueError(f"no trace {trace!r}: there are {[t.name for t in all_traces]}")
+    if not all_traces:
+        name = _compiled(function).__qualname__
+        raise ValueError(
+            f"{name} has no trace yet: call it first; stator.explain({name})(...) says what keeps it in Python"
+        )
+    try:
+        return all_traces[trace]
+    except IndexError:
+        raise ValueError(f"no trace {trace}: there are {len(all_traces)}, counted from 0") from None
+
+
+class Graph:
+    """A graph as text, which notebooks show with its parts told apart.
+
+    Attributes
+    ----------
+    name : str
+        The trace it belongs to.
+    text : str
+        The text form, which the parser reads back.
+    """
+
+    def __init__(self, name, text):
+        self.name = name
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        return _STYLE + f'<pre class="stator">{_highlight(self.text)}</pre>'
+
+
+def graph(function, trace=-1, *, recorded=False):
+    """Graph of one trace.
+
+    Parameters
+    ----------
+    trace : int or str, default -1
+        Number of the trace, the last by default, or its name.
+    recorded : bool, default False
+        As it was recorded, before the passes.
+
+    Returns
+    -------
+    Graph
+    """
+    t = _trace(function, trace)
+    return Graph(t.name, t.recorded_text if recorded else t.graph_text)
+
+
+def _code(function, trace, what):
+    t = _trace(function, trace)
+    parts = []
+    for number, segment in enumerate(t.artifacts()):
+        text = getattr(segment, what)
+        parts.append(text if text else f"; segment {number}: {segment.error or 'nothing to compile'}\n")
+    return "\n".join(parts)
+
+
+def llvm(function, trace=-1):
+    """LLVM IR of one trace's kernels, one module for each segment."""
+    return _code(function, trace, "llvm_ir")
+
+
+def asm(function, trace=-1):
+    """Assembly of one trace's kernels."""
+    return _code(function, trace, "assembly")
+
+
+def explain(function, /, *args, **kwargs):
+    """Call the function and say what became of it; see `stator.explain`."""
+    return explainer(function)(*args, **kwargs)
+
+
+def explainer(function):
+    """`stator.explain`: a callable that takes the arguments and returns an `Explanation`."""
+    import stator
+
+    try:
+        _compiled(function)
+    except TypeError:
+        function = stator.compile(function)
+    state = _compiled(function)
+
+    def explained(*args, **kwargs):
+        before = _stator.stats(state)
+        started = time.perf_counter()
+        result = function(*args, **kwargs)
+        seconds = time.perf_counter() - started
+        return Explanation(state, result, before, seconds)
+
+    return explained
+
+
+class Explanation:
+    """What became of one call, and of the function so far.
+
+    Attributes
+    ----------
+    result : object
+        What the function returned.
+    seconds : float
+        How long the call took.
+    call : dict
+        Counters of this call alone; `stats` has those since start or reset.
+    traces : list
+        Traces recorded so far.
+    reasons : list
+        What stayed in Python: `reason`, `message`, `hint`, `file`, `function`, `line`, `count`.
+    share : float
+        Share captured: array operations in traces, out of these and the places that stayed in Python.
+    """
+
+    def __init__(self, function, result, before, seconds):
+        self.name = function.__qualname__
+        self.file = function.__code__.co_filename
+        self.line = function.__code__.co_firstlineno
+        self.result = result
+        self.seconds = seconds
+        self.stats = _stator.stats(function)
+        self.call = {name: value - before[name] for name, value in self.stats.items()}
+        self.traces = _stator.traces(function)
+        self.reasons = [r for r in _stator.remarks(function) if r.is_break]
+        self.core = _stator.core_info(False)
+
+    @property
+    def operations(self):
+        """Array operations in all traces."""
+        return sum(_operations(t.graph_text) for t in self.traces)
+
+    @property
+    def share(self):
+        captured = self.operations
+        return captured / (captured + len(self.reasons)) if captured else 0.0
+
+    @property
+    def outcome(self):
+        """How this call was served, in a few words."""
+        c = self.call
+        if c["recordings"]:
+            return "recorded"
+        if c["eager_calls"] or not c["calls"]:
+            return "ran as plain Python"
+        if c["exits"]:
+            return f"replayed, with {c['exits']} exit{'s' * (c['exits'] > 1)} into Python"
+        return "replayed"
+
+    def _sections(self):
+        """(title, lines) of the report; a line is text and, indented below it, details."""
+        yield "call", [(f"{self.outcome} in {1e6 * self.seconds:.1f} µs", _counter_lines(self.call))]
+        operations = self.operations
+        yield (
+            "captured",
+            [(f"{100 * self.share:.0f}% ({operations} array operations in {len(self.traces)} traces)", [])],
+        )
+        yield (
+            "stays in Python",
+            [(f"{r.file}:{r.line} in {r.function}: {r.message}", _details(r)) for r in self.reasons]
+            or [("nothing", [])],
+        )
+        for t in self.traces:
+            segments = f"{t.segments} segment{'s' * (t.segments != 1)}, {t.ready()} compiled"
+            title = f"{t.place}: entered {t.entries} times, left early {t.exits} times, {segments}"
+            yield f"trace {t.name}", [(title, []), ("guards:", list(t.guards))]
+
+    def __str__(self):
+        lines = [f"{self.name} ({self.file}:{self.line})"]
+        for title, items in self._sections():
+            lines.append(f"  {title}")
+            for text, details in items:
+                lines.append(f"    {text}")
+                lines.extend(f"      {d}" for d in details)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        from html import escape
+
+        parts = [
+            _STYLE,
+            f'<div class="stator"><b>{escape(self.name)}</b> {escape(self.file)}:{self.line}<dl>',
+        ]
+        for title, items in self._sections():
+            parts.append(f"<dt>{escape(title)}</dt>")
+            for text, details in items:
+                inner = "".join(f"<li>{escape(d)}</li>" for d in details)
+                parts.append(f"<dd>{escape(text)}{f'<ul>{inner}</ul>' if inner else ''}</dd>")
+        parts.append("</dl></div>")
+        return "".join(parts)
+
+
+def _details(reason):
+    lines = [f"{reason.count} times"] if reason.count > 1 else []
+    return [*lines, f"hint: {reason.hint}"] if reason.hint else lines
+
+
+def _counter_lines(counters):
+    shown = [f"{name} {value:.4g}" for name, value in counters.items() if value and name != "calls"]
+    return [", ".join(shown)] if shown else []
+
+
+def _operations(text):
+    """Nodes of a printed graph that work on arrays."""
+    quiet = ("input", "const", "sym", "guard", "symguard", "view", "reshape")
+    count = 0
+    for line in text.splitlines():
+        name, equals, rest = line.strip().partition(" = ")
+        if equals and name.startswith("%") and rest.split(None, 1)[0] not in quiet:
+            count += 1
+    return count
+
+
+_STYLE = (
+    "<style>.stator{font-family:monospace;line-height:1.35}.stator dt{font-weight:bold;margin-top:.4em}"
+    ".stator dd{margin-left:1.2em}.stator ul{margin:0;color:#666}.stator .v{color:#0550ae}.stator .t{color:#116329}"
+    ".stator .g{color:#9a3412}</style>"
+)
+
+
+def _highlight(text):
+    import re
+    from html import escape
+
+    text = escape(text, quote=False)
+    text = re.sub(r"(%\w+)", r'<span class="v">\1</span>', text)
+    text = re.sub(r"(: )([a-z]\d+(?:\[[^\]]*\])?)", r'\1<span class="t">\2</span>', text)
+    return re.sub(r"\b(guard|symguard|snap|return|leave)\b", r'<span class="g">\1</span>', text)

@@ -1,0 +1,53 @@
+"""The messages for what stator cannot take: what was found, and what to do instead. Imported only then."""
+
+import difflib
+
+
+def _kind(obj):
+    name = type(obj).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def not_callable(obj, what="stator.compile"):
+    text = f"{what} needs a function, found {_kind(obj)}"
+    if isinstance(obj, property):
+        return f"{text}: decorate the getter below @property instead"
+    if isinstance(obj, (str, int, float, bool, dict)):
+        return f"{text}: options are given by name, as in @{what}(fullgraph=True)"
+    return f"{text}: write @{what} above a 'def'"
+
+
+def no_code(obj):
+    """Why a callable has no Python code to compile."""
+    import functools
+    import types
+
+    if isinstance(obj, type):
+        return f"stator.compile needs a function, found the class {obj.__qualname__}: decorate its methods"
+    if isinstance(obj, functools._lru_cache_wrapper):
+        return (
+            f"stator.compile cannot look into the cache around {obj.__name__}: "
+            "write @stator.compile below @functools.cache"
+        )
+    if isinstance(obj, types.BuiltinFunctionType) or type(obj).__module__ in ("builtins", "numpy"):
+        name = getattr(obj, "__name__", repr(obj))
+        return f"stator.compile needs Python code, and {name} has none: compile the function that calls it"
+    return (
+        f"stator.compile needs Python code, and {_kind(obj)} has none: "
+        "give its class a __call__ written in Python, or compile the function that calls it"
+    )
+
+
+def option(name, value, known):
+    """The exception for an unknown option or a value it does not take."""
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"the options are {', '.join(known)}"
+        return TypeError(f"stator.compile has no option {name!r}: {hint}")
+    if name in ("fullgraph", "fastmath"):
+        return TypeError(f"stator.compile: {name} is True or False, found {value!r}")
+    if name == "dynamic":
+        return ValueError(
+            f"stator.compile: extents are always symbolic, so dynamic is True or None, found {value!r}"
+        )
+    return ValueError(f"stator.compile: this version compiles for device='cpu', found {value!r}")
