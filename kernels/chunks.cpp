@@ -35,6 +35,8 @@ ChunkPlan plan_chunks(const LoopNest& nest) {
                 plan.bytes += bytes_of(s);
             }
         }
+        // A reduction consumes its operand after the whole chunk was computed, not where it stands in the list.
+        if (s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce) continue;
         for (size_t k = 0; k < s.in.size(); ++k) {
             int in = s.in[k];
             bool again = false;
