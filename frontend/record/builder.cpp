@@ -93,6 +93,13 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     in.source = guards.source(s->source).text;
     for (int64_t n : meta.shape) in.shape.push_back(fresh_extent(n));
     int index = add_input(in);
+    input_arrays_.resize(index + 1, nullptr);
+    input_arrays_[index] = obj;
+    for (const graph::Input& other : graph.inputs)
+        if (other.written && overlaps_other_input(static_cast<int>(&other - graph.inputs.data()))) {
+            fail(Reason::Unstoreable, "memory of " + other.source + " overlaps " + in.source);
+            return false;
+        }
     guards.expect_array(s->source, index, {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape, false});
     Node n;
     n.op = Op::Input;
@@ -112,6 +119,27 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     s->perm = meta.perm;
     s->input = index;
     return true;
+}
+
+bool TraceBuilder::overlaps_other_input(int input) const {
+    auto interval = [](PyObject* o, char** lo, char** hi) {
+        auto* a = reinterpret_cast<PyArrayObject*>(o);
+        *lo = *hi = PyArray_BYTES(a);
+        for (int d = 0; d < PyArray_NDIM(a); ++d) {
+            if (PyArray_DIM(a, d) == 0) return false;
+            int64_t reach = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
+            (reach < 0 ? *lo : *hi) += reach;
+        }
+        *hi += PyArray_ITEMSIZE(a);
+        return true;
+    };
+    char *lo, *hi, *lo2, *hi2;
+    if (!interval(input_arrays_[input], &lo, &hi)) return false;
+    for (size_t i = 0; i < input_arrays_.size(); ++i) {
+        if (static_cast<int>(i) == input || !input_arrays_[i] || !interval(input_arrays_[i], &lo2, &hi2)) continue;
+        if (lo < hi2 && lo2 < hi) return true;
+    }
+    return false;
 }
 
 bool TraceBuilder::resolve_number(const ShadowRef& s, PyObject* obj) {

@@ -142,6 +142,8 @@ private:
     std::vector<std::pair<graph::Sym, graph::Sym>> substitutions_;   // symbol -> what it equals
     std::unordered_map<int32_t, int32_t> canon_memo_;
     std::vector<bool> entry_symbol_;                                 // by symbol index
+    std::vector<PyObject*> input_arrays_;                            // per graph input, nullptr for numbers; alive in kept_
+    bool overlaps_other_input(int input) const;
     std::vector<PyRef> kept_;                                        // keeps by_object_'s keys alive
     std::unordered_map<PyObject*, ShadowRef> by_object_;      // entry objects already resolved
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;

@@ -63,7 +63,7 @@ void TraceBuilder::substitute(Sym symbol, Sym by) {
     canon_memo_.clear();
     for (Node& n : graph.nodes) {
         for (Sym& s : n.shape) s = rewrite(graph.syms, s, symbol, by);
-        if (n.op == Op::SymGuard) continue;  // it states the very equality
+        if (n.op == Op::SymGuard || n.op == Op::Library) continue;  // they state the equality, and bind the symbol
         for (Sym& s : n.syms) s = rewrite(graph.syms, s, symbol, by);
     }
 }

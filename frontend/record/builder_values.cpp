@@ -244,7 +244,10 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     for (Sym s : target.start) n.syms.push_back(canon(s));
     if (graph.node(stored).shape.empty())
         for (Sym s : target.shape) n.syms.push_back(canon(s));
-    if (buffer.visible) graph.inputs[buffer.input].written = true;
+    if (buffer.visible) {
+        if (overlaps_other_input(buffer.input)) return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
+        graph.inputs[buffer.input].written = true;
+    }
     buffer.version = append(std::move(n));
     return true;
 }
@@ -287,6 +290,7 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
         n.shape.push_back(graph.syms.symbol(extent, 2, int64_t{1} << 40));
         entry_symbol_.resize(graph.syms.symbol_count(), false);
     }
+    n.syms = n.shape;
     return new_array(append(std::move(n)), result);
 }
 

@@ -60,6 +60,7 @@ public:
     void reset();                                     // drops traces and counters
     int traverse(visitproc visit, void* arg) const;   // for the owner's tp_traverse
     struct Impl;
+    Impl* impl() const { return impl_.get(); }        // for STATOR=all, which meets frames instead of calls
     FunctionState();
 
 private:

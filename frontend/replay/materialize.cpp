@@ -53,8 +53,12 @@ PyObject* ReplayState::memory(Id v) const {
     v = memory_root(trace.graph, v);
     const Node& n = trace.graph.nodes[v];
     if (n.op == Op::Input) return entry->inputs[n.ints[0]];
-    int slot = trace.value_slots[v];
-    return slot < 0 ? nullptr : arrays[slot];
+    // Stores into a fresh buffer happen in place: the newest kept version's array holds the contents.
+    for (;; v = trace.graph.nodes[v].in[0]) {
+        int slot = trace.value_slots[v];
+        if (slot >= 0 && arrays[slot]) return arrays[slot];
+        if (trace.graph.nodes[v].op != Op::Store) return nullptr;
+    }
 }
 
 void ReplayState::set_array(Id v, PyObject* steal) {
@@ -93,7 +97,7 @@ bool ReplayState::bind_result(Id v, PyRef result) {
     if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm || meta.shape.size() != n.shape.size()) return false;
     const auto& t = trace.graph.syms;
     for (size_t d = 0; d < meta.shape.size(); ++d) {
-        const auto& e = t.expr(n.shape[d]);
+        const auto& e = t.expr(n.syms[d]);
         if (e.kind == graph::SymKind::Const) {
             if (e.value != meta.shape[d]) return false;
         } else if (e.kind == graph::SymKind::Symbol) {

@@ -138,7 +138,10 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
             }
             st.set_array(b.value, array);
         }
-        if (!array) return false;
+        if (!array) {
+            log(LogTopic::Errors, "internal: " + st.trace.name + " has no memory for %" + std::to_string(b.value));
+            return false;
+        }
         data[i] = numpy::data(array);
         const int64_t* from = numpy::strides(array);
         for (size_t d = 0; d < rank; ++d) own[d] = from[d];
@@ -162,7 +165,10 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
         faults |= run_nest(s, args, i, compiled, st.exprs);
         ++counters.kernels_launched;
     }
-    if (!checked()) return false;
+    if (!checked()) {
+        if (log_enabled(LogTopic::Exits)) log(LogTopic::Exits, st.trace.name + ": floating-point faults " + std::to_string(faults) + ", the segment runs again eagerly");
+        return false;
+    }
     for (size_t i = 0; i < p.scalars.size(); ++i)
         if (p.scalars[i].kind == kernels::ScalarKind::Result) st.set_scalar(p.scalars[i].value, scalars + 16 * i);
     return true;
