@@ -290,7 +290,7 @@ class Parser {
     static int32_t index_after(Cursor& c, std::string_view prefix) {
         c.expect(prefix);
         int64_t v = c.integer();
-        if (v < 0 || v > 1'000'000) c.fail("an index");
+        if (v < 0 || v > 0xffff) c.fail("an index");
         return static_cast<int32_t>(v);
     }
 

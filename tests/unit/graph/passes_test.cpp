@@ -288,7 +288,7 @@ void expect_round_trip(const Graph& g) {
 
 TEST(Passes, KeepWhatRandomGraphsDo) {
     int changed = 0;
-    for (uint64_t seed = 1; seed <= 3000; ++seed) {
+    for (uint64_t seed = 1; seed <= 1500; ++seed) {
         Generator gen(seed);
         Graph g = gen.graph();
         ASSERT_EQ(verify(g), "") << "seed " << seed << "\n" << print(g);
@@ -327,6 +327,38 @@ TEST(Passes, ReachAFixpoint) {
         for (const Pass& pass : passes()) EXPECT_FALSE(pass.run(g)) << "seed " << seed << " " << pass.name;
         EXPECT_EQ(print(g), text);
     }
+}
+
+// Whatever text is given: the parser answers, and what it accepts can be verified and printed, and, if
+// it verifies, rewritten.
+TEST(Parser, SurvivesDamagedText) {
+    std::mt19937_64 random(5);
+    auto pick = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
+    int accepted = 0;
+    for (uint64_t seed = 1; seed <= 150; ++seed) {
+        const std::string text = print(Generator(seed).graph());
+        for (int i = 0; i < 40; ++i) {
+            std::string damaged = text;
+            for (size_t k = pick(3) + 1; k > 0; --k) {
+                size_t at = pick(damaged.size()), other = pick(damaged.size()), length = pick(6);
+                switch (pick(3)) {
+                    case 0: damaged[at] = damaged[other]; break;
+                    case 1: damaged.erase(at, length); break;
+                    default: damaged.insert(at, damaged.substr(other, length));
+                }
+            }
+            ParseResult r = parse(damaged);
+            if (!r.error.empty()) continue;
+            ++accepted;
+            std::string printed = print(r.graph);
+            if (!verify(r.graph).empty()) continue;
+            ParseResult again = parse(printed);
+            ASSERT_EQ(again.error.empty() ? print(again.graph) : again.error, printed) << damaged;
+            run_passes(r.graph);
+            ASSERT_EQ(verify(r.graph), "") << printed << print(r.graph);
+        }
+    }
+    EXPECT_GT(accepted, 100);
 }
 
 // Entry guards are checked first, the others in order; which one fails first must not depend on the dropped ones.

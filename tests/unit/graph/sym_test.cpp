@@ -161,7 +161,7 @@ TEST(SymProperty, AgreesWithIntegerArithmetic) {
         Sym sym;
         std::function<std::optional<int64_t>(const std::vector<int64_t>&)> value;
     };
-    for (int round = 0; round < 400; ++round) {
+    for (int round = 0; round < 200; ++round) {
         SymTable t;
         std::vector<SymTable::Bounds> bounds;
         std::vector<Term> terms;
