@@ -72,6 +72,8 @@ def _label(op: str, body: str) -> str:
         return rest.split(" {")[0].replace("L['", "").replace("']", "")
     if op in ("const", "sym"):
         return rest
+    if op == "view" and "[" in rest:
+        return rest[rest.index("[") :].replace(" from ", "+")
     if op in ("loop", "reduce", "argreduce", "library"):
         return (_unquote(rest.split(" %")[0]) if rest.startswith('"') else rest.split(" ")[0]) or op
     return op

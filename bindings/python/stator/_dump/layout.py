@@ -7,6 +7,8 @@ edges are bent through the layers they cross. The same graph always gives the sa
 from __future__ import annotations
 
 import html
+import itertools
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -14,6 +16,7 @@ from .graphtext import Node, Text
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 7.2, 36, 18, 34, 16  # WIDTH is that of one character
 SWEEPS = 6
+HUES = (205, 150, 270, 95, 180, 310, 55, 235)  # none of them looks like the red of guards
 
 
 class Drawing:
@@ -42,7 +45,10 @@ class Drawing:
             values = [constants[o].label if o in constants else "·" for o in node.operands]
             if any(v != "·" for v in values):
                 label += f" ({', '.join(values)})"
-        return label, f"%{node.id}  {node.type}" if node.kind != "guard" else f"else {node.exit}"
+        if node.kind == "guard":
+            return label, f"else {node.exit}"
+        brief = re.match(r"[^\[ ]*(?:\[[^\]]*\])?", node.type)
+        return label, f"%{node.id}  {brief[0].replace(' ', '') if brief else ''}"
 
     def _layers(self) -> None:
         layer: dict[int, int] = {}
@@ -74,7 +80,7 @@ class Drawing:
     def _order(self) -> None:
         above, below = defaultdict(list), defaultdict(list)
         for chain in self.chains:
-            for a, b in zip(chain, chain[1:], strict=False):
+            for a, b in itertools.pairwise(chain):
                 below[a].append(b)
                 above[b].append(a)
         last = max(self.rows, default=0)
@@ -103,9 +109,12 @@ class Drawing:
             for x in row:
                 self.x[x] = at + self._width(x) / 2
                 at += self._width(x) + GAP_X
-        for sweep in range(2 * SWEEPS):
+        both = {x: self.above[x] + self.below[x] for x in self.x}
+        for sweep in range(4 * SWEEPS):
             for r in sorted(self.rows, reverse=bool(sweep % 2)):
-                self._pull(self.rows[r], self.above if sweep % 2 == 0 else self.below)
+                self._pull(
+                    self.rows[r], both if sweep > SWEEPS else self.above if sweep % 2 == 0 else self.below
+                )
         left = min((self.x[x] - self._width(x) / 2 for row in self.rows.values() for x in row), default=0)
         for x in self.x:
             self.x[x] += MARGIN - left
@@ -113,30 +122,29 @@ class Drawing:
         self.height = 2 * MARGIN + (max(self.rows, default=0) + 1) * (HEIGHT + GAP_Y) - GAP_Y
 
     def _pull(self, row: list[tuple[int, ...]], neighbours: Mapping) -> None:
-        wish = [
-            sum(self.x[y] for y in neighbours[x]) / len(neighbours[x]) if neighbours[x] else self.x[x]
-            for x in row
-        ]
-        for k, x in enumerate(row):  # left to right, then right to left, then the middle of both
-            free = wish[k]
-            if k:
-                free = max(free, left + (self._width(row[k - 1]) + self._width(x)) / 2 + GAP_X)
-            self.x[x] = left = free
-        right = None
-        for k in range(len(row) - 1, -1, -1):
-            x = row[k]
-            free = (
-                wish[k]
-                if right is None
-                else min(wish[k], right - (self._width(row[k + 1]) + self._width(x)) / 2 - GAP_X)
-            )
-            right = free
-            wish[k] = (self.x[x] + free) / 2
-        at = None
-        for k, x in enumerate(row):
-            if at is not None:
-                wish[k] = max(wish[k], at + (self._width(row[k - 1]) + self._width(x)) / 2 + GAP_X)
-            self.x[x] = at = wish[k]
+        """Moves a row's members to the mean of their neighbours as far as their order and widths allow.
+
+        Members that would overlap form a block, which sits at the mean of its members' wishes.
+        """
+        blocks: list[
+            tuple[float, float, list[tuple[int, ...]]]
+        ] = []  # sum of wishes for the left edge, weight, members
+        for x in row:
+            near = neighbours[x]
+            wish = sum(self.x[y] for y in near) / len(near) if near else self.x[x]
+            weight = 2.0 if len(x) > 1 else 1.0
+            blocks.append((weight * (wish - self._width(x) / 2), weight, [x]))
+            while len(blocks) > 1:
+                (s0, w0, m0), (s1, w1, m1) = blocks[-2:]
+                length = sum(self._width(y) + GAP_X for y in m0)
+                if s0 / w0 + length <= s1 / w1:
+                    break
+                blocks[-2:] = [(s0 + s1 - w1 * length, w0 + w1, m0 + m1)]
+        for total, weight, members in blocks:
+            at = total / weight
+            for x in members:
+                self.x[x] = at + self._width(x) / 2
+                at += self._width(x) + GAP_X
 
     def _y(self, layer: int) -> float:
         return MARGIN + layer * (HEIGHT + GAP_Y)
@@ -153,7 +161,7 @@ class Drawing:
             else:
                 points += [(self.x[x], top), (self.x[x], top + HEIGHT)]
         path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
-        for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        for (x0, y0), (x1, y1) in itertools.pairwise(points):
             middle = (y0 + y1) / 2
             path += (
                 f"L{x1:.1f} {y1:.1f}"
@@ -178,7 +186,7 @@ class Drawing:
             classes = f"node {node.kind}" + (" result" if i in self.results else "")
             nest = nest_of.get(i)
             tint = (
-                f' data-nest="{html.escape(nest)}" style="--tint:{37 * tints[nest] % 360}"'
+                f' data-nest="{html.escape(nest)}" style="--tint:{HUES[tints[nest] % len(HUES)]}"'
                 if nest is not None
                 else ""
             )

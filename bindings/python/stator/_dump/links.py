@@ -67,9 +67,11 @@ def of_loop_ir(
     graph's in order.
     """
     nodes_of_line = _statement_nodes(text, graph)
-    lines, nest_of, nests = [], {}, []
+    lines: list[Line] = []
+    nest_of: dict[int, str] = {}
+    nests: list[list[int]] = []
     for number, line in enumerate(text.rstrip("\n").split("\n")):
-        if found := _NEST.match(line):
+        if _NEST.match(line):
             nests.append([])
         mine = nodes_of_line.get(number, [])
         if nests:

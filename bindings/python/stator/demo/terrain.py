@@ -45,7 +45,8 @@ def load() -> Relief:
     """The elevation model from matplotlib's sample data."""
     from matplotlib import cbook
 
-    with cbook.get_sample_data("jacksboro_fault_dem.npz") as data:
+    data: Any = cbook.get_sample_data("jacksboro_fault_dem.npz")
+    with data:
         z = data["elevation"].astype(np.float64)
         dy = 111_200.0 * float(data["dy"])  # metres per degree of latitude
         dx = dy * math.cos(math.radians(float(data["ymin"]))) * float(data["dx"] / data["dy"])
@@ -93,7 +94,7 @@ def draw(r: Relief, result: dict[str, Any], path: Path) -> None:
     steep = np.degrees(np.arctan(result["slope"]))
     moved = result["z"] - r.z
     span = float(np.abs(moved).max()) or 1.0
-    pictures = (
+    pictures: tuple[tuple[str, np.ndarray, dict[str, Any], str | None], ...] = (
         ("Hillshade of the Jacksboro fault", result["before"], {"cmap": "gray", "vmin": 0, "vmax": 1}, None),
         ("After hillslope diffusion", result["after"], {"cmap": "gray", "vmin": 0, "vmax": 1}, None),
         ("Slope", steep, {"cmap": "magma"}, "degrees"),

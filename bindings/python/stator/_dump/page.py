@@ -1,0 +1,206 @@
+"""Makes ``index.html``: one self-contained page in which the stages of every trace are linked.
+
+The page carries each trace as data (texts with keys, see `links`, and the drawn graph); ``page.js`` shows it.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import links
+from .graphtext import Text, parse
+from .layout import Drawing
+
+HERE = Path(__file__).parent
+
+
+def exits_text(trace: Mapping[str, Any]) -> str:
+    """Guards in the middle of a trace, how often it was left, and what stayed in Python."""
+    out = []
+    for entry in middle_guards(parse(trace.get("graph", ""))):
+        out.append(f"{entry['place'] or '?'}: leaves to {entry['exit']} unless {entry['condition']}")
+    out.append(f"exits taken: {trace.get('exits_taken', 0)}")
+    for r in trace.get("remarks", ()):
+        hint = f" ({r['hint']})" if r.get("hint") else ""
+        out.append(
+            f"{os.path.basename(r['file'])}:{r['line']} in {r['function']}: {r['reason']}: {r['message']}{hint}, {r['count']} times"
+        )
+    return "\n".join(out) + "\n"
+
+
+def middle_guards(graph: Text) -> list[dict[str, Any]]:
+    """Guards of a graph that leave through a snapshot."""
+    out = []
+    for node in graph.nodes:
+        if node.kind == "guard" and node.exit and node.exit != "entry":
+            place = f"{os.path.basename(node.location[0])}:{node.location[1]}" if node.location else ""
+            out.append(
+                {
+                    "node": node.id,
+                    "exit": node.exit,
+                    "condition": node.label,
+                    "place": place,
+                    "location": node.location,
+                }
+            )
+    return out
+
+
+def _source_panes(
+    trace: Mapping[str, Any], graphs: Sequence[Text], sources: links.Sources
+) -> list[dict[str, Any]]:
+    """The traced function, then every other function that nodes come from, each with marks at its lines."""
+    from . import source_of
+
+    marks = _marks(trace, sources)
+    panes: list[dict[str, Any]] = []
+    shown: set[tuple[str, int]] = set()
+
+    def pane(title: str, file: str, first: int, text: str) -> None:
+        lines = []
+        for k, line in enumerate(text.splitlines(), first):
+            shown.add((file, k))
+            key = sources.key(file, k)
+            lines.append([f"{k:5}  {line}", [key], marks.get(key, [])])
+        panes.append({"title": title, "lines": lines})
+
+    file, first = trace.get("file", ""), trace.get("first_line", 1)
+    pane(f"{trace.get('function', '')} · {os.path.basename(file)}", file, first, trace.get("source", ""))
+    shown.update((os.path.basename(file), line) for name, line in list(shown) if name == file)
+    for graph in graphs:
+        for node in graph.nodes:
+            if node.location and (node.location[0], node.location[1]) not in shown:
+                name, line, function = node.location
+                start, text = source_of(name, line, function)
+                if text:
+                    pane(f"{function} · {os.path.basename(name)}", name, start, text)
+                shown.add((name, line))
+    return panes
+
+
+def _marks(trace: Mapping[str, Any], sources: links.Sources) -> dict[str, list[dict[str, Any]]]:
+    """Exits and Python steps by source line."""
+    out: dict[str, list[dict[str, Any]]] = {}
+    for entry in middle_guards(parse(trace.get("graph", ""))):
+        if entry["location"]:
+            key = sources.key(entry["location"][0], entry["location"][1])
+            out.setdefault(key, []).append(
+                {
+                    "kind": "exit",
+                    "text": f"exit {entry['exit']}",
+                    "why": f"leaves here unless {entry['condition']}",
+                }
+            )
+    for r in trace.get("remarks", ()):
+        why = r["message"] + (f"\n→ {r['hint']}" if r.get("hint") else "")
+        out.setdefault(sources.key(r["file"], r["line"]), []).append(
+            {"kind": "python", "text": f"{r['reason']} ×{r['count']}", "why": why}
+        )
+    return out
+
+
+def _left_to_python(trace: Mapping[str, Any], sources: links.Sources) -> list[dict[str, Any]]:
+    rows = []
+    for entry in middle_guards(parse(trace.get("graph", ""))):
+        keys = [f"n{entry['node']}"] + ([sources.key(*entry["location"][:2])] if entry["location"] else [])
+        rows.append(
+            {
+                "kind": "exit",
+                "place": entry["place"],
+                "text": f"leaves to {entry['exit']} unless {entry['condition']}",
+                "hint": "",
+                "keys": keys,
+            }
+        )
+    for r in trace.get("remarks", ()):
+        place = f"{os.path.basename(r['file'])}:{r['line']} {r['function']}"
+        rows.append(
+            {
+                "kind": "python",
+                "place": place,
+                "text": f"{r['message']} ({r['count']} times)",
+                "hint": r.get("hint", ""),
+                "keys": [sources.key(r["file"], r["line"])],
+            }
+        )
+    return rows
+
+
+def _bytecode_lines(text: str, file: str, sources: links.Sources) -> list[links.Line]:
+    """Disassembly: each instruction belongs to the last source line that was named in the first column."""
+    out: list[links.Line] = []
+    current: list[str] = []
+    for line in text.splitlines():
+        head = line[:12].split()
+        if head and head[0].isdigit() and line[:5].strip():
+            current = [sources.key(file, int(head[0]))]
+        elif not line.strip() or line.startswith("Disassembly"):
+            current = []
+        out.append((line, current))
+    return out
+
+
+def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything the page shows of one trace."""
+    sources = links.Sources()
+    final = trace.get("graph", "")
+    graph = parse(final)
+    sources.key(trace.get("file", ""), 0)
+    source_of = {n.id: sources.key(n.location[0], n.location[1]) for n in graph.nodes if n.location}
+    stages = [("recorded", trace.get("recorded", ""))] + [tuple(p) for p in trace.get("passes", ())]
+    graphs = [
+        {"title": f"{k} {name}", "lines": links.of_graph(text, sources, False)}
+        for k, (name, text) in enumerate(stages)
+    ]
+    graphs.append({"title": "final", "lines": links.of_graph(final, sources, True)})
+    segments: list[dict[str, list[links.Line]]] = []
+    nest_of: dict[int, str] = {}
+    for k, segment in enumerate(trace.get("segments", ())):
+        loop_ir, nests_by_node, nests = links.of_loop_ir(segment.get("loop_ir", ""), graph, source_of)
+        nest_of |= {i: f"segment {k}, {nest}" for i, nest in nests_by_node.items()}
+        segments.append({
+            "loop IR": loop_ir,
+            "LLVM IR": links.of_llvm(segment.get("llvm_ir", "") or f"; {segment.get('error', '')}", nests, source_of),
+            "assembly": links.of_assembly(segment.get("assembly", "") or f"# {segment.get('error', '')}", nests, source_of),
+        })  # fmt: skip
+    left = _left_to_python(trace, sources)
+    return {
+        "folder": folder,
+        "name": trace.get("name", folder),
+        "place": trace.get("place", ""),
+        "function": trace.get("function", ""),
+        "exits": sum(r["kind"] == "exit" for r in left),
+        "python": sum(r["kind"] == "python" for r in left),
+        "sources": _source_panes(trace, [graph], sources),
+        "bytecode": _bytecode_lines(trace.get("bytecode", ""), trace.get("file", ""), sources),
+        "graphs": graphs,
+        "guards": list(trace.get("guards", ())),
+        "left": left,
+        "segments": segments,
+        "svg": Drawing(graph).svg(nest_of) if graph.nodes else "",
+        "sourceOf": {str(k): v for k, v in source_of.items()},
+        "nests": len(set(nest_of.values())),
+        "nodes": len(graph.nodes),
+    }
+
+
+def render(traces: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """The page's text for (folder, trace) pairs."""
+    data = json.dumps(
+        [model(folder, trace) for folder, trace in traces], ensure_ascii=False, separators=(",", ":")
+    )
+    data = data.replace("</", "<\\/").replace("<!--", "<\\!--")
+    title = html.escape(f"stator: {len(traces)} trace{'s' if len(traces) != 1 else ''}")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>\n{(HERE / 'page.css').read_text(encoding='utf-8')}</style></head>\n<body>\n"
+        f"{(HERE / 'page.html').read_text(encoding='utf-8')}"
+        f'<script type="application/json" id="data">{data}</script>\n'
+        f"<script>\n{(HERE / 'page.js').read_text(encoding='utf-8')}</script>\n</body></html>\n"
+    )
