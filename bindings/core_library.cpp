@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 
 #include "frontend/replay/function.h"
@@ -95,10 +96,22 @@ bool change_option(std::string_view field, std::string_view text, std::string& e
     return true;
 }
 
+bool selected(const std::string& module, const std::string& qualname) {
+    const auto any = [&](const std::vector<std::string>& patterns) {
+        for (const std::string& p : patterns)
+            if (jit::matches(p, qualname) || jit::matches(p, module + "." + qualname)) return true;
+        return false;
+    };
+    return (current.only.empty() || any(current.only)) && !any(current.skip);
+}
+
 void start_options() {
     std::vector<std::string> problems;
     current = jit::parse_environment(environ, problems);
     for (const std::string& line : problems) write_line(line);
+    if (const char* log = std::getenv("STATOR_LOG");
+        log && std::string_view(log).find("help") != std::string_view::npos)
+        write_line(jit::log_help_text());
     frontend::set_compiler_loader(load_core);
     publish();
 }

@@ -20,6 +20,9 @@ std::string core_path();  // where it is looked for: beside the extension
 // Options in force. They start as the environment has them; the frontend and the core follow every change.
 const jit::Options& options();
 bool change_option(std::string_view field, std::string_view text, std::string& error);
+// Whether STATOR_ONLY and STATOR_SKIP leave this function to be compiled. Patterns match the qualified name,
+// with or without the module in front.
+bool selected(const std::string& module, const std::string& qualname);
 // Reads the environment and connects the log; one line on standard error for each thing wrong with it.
 void start_options();
 void write_line(const std::string& line);  // "stator: " and the line on standard error; takes no GIL

@@ -4,8 +4,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "bindings/all_functions.h"
 #include "bindings/compiled_function.h"
 #include "bindings/core_library.h"
+#include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
 #include "guards/check.h"
@@ -53,18 +55,6 @@ void set_stance(const std::string& name) {
         known += (known.empty() ? "'" : ", '") + std::string(text) + "'";
     }
     throw py::value_error("unknown stance '" + name + "': use one of " + known);
-}
-
-// Whether STATOR_ONLY and STATOR_SKIP leave this function to be compiled. Patterns match the qualified name,
-// with or without the module in front.
-bool selected(const std::string& module, const std::string& qualname) {
-    const auto any = [&](const std::vector<std::string>& patterns) {
-        for (const std::string& p : patterns)
-            if (jit::matches(p, qualname) || jit::matches(p, module + "." + qualname)) return true;
-        return false;
-    };
-    const jit::Options& o = options();
-    return (o.only.empty() || any(o.only)) && !any(o.skip);
 }
 
 py::object compile(py::object function, bool fullgraph, bool fastmath) {
@@ -228,6 +218,7 @@ void add_functions(py::module_& m) {
     m.def("set_stance", &set_stance);
     m.def("wait", &wait);
     m.def("reset", &reset);
+    m.def("start_all", &start_all);
     m.def("core_info", &core_info, py::arg("open") = true);
     m.def("option_table", &option_table);
     m.def("set_option", &set_option);
@@ -254,5 +245,7 @@ PYBIND11_MODULE(_stator, m) {
     if (!add_compiled_function(m.ptr())) throw py::error_already_set();
     add_inspection(m);
     add_functions(m);
+    PyObject* testing = make_testing_module();
+    if (!testing || PyModule_AddObject(m.ptr(), "_testing", testing) < 0) throw py::error_already_set();
     start_options();
 }

@@ -165,7 +165,7 @@ def _compile(f, fullgraph, fastmath):
     functools = sys.modules.get("functools")
     if functools and kind is functools.partial:
         return functools.partial(_compile(f.func, fullgraph, fastmath), *f.args, **f.keywords)
-    call = getattr(kind, "__call__", None)
+    call = getattr(kind, "__call__", None)  # noqa: B004
     if type(call) in (_Function, CompiledFunction):
         return _Method(_compile(call, fullgraph, fastmath), f)
     from stator import _refuse

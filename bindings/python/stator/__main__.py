@@ -58,10 +58,12 @@ def doctor(arguments):
 
 def demo(arguments):
     try:
-        from stator import demo as program
-    except ImportError:
-        return fail("this installation has no demo: run 'make demo' in a checkout")
-    return program.main(arguments) or 0
+        from stator.demo import terrain
+    except ImportError as error:
+        return fail(
+            f"the demo cannot be imported ({error}): pip install 'stator[test]', or 'make demo' in a checkout"
+        )
+    return terrain.main(arguments) or 0
 
 
 def show_options(arguments):

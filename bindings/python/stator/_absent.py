@@ -6,7 +6,7 @@ class CompiledFunction:
 
 
 class GraphBreakError(RuntimeError):
-    reasons: list = []
+    pass
 
 
 class RecompileError(RuntimeError):

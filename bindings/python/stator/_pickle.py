@@ -10,10 +10,6 @@ import sys
 def _by_cloudpickle():
     """Whether the pickler that is asking is cloudpickle's. Its C base class calls us from CloudPickler.dump."""
     frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_name == "reducer_override":
-        frame = frame.f_back
-    if frame is None:
-        return False
     name = frame.f_globals.get("__name__", "")
     return name.rpartition(".")[2] in ("cloudpickle", "cloudpickle_fast")
 
