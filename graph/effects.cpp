@@ -1,8 +1,8 @@
-// What a node does besides yielding its value: which buffer it lives in, whether it can raise a flag, whether it must
-// stay although nobody uses it.
+// What a node does besides yielding its value: which buffer it lives in, whether it can raise a flag, whether
+// it must stay although nobody uses it.
 //
-// Invariant: the default is "has an effect". An op is only declared silent for operand dtypes where NumPy's loop was
-// seen or is documented to raise nothing (SEMANTICS in docs/design.md).
+// Invariant: the default is "has an effect". An op is only declared silent for operand dtypes where NumPy's
+// loop was seen or is documented to raise nothing (SEMANTICS in docs/design.md).
 #include <algorithm>
 
 #include "graph/graph.h"
@@ -50,7 +50,8 @@ bool extents_positive(const Graph& g, const std::vector<Sym>& shape) {
 
 bool reduce_can_fault(const Graph& g, const Node& n) {
     const Node& x = g.node(n.in[0]);
-    if (n.name == "maximum" || n.name == "minimum") return !extents_positive(g, x.shape);  // no identity when empty
+    if (n.name == "maximum" || n.name == "minimum")
+        return !extents_positive(g, x.shape);  // no identity when empty
     if (n.name == "logical_and" || n.name == "logical_or") return false;
     if (n.name == "add" || n.name == "multiply") return inexact(x.dtype) || inexact(n.dtype);
     return true;

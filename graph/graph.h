@@ -1,12 +1,13 @@
 // The graph of one trace: nodes in program order, symbolic shapes, snapshots.
 //
-// A graph is functional and straight-line. Node i may use only nodes with smaller ids. A `store` does not change its
-// operand; it yields a new version of the same buffer, and the buffer is decided in place afterwards (kernels/).
-// Guards split the node list into segments: everything before a guard has happened when the guard leaves, nothing
-// after it has. Visible effects are stores whose buffer root is an `input`; they commit in node order.
+// A graph is functional and straight-line. Node i may use only nodes with smaller ids. A `store` does not
+// change its operand; it yields a new version of the same buffer, and the buffer is decided in place
+// afterwards (kernels/). Guards split the node list into segments: everything before a guard has happened
+// when the guard leaves, nothing after it has. Visible effects are stores whose buffer root is an `input`;
+// they commit in node order.
 //
-// Shapes are lists of Sym. Operands of pointwise nodes have either exactly the node's shape or rank 0 (a scalar,
-// implicitly broadcast); every other broadcast is an explicit `view`.
+// Shapes are lists of Sym. Operands of pointwise nodes have either exactly the node's shape or rank 0 (a
+// scalar, implicitly broadcast); every other broadcast is an explicit `view`.
 //
 // Attributes by op (Node::ints / Node::syms / Node::name):
 //   input     ints = {slot index in Graph::inputs}
@@ -15,18 +16,20 @@
 //   arange    operands start and delta (scalars of the node's dtype)
 //   view      ints = {in_rank, map[0..in_rank), step[0..in_rank)}, syms = {start[0..in_rank)}
 //             element (j0, j1, ...) of the result is element (i0, i1, ...) of the operand with
-//             i_d = start_d + step_d * j_map_d, or i_d = start_d where map_d == -1. A result axis that no map names
-//             is a new or broadcast axis.
-//   store     the same attributes as `view`, describing a view of operand 0 that has operand 1's shape (or any shape
-//             when operand 1 has rank 0: then Node::syms holds the view's extents after the starts)
-//   reduce    ints = {order, axis...} axes ascending; order is a ReduceOrder; Node::shape has the axes removed;
-//             name is the host ufunc ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or")
+//             i_d = start_d + step_d * j_map_d, or i_d = start_d where map_d == -1. A result axis that no map
+//             names is a new or broadcast axis.
+//   store     the same attributes as `view`, describing a view of operand 0 that has operand 1's shape
+//             (or any shape when operand 1 has rank 0: then Node::syms holds the view's extents after the
+//             starts)
+//   reduce    ints = {order, axis...} axes ascending; order is a ReduceOrder; Node::shape has the axes
+//             removed; name is the host ufunc ("add", "multiply", "maximum", "minimum", "logical_and",
+//             "logical_or")
 //   argreduce ints = {axis or -1}; name is "argmax" or "argmin"; dtype I64
 //   loop      name is the host ufunc; the loop is chosen by operand dtypes and node dtype
-//   library   ints = {object index of the callable, recipe index of the argument tuple, recipe index of the keyword
-//             names or -1}; name is for printing; syms, when given, are the symbols that the result's extents bind
-//             (the shape may use others that were required equal)
-//   guard, symguard  see ops.def
+//   library   ints = {object index of the callable, recipe index of the argument tuple, recipe index of
+//             the keyword names or -1}; name is for printing; syms, when given, are the symbols that the
+//             result's extents bind (the shape may use others that were required equal)
+//   guard, symguard, checkpoint  see ops.def
 #pragma once
 
 #include <cstdint>
@@ -64,15 +67,16 @@ struct OpInfo {
 const OpInfo& info(Op op);
 int op_count();
 std::optional<Op> find_op(std::string_view text);
-// Whether generated code has NumPy's bits for this op on operands of dtype `t`; otherwise the host loop is called.
+// Whether generated code has NumPy's bits for this op on operands of dtype `t`; otherwise the host loop is
+// called.
 bool is_native(Op op, DType t);
 
 // How a value appears to Python when it leaves the trace.
 enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };
 
 // In which memory order an array's elements lie; decides strides of results and the stride class of loops.
-// `perm` lists axes from the largest stride to the smallest; empty = C order. Input arrays carry how much of this
-// their guard establishes.
+// `perm` lists axes from the largest stride to the smallest; empty = C order. Input arrays carry how much of
+// this their guard establishes.
 enum class Layout : uint8_t {
     Contiguous,  // elements are dense in the order given by perm
     InnerDense,  // arbitrary outer strides, the last axis of perm has stride itemsize
@@ -116,20 +120,21 @@ struct Node {
     int32_t loc = -1;  // index in Graph::locations
 };
 
-// A recipe says how to build a Python object from the values of a trace: the contents of a snapshot's slots, the
-// returned object, and the arguments of library calls. Recipes form trees in Graph::recipes.
+// A recipe says how to build a Python object from the values of a trace: the contents of a snapshot's slots,
+// the returned object, and the arguments of library calls. Recipes form trees in Graph::recipes.
 enum class RecipeKind : uint8_t {
     Null,      // an empty slot
     Value,     // node `index`, boxed as the node says
     SymInt,    // the Python int with the value `sym`
-    Object,    // entry `index` of the trace's object table (constants and guarded objects; owned by the frontend)
+    Object,    // entry `index` of the trace's object table (constants and guarded objects; owned by the
+               // frontend)
     Slot,      // the very object found in entry slot `index`
     InputObj,  // the very object that input `index` was read from
     Tuple,     // items
     List,      // items
     Slice,     // three items
     Method,    // items = function, self
-    View,      // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
+    View,  // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
 };
 struct Recipe {
     RecipeKind kind = RecipeKind::Null;
@@ -141,10 +146,10 @@ struct Recipe {
 
 // Where Python goes on, innermost frame last.
 struct SnapFrame {
-    int32_t code = -1;              // object index of the code object; the function for frames above the first
-    int32_t func = -1;              // object index of the function of an inlined frame, -1 for the entry frame
-    int32_t unit = 0;               // code unit to resume at (outer frames: the unit of the call in progress)
-    std::vector<int32_t> slots;     // recipe per localsplus slot, then stack
+    int32_t code = -1;           // object index of the code object; the function for frames above the first
+    int32_t func = -1;  // recipe of the function of an inlined frame, -1 for the entry frame
+    int32_t unit = 0;            // code unit to resume at (outer frames: the unit of the call in progress)
+    std::vector<int32_t> slots;  // recipe per localsplus slot, then stack
 };
 struct Snapshot {
     std::vector<SnapFrame> frames;
@@ -175,15 +180,17 @@ struct Graph {
     }
 };
 
-// The buffer a value lives in: follows views and stores to the input, alloc, pointwise, ... node that made it.
+// The buffer a value lives in: follows views and stores to the input, alloc, pointwise, ... node that made
+// it.
 Id buffer_root(const Graph& g, Id v);
-// Whether dropping the node could change what the program observes (stores, guards, ops that can raise a flag).
+// Whether dropping the node could change what the program observes (stores, guards, ops that can raise a
+// flag).
 bool has_effect(const Graph& g, Id v);
-// Whether computing the node may raise a floating-point flag or a warning that NumPy reports, given its operand
-// dtypes and constants. Finer than OpInfo::faults: integer addition on arrays cannot.
+// Whether computing the node may raise a floating-point flag or a warning that NumPy reports, given its
+// operand dtypes and constants. Finer than OpInfo::faults: integer addition on arrays cannot.
 bool can_fault(const Graph& g, Id v);
-// The node's value at the time it was made: `v` itself, or for a chain of views what they look at (a store, an input,
-// an alloc, ...). Two values with one buffer_root but different versions differ by stores.
+// The node's value at the time it was made: `v` itself, or for a chain of views what they look at (a store,
+// an input, an alloc, ...). Two values with one buffer_root but different versions differ by stores.
 Id buffer_version(const Graph& g, Id v);
 
 // Attributes of `view` and `store`, one entry per axis of operand 0.
@@ -199,7 +206,8 @@ std::span<const Sym> store_region(const Graph& g, const Node& n);
 // Whether ints, syms and name have the counts that the op prescribes; everything else may rely on it.
 bool attributes_well_formed(const Node& n);
 
-// print/parse round-trip exactly: parse(print(g)) prints the same text. parse reports "line N: expected ..., found ...".
+// print/parse round-trip exactly: parse(print(g)) prints the same text. parse reports "line N: expected ...,
+// found ...".
 std::string print(const Graph& g);
 struct ParseResult {
     Graph graph;
@@ -207,13 +215,13 @@ struct ParseResult {
 };
 ParseResult parse(std::string_view text);
 
-// Empty when the graph is well-formed, else one line per defect. Checks operand order and counts, dtype rules, shape
-// rules, view bounds where provable, snapshots referring to dominating values, and that no visible store lies between
-// a guard and its snapshot's values.
+// Empty when the graph is well-formed, else one line per defect. Checks operand order and counts, dtype
+// rules, shape rules, view bounds where provable, snapshots referring to dominating values, and that no
+// visible store lies between a guard and its snapshot's values.
 std::string verify(const Graph& g);
 
-// The pass list, in order. Each pass is a function graph -> changed. `run_passes` runs the whole list; `on_pass` is
-// called after each pass that changed something (dumps).
+// The pass list, in order. Each pass is a function graph -> changed. `run_passes` runs the whole list;
+// `on_pass` is called after each pass that changed something (dumps).
 struct Pass {
     std::string_view name;
     std::string_view doc;

@@ -16,6 +16,8 @@ constexpr int64_t floor_mod(int64_t a, int64_t b) {
     return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
-constexpr uint64_t magnitude(int64_t v) { return v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v); }
+constexpr uint64_t magnitude(int64_t v) {
+    return v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+}
 
 }  // namespace stator::graph

@@ -4,14 +4,14 @@
 //     input SOURCE {slot=I, ...} : TYPE                  an input that no node reads
 //     %ID = OP ... : TYPE [LAYOUT] [perm(1,0)] [as BOX] [@ FILE:LINE [FUNCTION]]
 //     guard %ID == True else n0                          guards and checkpoints have no value
-//     snap n0 code=I [func=I] unit=I [RECIPE, ...]       further frames follow as `then code=...`
+//     snap n0 code=I [func=RECIPE] unit=I [RECIPE, ...]       further frames follow as `then code=...`
 //     recipe r0 = RECIPE                                 shared tuples, lists, slices, methods, views
 //     return RECIPE | leave n0
 //   }
 //
-// One statement a line; `;` starts a comment; value names are free (%u), numbers are only what the printer chooses.
-// Invariant: print(parse(print(g))) == print(g). For that, symbols get their bounds only at the end: an expression that
-// was printed unsimplified must stay so.
+// One statement a line; `;` starts a comment; value names are free (%u), numbers are only what the printer
+// chooses. Invariant: print(parse(print(g))) == print(g). For that, symbols get their bounds only at the end:
+// an expression that was printed unsimplified must stay so.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -70,13 +70,15 @@ class Cursor {
     }
     [[noreturn]] void fail(std::string expected) {
         space();
-        throw ParseError{std::move(expected), rest_.empty() ? "end of line" : "'" + std::string(rest_.substr(0, 40)) + "'"};
+        throw ParseError{std::move(expected),
+                         rest_.empty() ? "end of line" : "'" + std::string(rest_.substr(0, 40)) + "'"};
     }
 
     std::string_view identifier(std::string_view what) {
         space();
         size_t n = 0;
-        while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) || rest_[n] == '_')) ++n;
+        while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) || rest_[n] == '_'))
+            ++n;
         if (n == 0) fail(std::string(what));
         return take_prefix(n);
     }
@@ -184,8 +186,10 @@ class Parser {
         char quote = 0;
         for (size_t i = 0; i < line.size(); ++i) {
             if (quote) {
-                if (line[i] == '\\') ++i;
-                else if (line[i] == quote) quote = 0;
+                if (line[i] == '\\')
+                    ++i;
+                else if (line[i] == quote)
+                    quote = 0;
             } else if (line[i] == '"' || line[i] == '\'') {
                 quote = line[i];
             } else if (line[i] == ';') {
@@ -368,13 +372,20 @@ class Parser {
         int64_t slot = static_cast<int64_t>(g_.inputs.size());
         if (c.take("{") && !c.take("}")) {
             do {
-                if (c.take("slot=")) slot = index_after(c, "");
-                else if (c.take("kind=")) in.kind = choice<InputKind>(c, text::kInputKind, "an input kind");
-                else if (c.take("layout=")) in.layout = choice<Layout>(c, text::kLayout, "a layout");
-                else if (c.take("perm=")) in.perm = perm(c);
-                else if (c.take("value=")) in.value = sym(c, ",}");
-                else if (c.take_word("written")) in.written = true;
-                else c.fail("an attribute of an input");
+                if (c.take("slot="))
+                    slot = index_after(c, "");
+                else if (c.take("kind="))
+                    in.kind = choice<InputKind>(c, text::kInputKind, "an input kind");
+                else if (c.take("layout="))
+                    in.layout = choice<Layout>(c, text::kLayout, "a layout");
+                else if (c.take("perm="))
+                    in.perm = perm(c);
+                else if (c.take("value="))
+                    in.value = sym(c, ",}");
+                else if (c.take_word("written"))
+                    in.written = true;
+                else
+                    c.fail("an attribute of an input");
             } while (c.take(","));
             c.expect("}");
         }
@@ -491,6 +502,7 @@ class Parser {
                 n.ints.push_back(recipe_index(c));
                 c.expect(", keywords=");
                 n.ints.push_back(recipe_index(c));
+                if (c.take(", binds=")) n.syms = sym_list(c);
                 c.expect("}");
                 return;
             }
@@ -551,7 +563,9 @@ class Parser {
     }
 
     Recipe recipe(Cursor& c) {
-        auto leaf = [](RecipeKind kind, int64_t index) { return Recipe{kind, static_cast<int32_t>(index), {}, {}}; };
+        auto leaf = [](RecipeKind kind, int64_t index) {
+            return Recipe{kind, static_cast<int32_t>(index), {}, {}};
+        };
         if (c.take_word("null")) return {};
         if (c.peek("%")) return leaf(RecipeKind::Value, value(c));
         if (c.take("int(")) {
@@ -578,7 +592,7 @@ class Parser {
         SnapFrame f;
         c.expect("code=");
         f.code = static_cast<int32_t>(c.integer());
-        if (c.take("func=")) f.func = static_cast<int32_t>(c.integer());
+        if (c.take("func=")) f.func = recipe_index(c);
         c.expect("unit=");
         f.unit = static_cast<int32_t>(c.integer());
         c.expect("[");

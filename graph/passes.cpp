@@ -1,7 +1,8 @@
 // The pass list, in order.
 //
-// Every pass keeps results bit for bit, the floating-point flags that NumPy reports, the order of stores, and which
-// array objects are distinct. In debug builds each one is followed by the verifier and a print-parse round trip.
+// Every pass keeps results bit for bit, the floating-point flags that NumPy reports, the order of stores, and
+// which array objects are distinct. In debug builds each one is followed by the verifier and a print-parse
+// round trip.
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,7 +17,8 @@ constexpr Pass kPasses[] = {
     {"canonicalize", "one spelling for each thing; reads through copies nobody can tell apart", canonicalize},
     {"shapes", "rebuilds symbolic integers under the bounds known by now", simplify_shapes},
     {"fold", "computes constants, drops integer operations that change nothing", fold_constants},
-    {"views", "composes views, drops those that show everything, reads broadcast scalars directly", simplify_views},
+    {"views", "composes views, drops those that show everything, reads broadcast scalars directly",
+     simplify_views},
     {"cse", "merges nodes that compute the same", merge_common},
     {"guards", "drops guards that cannot fail", drop_redundant_guards},
     {"dce", "removes what nothing visible depends on", drop_dead},
@@ -30,8 +32,9 @@ void check(const Graph& g, std::string_view after) {
     std::string text = print(g), defects = verify(g);
     ParseResult again = defects.empty() ? parse(text) : ParseResult{};
     if (defects.empty() && again.error.empty() && print(again.graph) == text) return;
-    std::fprintf(stderr, "stator: the graph is broken after '%.*s':\n%s%s\n%s", static_cast<int>(after.size()),
-                 after.data(), defects.c_str(), again.error.c_str(), text.c_str());
+    std::fprintf(stderr, "stator: the graph is broken after '%.*s':\n%s%s\n%s",
+                 static_cast<int>(after.size()), after.data(), defects.c_str(), again.error.c_str(),
+                 text.c_str());
     std::abort();
 }
 #else

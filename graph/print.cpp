@@ -1,9 +1,9 @@
 // Graphs as text, for dumps, goldens and bug reports. The grammar is in parse.cpp.
 //
-// Invariant: everything in a Graph that has a meaning is printed and nothing else: no addresses, no ids that depend on
-// history (recipes and locations are printed where they are used). Recipes with identity (tuples, lists, slices, bound
-// methods) that are used more than once get a label, so that sharing survives. Printing never fails: what is malformed
-// is printed as such and then does not parse.
+// Invariant: everything in a Graph that has a meaning is printed and nothing else: no addresses, no ids that
+// depend on history (recipes and locations are printed where they are used). Recipes with identity (tuples,
+// lists, slices, bound methods) that are used more than once get a label, so that sharing survives. Printing
+// never fails: what is malformed is printed as such and then does not parse.
 #include <algorithm>
 #include <unordered_map>
 
@@ -97,7 +97,8 @@ class Printer {
 
     // ---- inputs ----
 
-    // An input is printed with the first node that reads it, unless the two disagree (then the verifier complains).
+    // An input is printed with the first node that reads it, unless the two disagree (then the verifier
+    // complains).
     void choose_inline_inputs() {
         inline_at_.assign(g_.inputs.size(), kNone);
         for (size_t i = 0; i < g_.nodes.size(); ++i) {
@@ -180,7 +181,9 @@ class Printer {
         return out + "]";
     }
 
-    static std::string exit(int64_t snapshot) { return snapshot < 0 ? "entry" : fmt::format("n{}", snapshot); }
+    static std::string exit(int64_t snapshot) {
+        return snapshot < 0 ? "entry" : fmt::format("n{}", snapshot);
+    }
 
     void attributes(Id id, const Node& n) {
         switch (n.op) {
@@ -210,18 +213,22 @@ class Printer {
                     n.ints[0] == -1 ? "all" : std::to_string(n.ints[0]));
                 return;
             case Op::HostLoop: put(out_, " {} {}", name_text(n.name), operands(n)); return;
-            case Op::Library:
-                put(out_, " {} {}{}{{callable={}, args={}, keywords={}}}",
-                    name_text(n.name.empty() ? "library" : n.name), operands(n), n.in.empty() ? "" : " ", n.ints[0],
-                    recipe(n.ints[1]), n.ints[2] < 0 ? "none" : recipe(n.ints[2]));
+            case Op::Library: {
+                std::string name = name_text(n.name.empty() ? "library" : n.name);
+                std::string keywords = n.ints[2] < 0 ? "none" : recipe(n.ints[2]);
+                put(out_, " {} {}{}{{callable={}, args={}, keywords={}", name, operands(n),
+                    n.in.empty() ? "" : " ", n.ints[0], recipe(n.ints[1]), keywords);
+                if (!n.syms.empty()) put(out_, ", binds={}", sym_list(n.syms));
+                out_ += "}";
                 return;
+            }
             case Op::Guard:
                 put(out_, " {} == {} else {}", operands(n), n.ints[0] ? "True" : "False", exit(n.ints[1]));
                 return;
             case Op::Checkpoint: put(out_, " {}", exit(n.ints[1])); return;
             case Op::SymGuard:
-                put(out_, " {} {} {} else {}", sym(n.syms[0]), spell(text::kRelation, n.ints[0]), sym(n.syms[1]),
-                    exit(n.ints[1]));
+                put(out_, " {} {} {} else {}", sym(n.syms[0]), spell(text::kRelation, n.ints[0]),
+                    sym(n.syms[1]), exit(n.ints[1]));
                 return;
             default:
                 if (!n.in.empty()) put(out_, " {}", operands(n));
@@ -252,7 +259,8 @@ class Printer {
 
     std::string items(const Recipe& r, size_t from = 0) {
         std::string out;
-        for (size_t i = from; i < r.items.size(); ++i) put(out, "{}{}", i > from ? ", " : "", recipe(r.items[i]));
+        for (size_t i = from; i < r.items.size(); ++i)
+            put(out, "{}{}", i > from ? ", " : "", recipe(r.items[i]));
         return out;
     }
 
@@ -289,7 +297,7 @@ class Printer {
             const SnapFrame& f = s.frames[i];
             if (i) out_ += "\n    then";
             put(out_, " code={}", f.code);
-            if (f.func != -1) put(out_, " func={}", f.func);
+            if (f.func != -1) put(out_, " func={}", recipe(f.func));
             put(out_, " unit={} [", f.unit);
             for (size_t k = 0; k < f.slots.size(); ++k) put(out_, "{}{}", k ? ", " : "", recipe(f.slots[k]));
             out_ += "]";

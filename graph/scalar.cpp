@@ -56,7 +56,9 @@ std::string shortest(T v) {
     return s;
 }
 
-constexpr uint64_t quiet_nan(DType t) { return t == DType::F16 ? 0x7e00 : t == DType::F32 ? 0x7fc00000 : 0x7ff8000000000000; }
+constexpr uint64_t quiet_nan(DType t) {
+    return t == DType::F16 ? 0x7e00 : t == DType::F32 ? 0x7fc00000 : 0x7ff8000000000000;
+}
 
 std::string float_text(DType t, uint64_t bits) {
     bool is_nan = t == DType::F16   ? (bits & 0x7fff) > 0x7c00
@@ -85,7 +87,8 @@ bool read_float(std::string_view s, T& v) {
     // from_chars reports subnormals as out of range in some libraries; strtod does not.
     std::string z(s);
     char* end = nullptr;
-    v = sizeof(T) == 4 ? static_cast<T>(std::strtof(z.c_str(), &end)) : static_cast<T>(std::strtod(z.c_str(), &end));
+    v = sizeof(T) == 4 ? static_cast<T>(std::strtof(z.c_str(), &end))
+                       : static_cast<T>(std::strtod(z.c_str(), &end));
     return !z.empty() && *end == 0;
 }
 

@@ -17,8 +17,8 @@ uint16_t to_half(double d, bool* exact = nullptr);
 // The one spelling of a constant's bits: signed integers sign-extended, everything else zero-extended.
 std::vector<int64_t> normalize_bits(DType t, std::vector<int64_t> ints);
 
-// "2.5", "-0.0", "True", "(1.0, -2.0)"; values that decimal text cannot carry (NaN payloads, bool bytes other than 0 and
-// 1) are "bits(0x7ff8000000000001)".
+// "2.5", "-0.0", "True", "(1.0, -2.0)"; values that decimal text cannot carry (NaN payloads, bool bytes other
+// than 0 and 1) are "bits(0x7ff8000000000001)".
 std::string scalar_text(DType t, const std::vector<int64_t>& ints);
 bool parse_scalar(DType t, std::string_view text, std::vector<int64_t>& ints);
 

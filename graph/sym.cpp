@@ -1,8 +1,9 @@
-// Symbolic integers: interning, canonical arithmetic and evaluation. Bounds and proofs are in sym_bounds.cpp, text in
-// sym_text.cpp.
+// Symbolic integers: interning, canonical arithmetic and evaluation. Bounds and proofs are in sym_bounds.cpp,
+// text in sym_text.cpp.
 //
-// Invariant: every rewrite here is exact in Z for all values within the symbols' bounds. A division is only cancelled
-// when bounds exclude zero for the divisor, because an expression that eval would refuse must stay refusable.
+// Invariant: every rewrite here is exact in Z for all values within the symbols' bounds. A division is only
+// cancelled when bounds exclude zero for the divisor, because an expression that eval would refuse must stay
+// refusable.
 #include "graph/sym.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ uint64_t mix(uint64_t h, uint64_t v) {
 uint64_t hash(const SymExpr& e) {
     uint64_t h = mix(static_cast<uint64_t>(e.kind), static_cast<uint64_t>(e.value));
     h = mix(mix(h, static_cast<uint64_t>(e.a.id)), static_cast<uint64_t>(e.b.id));
-    for (const SymTerm& t : e.terms) h = mix(mix(h, static_cast<uint64_t>(t.coef)), static_cast<uint64_t>(t.atom.id));
+    for (const SymTerm& t : e.terms)
+        h = mix(mix(h, static_cast<uint64_t>(t.coef)), static_cast<uint64_t>(t.atom.id));
     return h;
 }
 
@@ -59,7 +61,9 @@ Sym SymTable::intern(SymExpr e) {
     return s;
 }
 
-Sym SymTable::constant(int64_t v) { return intern({.kind = SymKind::Const, .value = v, .terms = {}, .a = {}, .b = {}}); }
+Sym SymTable::constant(int64_t v) {
+    return intern({.kind = SymKind::Const, .value = v, .terms = {}, .a = {}, .b = {}});
+}
 
 Sym SymTable::symbol(int64_t hint, int64_t lo, int64_t hi, std::string name) {
     int index = symbol_count();
@@ -168,8 +172,8 @@ Sym SymTable::sub(Sym a, Sym b) {
 
 // ---- products ----
 
-// Splits `s` into an integer content and factors without content whose first coefficient is positive. False when a
-// constant overflows.
+// Splits `s` into an integer content and factors without content whose first coefficient is positive. False
+// when a constant overflows.
 bool SymTable::factor(Sym s, Factors& out) {
     SymExpr e = expr(s);
     switch (e.kind) {
@@ -258,7 +262,8 @@ bool SymTable::split_divisible(Sym a, Sym b, Form& quotient, Form& rest) {
         rest = {};
         return true;
     }
-    // A linear divisor divides a as a whole: ((s0 - 2)*s1) // (s0 - 2), or k*(s0 - 2) distributed over its terms.
+    // A linear divisor divides a as a whole: ((s0 - 2)*s1) // (s0 - 2), or k*(s0 - 2) distributed over its
+    // terms.
     if (Sym q; divide_term({1, a}, q)) {
         quotient = form(q);
         rest = {};
@@ -395,7 +400,9 @@ Sym SymTable::extremum(SymKind kind, Sym a, Sym b) {
         }
     }
     std::sort(list.begin(), list.end(), [&](Sym x, Sym y) { return compare(x, y) < 0; });
-    auto wins = [&](Sym x, Sym y) { return (kind == SymKind::Max ? prove_ge(x, y) : prove_ge(y, x)) == true; };
+    auto wins = [&](Sym x, Sym y) {
+        return (kind == SymKind::Max ? prove_ge(x, y) : prove_ge(y, x)) == true;
+    };
     for (size_t i = 0; i < list.size();) {
         bool beaten = false;
         for (size_t j = 0; j < list.size() && !beaten; ++j) beaten = j != i && wins(list[j], list[i]);

@@ -1,16 +1,19 @@
 // Symbolic integers: array extents, Python ints, and what is computed from them.
 //
 // A Sym names an interned expression of a SymTable. Expressions are kept in one canonical form so that equal
-// expressions that differ by linear rearrangement have equal ids: sums are `c0 + c1*a1 + ... + cn*an` with the
-// atoms ai in structural order (`compare`; ids would make printed text depend on history). An atom is a symbol or a
-// product, floor division, modulus, minimum or maximum that could not be simplified. Arithmetic is exact in Z; `eval`
-// reports an overflow of 64 bits instead of wrapping, and the caller treats it as a failed guard. A sum or product
-// whose own constants overflow stays unfolded, so that `eval` is what reports it.
+// expressions that differ by linear rearrangement have equal ids: sums are `c0 + c1*a1 + ... + cn*an` with
+// the atoms ai in structural order (`compare`; ids would make printed text depend on history). An atom is a
+// symbol or a product, floor division, modulus, minimum or maximum that could not be simplified. Arithmetic
+// is exact in Z; `eval` reports an overflow of 64 bits instead of wrapping, and the caller treats it as a
+// failed guard. A sum or product whose own constants overflow stays unfolded, so that `eval` is what reports
+// it.
 //
-// Every symbol has bounds [lo, hi] that its guard establishes, and a hint: the value seen while recording. Decisions
-// are taken on hints; whatever was decided must be proven by bounds or written down as a guard (see graph.h).
+// Every symbol has bounds [lo, hi] that its guard establishes, and a hint: the value seen while recording.
+// Decisions are taken on hints; whatever was decided must be proven by bounds or written down as a guard (see
+// graph.h).
 //
-// A table belongs to one thread at a time (`bounds` and `hint` fill caches); `eval_all` and `eval` may run in parallel.
+// A table belongs to one thread at a time (`bounds` and `hint` fill caches); `eval_all` and `eval` may run in
+// parallel.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +42,9 @@ struct SymTerm {
 
 struct SymExpr {
     SymKind kind;
-    int64_t value = 0;            // Const: the value; Linear: the constant term; Symbol: its index
-    std::vector<SymTerm> terms;   // Linear
-    Sym a, b;                     // Mul, FloorDiv, Mod, Min, Max
+    int64_t value = 0;           // Const: the value; Linear: the constant term; Symbol: its index
+    std::vector<SymTerm> terms;  // Linear
+    Sym a, b;                    // Mul, FloorDiv, Mod, Min, Max
     bool operator==(const SymExpr&) const = default;
 };
 
@@ -52,7 +55,7 @@ struct SymbolInfo {
 };
 
 class SymTable {
-public:
+  public:
     SymTable();
     Sym constant(int64_t v);
     Sym symbol(int64_t hint, int64_t lo, int64_t hi, std::string name = {});
@@ -68,8 +71,8 @@ public:
 
     const SymExpr& expr(Sym s) const { return exprs_[s.id]; }
     std::optional<int64_t> as_const(Sym s) const;
-    int64_t hint(Sym s) const;                       // value under every symbol's hint
-    struct Bounds {                                  // saturated: lo == INT64_MIN and hi == INT64_MAX mean unbounded
+    int64_t hint(Sym s) const;  // value under every symbol's hint
+    struct Bounds {             // saturated: lo == INT64_MIN and hi == INT64_MAX mean unbounded
         int64_t lo, hi;
         bool operator==(const Bounds&) const = default;
     };
@@ -91,17 +94,18 @@ public:
     Sym symbol_at(int index) const { return symbol_ids_[index]; }
 
     // Evaluates every expression up to size() in id order given the symbols' values; out[i] is expression i.
-    // An expression is created after its operands, so one forward sweep suffices. False on 64-bit overflow or a
-    // zero divisor.
+    // An expression is created after its operands, so one forward sweep suffices. False on 64-bit overflow or
+    // a zero divisor.
     bool eval_all(std::span<const int64_t> symbol_values, std::span<int64_t> out) const;
     int size() const { return static_cast<int>(exprs_.size()); }
-    // The same for chosen expressions: `closure` lists the ids that `wanted` depend on, in order, once; `eval` then
-    // computes only those (others may not be defined yet, or divide by zero on a path not taken).
+    // The same for chosen expressions: `closure` lists the ids that `wanted` depend on, in order, once;
+    // `eval` then computes only those (others may not be defined yet, or divide by zero on a path not taken).
     std::vector<int32_t> closure(std::span<const Sym> wanted) const;
-    bool eval(std::span<const int32_t> ids, std::span<const int64_t> symbol_values, std::span<int64_t> out) const;
+    bool eval(std::span<const int32_t> ids, std::span<const int64_t> symbol_values,
+              std::span<int64_t> out) const;
 
-    std::string str(Sym s) const;                            // "s0 - 2", "min(s0, s1)"
-    std::optional<Sym> parse(std::string_view text);         // inverse of str; symbols must exist
+    std::string str(Sym s) const;                     // "s0 - 2", "min(s0, s1)"
+    std::optional<Sym> parse(std::string_view text);  // inverse of str; symbols must exist
 
     // A sum before it is interned.
     struct Form {
@@ -109,7 +113,7 @@ public:
         std::vector<SymTerm> terms;  // in structural order, no zero coefficients
     };
 
-private:
+  private:
     struct Step {  // an expression, laid out for eval
         SymKind kind;
         int32_t a, b;  // operand ids; Linear: first term and number of terms in step_terms_
@@ -132,7 +136,8 @@ private:
     bool split_divisible(Sym a, Sym b, Form& quotient, Form& rest);
     Sym extremum(SymKind kind, Sym a, Sym b);
     Sym rebuild(Sym s, std::unordered_map<int32_t, Sym>& done);
-    bool run_step(const Step& step, std::span<const int64_t> symbol_values, int64_t* out, int64_t& result) const;
+    bool run_step(const Step& step, std::span<const int64_t> symbol_values, int64_t* out,
+                  int64_t& result) const;
 
     struct Lower;  // sym_bounds.cpp
     Bounds compute_bounds(Sym s) const;

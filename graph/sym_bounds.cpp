@@ -1,9 +1,10 @@
 // Bounds of symbolic integers and what they prove.
 //
-// Plain interval arithmetic forgets that s0 and min(s0, k) are related, which is exactly what slices produce. So the
-// lower bound of a sum may also replace an atom by something that is certainly not larger in the sum's sense: one
-// operand of a minimum or maximum, or x//k by (x - k + 1)/k or x/k. Invariant: `lower` never returns more than the
-// true minimum over all symbol values within bounds; INT64_MIN as lo and INT64_MAX as hi mean "unbounded in Z".
+// Plain interval arithmetic forgets that s0 and min(s0, k) are related, which is exactly what slices produce.
+// So the lower bound of a sum may also replace an atom by something that is certainly not larger in the sum's
+// sense: one operand of a minimum or maximum, or x//k by (x - k + 1)/k or x/k. Invariant: `lower` never
+// returns more than the true minimum over all symbol values within bounds; INT64_MIN as lo and INT64_MAX as
+// hi mean "unbounded in Z".
 #include <algorithm>
 #include <limits>
 
@@ -36,7 +37,9 @@ Ext multiply(Ext a, Ext b) {
 }
 
 Ext floor_divide(Ext a, Ext b) {
-    if (b.inf) return a.inf ? Ext{} : Ext{0, sign(a) * sign(b) < 0 ? -1 : 0};  // inf/inf: the other corners enclose it
+    if (b.inf)
+        return a.inf ? Ext{}
+                     : Ext{0, sign(a) * sign(b) < 0 ? -1 : 0};  // inf/inf: the other corners enclose it
     if (a.inf) return {a.inf * sign(b), 0};
     Wide q = a.v / b.v;
     if (a.v % b.v != 0 && (a.v < 0) != (b.v < 0)) --q;
@@ -44,8 +47,12 @@ Ext floor_divide(Ext a, Ext b) {
 }
 
 SymTable::Bounds clamp(Ext lo, Ext hi) {
-    int64_t l = lo.inf < 0 || lo.v < kMin ? kMin : lo.inf > 0 || lo.v > kMax ? kMax : static_cast<int64_t>(lo.v);
-    int64_t h = hi.inf > 0 || hi.v > kMax ? kMax : hi.inf < 0 || hi.v < kMin ? kMin : static_cast<int64_t>(hi.v);
+    int64_t l = lo.inf < 0 || lo.v < kMin   ? kMin
+                : lo.inf > 0 || lo.v > kMax ? kMax
+                                            : static_cast<int64_t>(lo.v);
+    int64_t h = hi.inf > 0 || hi.v > kMax   ? kMax
+                : hi.inf < 0 || hi.v < kMin ? kMin
+                                            : static_cast<int64_t>(hi.v);
     return {l, h};
 }
 
@@ -60,7 +67,9 @@ SymTable::Bounds corners(SymTable::Bounds a, SymTable::Bounds b, F f) {
     return clamp(lo, hi);
 }
 
-SymTable::Bounds hull(SymTable::Bounds a, SymTable::Bounds b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
+SymTable::Bounds hull(SymTable::Bounds a, SymTable::Bounds b) {
+    return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
 
 SymTable::Bounds floordiv_bounds(SymTable::Bounds a, SymTable::Bounds b) {
     std::optional<SymTable::Bounds> r;
@@ -109,7 +118,8 @@ struct SymTable::Lower {
         auto [coef, atom] = f.terms[i];
         const SymExpr& e = table.expr(atom);
         if (e.kind == SymKind::Min || e.kind == SymKind::Max) {
-            auto a = replaced(f, i, table.form(e.a), coef, depth), b = replaced(f, i, table.form(e.b), coef, depth);
+            auto a = replaced(f, i, table.form(e.a), coef, depth),
+                 b = replaced(f, i, table.form(e.b), coef, depth);
             bool either = (e.kind == SymKind::Max) == (coef > 0);  // else both must hold
             if (!a || !b) return either ? (a ? a : b) : std::nullopt;
             return either ? std::max(*a, *b) : std::min(*a, *b);
@@ -207,7 +217,9 @@ int64_t SymTable::hint(Sym s) const {
     if (hint_cache_[index]) return *hint_cache_[index];
     SymExpr e = expr(s);
     // Hints only guide decisions, so an overflow or a zero divisor just saturates.
-    auto saturate = [](Wide v) { return static_cast<int64_t>(v < kMin ? Wide{kMin} : v > kMax ? Wide{kMax} : v); };
+    auto saturate = [](Wide v) {
+        return static_cast<int64_t>(v < kMin ? Wide{kMin} : v > kMax ? Wide{kMax} : v);
+    };
     Wide v = e.value;
     if (e.kind == SymKind::Symbol) {
         v = symbols_[static_cast<size_t>(e.value)].hint;

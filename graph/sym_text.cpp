@@ -1,7 +1,7 @@
 // Symbolic integers as text and back: `s0 - 2`, `2*(s0//3) + min(s1, 5)`.
 //
-// Invariant: parsing what `str` printed, into a table with the same symbols, gives an expression that prints the same.
-// Precedence and associativity are Python's.
+// Invariant: parsing what `str` printed, into a table with the same symbols, gives an expression that prints
+// the same. Precedence and associativity are Python's.
 #include <cctype>
 #include <charconv>
 #include <limits>
@@ -36,7 +36,8 @@ struct Printer {
         SymKind kind = t.expr(atom).kind;
         if (coef != "1") return coef + "*" + factors(atom);
         bool division = kind == SymKind::FloorDiv || kind == SymKind::Mod;
-        if (kind == SymKind::Linear || kind == SymKind::Const || (division && leading_minus)) return operand(atom);
+        if (kind == SymKind::Linear || kind == SymKind::Const || (division && leading_minus))
+            return operand(atom);
         return print(atom);
     }
 

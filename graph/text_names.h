@@ -10,16 +10,18 @@
 namespace stator::graph::text {
 
 // Box and InputKind differ in order; both are spelled as Python would say the type.
-inline constexpr std::array<std::string_view, 6> kBox = {"array", "npscalar", "float", "int", "bool", "complex"};
-inline constexpr std::array<std::string_view, 6> kInputKind = {"array", "float", "int", "bool", "complex", "npscalar"};
+inline constexpr std::array<std::string_view, 6> kBox = {"array", "npscalar", "float",
+                                                         "int",   "bool",     "complex"};
+inline constexpr std::array<std::string_view, 6> kInputKind = {"array", "float",   "int",
+                                                               "bool",  "complex", "npscalar"};
 inline constexpr std::array<std::string_view, 3> kLayout = {"contiguous", "inner", "strided"};
 inline constexpr std::array<std::string_view, 1> kReduceOrder = {"c"};
 inline constexpr std::array<std::string_view, 4> kRelation = {"==", "!=", ">=", "<"};
 
 // Names that need no quotes.
 constexpr bool plain_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '#' || c == '<' || c == '>' || c == '/' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '#' || c == '<' || c == '>' || c == '/' || c == '-';
 }
 constexpr bool is_plain(std::string_view s) {
     if (s.empty() || s.front() == '-') return false;
@@ -28,8 +30,8 @@ constexpr bool is_plain(std::string_view s) {
     return true;
 }
 
-// Length of a Python source expression at the start of `s`, which ends at " {" outside brackets and quotes, or at the
-// end of `s`; npos when brackets or quotes do not match, or it holds characters that need escapes.
+// Length of a Python source expression at the start of `s`, which ends at " {" outside brackets and quotes,
+// or at the end of `s`; npos when brackets or quotes do not match, or it holds characters that need escapes.
 constexpr size_t source_length(std::string_view s) {
     int depth = 0;
     char quote = 0;

@@ -1,8 +1,8 @@
 // The graph verifier: what every producer of graphs promises and every consumer relies on.
 //
-// Structure comes first (ops, operand order, attribute counts, ids in range); a node that fails there is not looked at
-// further, so the semantic checks may index freely. What depends on symbolic extents is only a defect when bounds
-// prove it wrong: guards may establish more than bounds know.
+// Structure comes first (ops, operand order, attribute counts, ids in range); a node that fails there is not
+// looked at further, so the semantic checks may index freely. What depends on symbolic extents is only a
+// defect when bounds prove it wrong: guards may establish more than bounds know.
 #include <algorithm>
 #include <string>
 
@@ -50,7 +50,8 @@ class Verifier {
         if (perm.empty()) return true;
         std::vector<bool> seen(rank, false);
         for (int axis : perm) {
-            if (axis < 0 || static_cast<size_t>(axis) >= rank || seen[static_cast<size_t>(axis)]) return false;
+            if (axis < 0 || static_cast<size_t>(axis) >= rank || seen[static_cast<size_t>(axis)])
+                return false;
             seen[static_cast<size_t>(axis)] = true;
         }
         return perm.size() == rank;
@@ -63,7 +64,9 @@ class Verifier {
 
     void input(size_t i) {
         const Input& in = g_.inputs[i];
-        auto bad = [&](std::string_view what) { out_ += fmt::format("input #{} {}: {}\n", i, in.source, what); };
+        auto bad = [&](std::string_view what) {
+            out_ += fmt::format("input #{} {}: {}\n", i, in.source, what);
+        };
         if (!valid(in.shape)) bad("its shape names a symbol that does not exist");
         if (in.value && !valid(in.value)) bad("its value names a symbol that does not exist");
         if (in.kind != InputKind::Array && !in.shape.empty()) bad("a scalar has rank 0");
@@ -91,9 +94,11 @@ class Verifier {
             return fail("attributes do not have the form that graph.h gives ({} ints, {} syms, name '{}')",
                         n.ints.size(), n.syms.size(), n.name);
         if (!valid(n.shape) || !valid(n.syms)) return fail("it names a symbol that does not exist");
-        if (n.box != Box::Array && !n.shape.empty()) return fail("a scalar box on a value of rank {}", n.shape.size());
+        if (n.box != Box::Array && !n.shape.empty())
+            return fail("a scalar box on a value of rank {}", n.shape.size());
         if (!permutes(n.perm, n.shape.size())) return fail("perm is not a permutation of its axes");
-        if (n.loc >= static_cast<int32_t>(g_.locations.size())) return fail("location {} does not exist", n.loc);
+        if (n.loc >= static_cast<int32_t>(g_.locations.size()))
+            return fail("location {} does not exist", n.loc);
         for (Sym extent : n.shape)
             if (g_.syms.bounds(extent).hi < 0) return fail("extent {} is negative", g_.syms.str(extent));
         return true;
@@ -118,7 +123,8 @@ class Verifier {
         }
         if (n.op == Op::Where) expect(0, DType::Bool), expect(1, n.dtype), expect(2, n.dtype);
         if (n.op == Op::Guard) expect(0, DType::Bool);
-        if (n.op == Op::ArgReduce && n.dtype != DType::I64) fail("result is {}, expected i64", info(n.dtype).text);
+        if (n.op == Op::ArgReduce && n.dtype != DType::I64)
+            fail("result is {}, expected i64", info(n.dtype).text);
     }
 
     // ---- shapes ----
@@ -149,7 +155,11 @@ class Verifier {
             case OpClass::View: return n.op == Op::View ? view(n) : reshape(n);
             case OpClass::Effect: return store(n);
             case OpClass::Reduction: return n.op == Op::Reduce ? reduce(n) : argreduce(n);
-            case OpClass::Library: return;
+            case OpClass::Library:
+                for (Sym s : n.syms)
+                    if (g_.syms.expr(s).kind != SymKind::Symbol)
+                        fail("it binds {}, not a symbol", g_.syms.str(s));
+                return;
             case OpClass::Guard: return guard(n);
         }
     }
@@ -161,8 +171,10 @@ class Verifier {
         }
         const Input& in = g_.inputs[static_cast<size_t>(n.ints[0])];
         if (in.dtype != n.dtype) fail("the input is {}", info(in.dtype).text);
-        // The input keeps the symbols its guard binds; the node may use what entry guards showed them equal to.
-        if (n.shape.size() != in.shape.size()) fail("shape is {}, expected {}", text(n.shape), text(in.shape));
+        // The input keeps the symbols its guard binds; the node may use what entry guards showed them equal
+        // to.
+        if (n.shape.size() != in.shape.size())
+            fail("shape is {}, expected {}", text(n.shape), text(in.shape));
     }
 
     // Every index that the axes reach lies within operand 0, as far as bounds can tell.
@@ -213,7 +225,8 @@ class Verifier {
         check_axes(n, region);
         std::vector<bool> named(region.size(), false);
         for (const AxisMap& a : view_axes(n))
-            if (a.axis >= 0 && a.axis < static_cast<int>(region.size())) named[static_cast<size_t>(a.axis)] = true;
+            if (a.axis >= 0 && a.axis < static_cast<int>(region.size()))
+                named[static_cast<size_t>(a.axis)] = true;
         for (size_t j = 0; j < region.size(); ++j)
             if (!named[j] && g_.syms.as_const(region[j]) != 1) fail("j{} of the region reaches no axis", j);
         const Node& root = g_.node(buffer_root(g_, id_));
@@ -229,7 +242,8 @@ class Verifier {
                                                       "minimum", "logical_and", "logical_or"};
         if (std::find(std::begin(kNames), std::end(kNames), n.name) == std::end(kNames))
             fail("'{}' is not a reduction", n.name);
-        if (n.ints[0] != static_cast<int64_t>(ReduceOrder::CContiguous)) fail("order {} does not exist", n.ints[0]);
+        if (n.ints[0] != static_cast<int64_t>(ReduceOrder::CContiguous))
+            fail("order {} does not exist", n.ints[0]);
         std::vector<Sym> rest = operand(n, 0).shape;
         for (size_t i = n.ints.size(); i-- > 1;) {
             int64_t axis = n.ints[i];
@@ -300,7 +314,8 @@ class Verifier {
             info(g_.node(r.index).op).cls != OpClass::View)
             complain(fmt::format("%{} is not a view", r.index));
         if (r.kind == RecipeKind::SymInt && !valid(r.sym)) complain("it names a symbol that does not exist");
-        if (r.kind == RecipeKind::InputObj && (r.index < 0 || r.index >= static_cast<int32_t>(g_.inputs.size())))
+        if (r.kind == RecipeKind::InputObj &&
+            (r.index < 0 || r.index >= static_cast<int32_t>(g_.inputs.size())))
             complain(fmt::format("input #{} does not exist", r.index));
         if (r.kind == RecipeKind::Slice && r.items.size() != 3) complain("a slice has three items");
         if (r.kind == RecipeKind::Method && r.items.size() != 2) complain("a method has two items");
@@ -319,8 +334,10 @@ class Verifier {
             return complain(fmt::format("snapshot n{} does not exist", index));
         const Snapshot& s = g_.snapshots[static_cast<size_t>(index)];
         if (s.frames.empty()) complain(fmt::format("snapshot n{} has no frame", index));
-        for (const SnapFrame& f : s.frames)
+        for (const SnapFrame& f : s.frames) {
             for (int32_t r : f.slots) recipe(r);
+            if (f.func != -1) recipe(f.func);
+        }
     }
 
     void references() {
@@ -334,7 +351,8 @@ class Verifier {
             } else if (info(n.op).cls == OpClass::Guard) {
                 if (n.ints[1] >= 0)
                     snapshot(n.ints[1]);
-                else if (n.ints[1] != -1 || (effects && n.op != Op::SymGuard))  // those are checked at entry anyway
+                else if (n.ints[1] != -1 ||
+                         (effects && n.op != Op::SymGuard))  // those are checked at entry anyway
                     fail("it leaves to the entry after effects have happened");
             }
             effects |= info(n.op).cls == OpClass::Effect && has_effect(g_, id_);

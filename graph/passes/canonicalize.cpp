@@ -1,9 +1,10 @@
 // canonicalize: one spelling for each thing, so that later passes compare nodes field by field.
 //
-// Constants get normalized bits; view axes that do not move get step 0; identity permutations become empty; a cast to
-// the same dtype is the copy it performs; integer and bool operations that commute take constants on the right (floats
-// do not: the operand order decides which NaN comes out). A copy whose buffer nobody can tell from its operand's is
-// read through. It stays where a consumer's bits depend on the stride class the copy established.
+// Constants get normalized bits; view axes that do not move get step 0; identity permutations become empty; a
+// cast to the same dtype is the copy it performs; integer and bool operations that commute take constants on
+// the right (floats do not: the operand order decides which NaN comes out). A copy whose buffer nobody can
+// tell from its operand's is read through. It stays where a consumer's bits depend on the stride class the
+// copy established.
 #include <algorithm>
 
 #include "graph/passes/rewrite.h"

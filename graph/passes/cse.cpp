@@ -1,10 +1,10 @@
 // cse: two nodes that compute the same from the same become one.
 //
-// The graph is functional, so equal operands mean equal values whatever was stored in between. What may not be merged:
-// a node whose own object or buffer can be seen (two arrays are two objects), one whose twin's buffer is stored into,
-// and, across a guard or a library call, one that can raise a flag: if it does, each segment reports it for itself.
-// Elementwise arrays are recomputed in a later segment unless the first one is stored anyway, because passing them
-// between kernels through memory costs more than computing them.
+// The graph is functional, so equal operands mean equal values whatever was stored in between. What may not
+// be merged: a node whose own object or buffer can be seen (two arrays are two objects), one whose twin's
+// buffer is stored into, and, across a guard or a library call, one that can raise a flag: if it does, each
+// segment reports it for itself. Elementwise arrays are recomputed in a later segment unless the first one is
+// stored anyway, because passing them between kernels through memory costs more than computing them.
 #include <string>
 #include <unordered_map>
 
@@ -78,7 +78,8 @@ bool merge_common(Graph& g) {
         if (fresh) continue;
         Seen& twin = it->second;
         bool own_object = n.box == Box::Array && keep[index] && n.op != Op::Input;
-        bool twin_changes = info(n.op).cls != OpClass::View && n.op != Op::Input && stored[static_cast<size_t>(twin.id)];
+        bool twin_changes =
+            info(n.op).cls != OpClass::View && n.op != Op::Input && stored[static_cast<size_t>(twin.id)];
         bool through_memory =
             info(n.op).cls == OpClass::Pointwise && !n.shape.empty() && !keep[static_cast<size_t>(twin.id)];
         bool too_far = twin.segment != segment && (can_fault(g, v) || through_memory);

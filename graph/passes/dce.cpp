@@ -1,7 +1,8 @@
 // dce: removes nodes that nothing visible depends on.
 //
-// Visible are: stores into inputs, guards, library calls, nodes that can raise a flag or warn (has_effect), and what
-// the end and the snapshots that can be left through build. A store into a fresh buffer lives through its version.
+// Visible are: stores into inputs, guards, library calls, nodes that can raise a flag or warn (has_effect),
+// and what the end and the snapshots that can be left through build. A store into a fresh buffer lives
+// through its version.
 #include "graph/passes/rewrite.h"
 
 namespace stator::graph {

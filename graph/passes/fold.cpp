@@ -1,9 +1,10 @@
 // fold: computes what depends on constants only, and drops integer operations that change nothing.
 //
-// A floating-point result is folded only when computing it here raised no flag but inexact: then IEEE arithmetic leaves
-// one possible result and eager would have warned about nothing. NaN operands are left alone (payloads), as is every op
-// whose bits are the host's. Integer results that wrap are folded for arrays only, since scalars warn. A dropped
-// operation still made a fresh array, so it becomes a copy, which canonicalize may then read through.
+// A floating-point result is folded only when computing it here raised no flag but inexact: then IEEE
+// arithmetic leaves one possible result and eager would have warned about nothing. NaN operands are left
+// alone (payloads), as is every op whose bits are the host's. Integer results that wrap are folded for arrays
+// only, since scalars warn. A dropped operation still made a fresh array, so it becomes a copy, which
+// canonicalize may then read through.
 #include "graph/passes/rewrite.h"
 #include "graph/passes/scalar_math.h"
 #include "graph/scalar.h"

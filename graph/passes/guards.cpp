@@ -1,9 +1,9 @@
 // guards: drops guards that cannot fail.
 //
-// A relation between symbolic integers is kept as an interval of the difference, without its constant: guards that
-// passed narrow it, bounds start it. A value guard repeats an earlier one, or checks a constant. Guards at entry come
-// first: they may serve later ones, but are only removed for what bounds and other entry guards say, since everything
-// relies on them.
+// A relation between symbolic integers is kept as an interval of the difference, without its constant: guards
+// that passed narrow it, bounds start it. A value guard repeats an earlier one, or checks a constant. Guards
+// at entry come first: they may serve later ones, but are only removed for what bounds and other entry guards
+// say, since everything relies on them.
 #include <algorithm>
 #include <limits>
 #include <map>

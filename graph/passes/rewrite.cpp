@@ -36,7 +36,10 @@ std::vector<bool> reachable_recipes(const Graph& g) {
     for (size_t i = 0; i < g.snapshots.size(); ++i)
         if (snapshots[i])
             for (const SnapFrame& f : g.snapshots[i].frames)
+            {
                 for (int32_t r : f.slots) mark_recipe(g, r, seen);
+                if (f.func != -1) mark_recipe(g, f.func, seen);
+            }
     if (g.end_kind == EndKind::Return) mark_recipe(g, g.end, seen);
     return seen;
 }
@@ -54,7 +57,8 @@ std::vector<bool> identity_matters(const Graph& g) {
     // Bases come before their views and stores, so one backward sweep is enough.
     for (size_t i = g.nodes.size(); i-- > 0;) {
         OpClass cls = info(g.nodes[i].op).cls;
-        if (seen[i] && (cls == OpClass::View || cls == OpClass::Effect)) seen[static_cast<size_t>(g.nodes[i].in[0])] = true;
+        if (seen[i] && (cls == OpClass::View || cls == OpClass::Effect))
+            seen[static_cast<size_t>(g.nodes[i].in[0])] = true;
     }
     return seen;
 }
@@ -80,7 +84,8 @@ bool indifferent_to_layout(const Graph& g, const Node& consumer, size_t k) {
 }
 
 void replace_uses(Graph& g, std::vector<Id> to) {
-    for (size_t i = 0; i < to.size(); ++i) to[i] = to[static_cast<size_t>(to[i])];  // targets are final already
+    for (size_t i = 0; i < to.size(); ++i)
+        to[i] = to[static_cast<size_t>(to[i])];  // targets are final already
     for (Node& n : g.nodes)
         for (Id& v : n.in) v = to[static_cast<size_t>(v)];
     for (Recipe& r : g.recipes)
@@ -101,7 +106,8 @@ void remove_nodes(Graph& g, const std::vector<bool>& dead) {
         for (Id& v : n.in) v = to[static_cast<size_t>(v)];
     for (Recipe& r : g.recipes) {
         if (!refers_to_node(r)) continue;
-        Id now = r.index >= 0 && r.index < static_cast<Id>(to.size()) ? to[static_cast<size_t>(r.index)] : kNone;
+        Id now =
+            r.index >= 0 && r.index < static_cast<Id>(to.size()) ? to[static_cast<size_t>(r.index)] : kNone;
         if (now == kNone)
             r = {};
         else

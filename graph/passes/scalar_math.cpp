@@ -1,8 +1,8 @@
 // Scalar evaluation for constant folding.
 //
-// Invariant: a value comes back only if every IEEE implementation gives it and NumPy would have stayed silent. The
-// floating-point environment of the process is left as it was found: recording runs between the program's own
-// operations.
+// Invariant: a value comes back only if every IEEE implementation gives it and NumPy would have stayed
+// silent. The floating-point environment of the process is left as it was found: recording runs between the
+// program's own operations.
 #include "graph/passes/scalar_math.h"
 
 #include <algorithm>
@@ -69,7 +69,8 @@ std::optional<Wide> integer_binary(Op op, DType t, Wide a, Wide b) {
             if (b == 0) return std::nullopt;
             Wide q = a / b, r = a % b;
             if (r != 0 && (r < 0) != (b < 0)) --q, r += b;
-            if (op == Op::FloorDivide && is_signed(t) && b == -1 && q == -a && normalize_bits(t, {static_cast<int64_t>(q)})[0] != q)
+            if (op == Op::FloorDivide && is_signed(t) && b == -1 && q == -a &&
+                normalize_bits(t, {static_cast<int64_t>(q)})[0] != q)
                 return std::nullopt;  // warns
             return op == Op::FloorDivide ? q : r;
         }
@@ -128,7 +129,9 @@ class FlagScope {
     ~FlagScope() { std::fesetenv(&saved_); }
     FlagScope(const FlagScope&) = delete;
     FlagScope& operator=(const FlagScope&) = delete;
-    bool clean() const { return std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) == 0; }
+    bool clean() const {
+        return std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) == 0;
+    }
 
   private:
     std::fenv_t saved_;
@@ -160,8 +163,12 @@ std::optional<T> float_binary(Op op, T a, T b) {
         case Op::Divide: return a / b;
         case Op::Copysign: return std::copysign(a, b);
         // Which zero wins depends on the host's loop.
-        case Op::Maximum: return a == b && std::signbit(a) != std::signbit(b) ? std::nullopt : std::optional(std::max(a, b));
-        case Op::Minimum: return a == b && std::signbit(a) != std::signbit(b) ? std::nullopt : std::optional(std::min(a, b));
+        case Op::Maximum:
+            return a == b && std::signbit(a) != std::signbit(b) ? std::nullopt
+                                                                : std::optional(std::max(a, b));
+        case Op::Minimum:
+            return a == b && std::signbit(a) != std::signbit(b) ? std::nullopt
+                                                                : std::optional(std::min(a, b));
         default: return std::nullopt;
     }
 }
@@ -211,7 +218,8 @@ Bits from_float(DType to, double v) {
         int bits = 8 * info(to).size;
         double t = std::trunc(v), low = is_signed(to) ? -std::ldexp(1.0, bits - 1) : 0;
         if (!(t >= low && t < std::ldexp(1.0, is_signed(to) ? bits - 1 : bits))) return std::nullopt;
-        return normalize_bits(to, {to == DType::U64 ? static_cast<int64_t>(static_cast<uint64_t>(t)) : static_cast<int64_t>(t)});
+        return normalize_bits(to, {to == DType::U64 ? static_cast<int64_t>(static_cast<uint64_t>(t))
+                                                    : static_cast<int64_t>(t)});
     }
     volatile double x = v;
     FlagScope flags;

@@ -1,7 +1,7 @@
 // shapes: rebuilds every symbolic integer under the bounds known by now.
 //
-// Bounds may have been tightened after an expression was made (a guard recorded later); `max(s0 - 1, 0)` then is
-// `s0 - 1`. Entry shapes keep their symbols: they say what the guards read.
+// Bounds may have been tightened after an expression was made (a guard recorded later); `max(s0 - 1, 0)` then
+// is `s0 - 1`. Entry shapes keep their symbols: they say what the guards read.
 #include <unordered_map>
 
 #include "graph/passes/rewrite.h"

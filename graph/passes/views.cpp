@@ -1,7 +1,8 @@
 // views: a view of a view becomes one view; a view that shows everything, and a broadcast scalar, disappear.
 //
-// All of it concerns reading only: nodes whose identity matters keep their chain of views, because the array object
-// that leaves the trace is made along it. Stores need no care, since a view names a version of the buffer.
+// All of it concerns reading only: nodes whose identity matters keep their chain of views, because the array
+// object that leaves the trace is made along it. Stores need no care, since a view names a version of the
+// buffer.
 #include <algorithm>
 
 #include "graph/passes/rewrite.h"
@@ -48,7 +49,8 @@ bool compose_views(Graph& g, Id v) {
 
 bool shows_everything(const Graph& g, const Node& n) {
     const Node& base = g.node(n.in[0]);
-    if (n.shape != base.shape || n.box != base.box || n.layout != base.layout || n.perm != base.perm) return false;
+    if (n.shape != base.shape || n.box != base.box || n.layout != base.layout || n.perm != base.perm)
+        return false;
     if (n.op == Op::Reshape) return true;
     std::vector<AxisMap> axes = view_axes(n);
     for (size_t d = 0; d < axes.size(); ++d) {

@@ -30,7 +30,8 @@ struct FileRun {
     int cases = 0;
 };
 
-FileRun run_file(const std::filesystem::path& path, bool bless, const std::function<std::string(const GoldenCase&)>& run) {
+FileRun run_file(const std::filesystem::path& path, bool bless,
+                 const std::function<std::string(const GoldenCase&)>& run) {
     FileRun result;
     std::vector<std::string> lines = read_lines(path);
     size_t i = 0;
@@ -44,15 +45,18 @@ FileRun run_file(const std::filesystem::path& path, bool bless, const std::funct
             std::istringstream words(head.substr(bar + 3));
             for (std::string word; words >> word;) c.arguments.push_back(word);
         }
-        for (; i < lines.size() && lines[i] != "---" && !lines[i].starts_with("=== "); ++i) c.input += lines[i] + "\n";
+        for (; i < lines.size() && lines[i] != "---" && !lines[i].starts_with("=== "); ++i)
+            c.input += lines[i] + "\n";
         if (i < lines.size() && lines[i] == "---") ++i;
         for (; i < lines.size() && !lines[i].starts_with("=== "); ++i) expected += lines[i] + "\n";
         std::string actual = run(c);
-        result.out += "=== " + head + "\n" + std::string(trimmed(c.input)) + "\n---\n" + std::string(trimmed(actual)) + "\n\n";
+        result.out += "=== " + head + "\n" + std::string(trimmed(c.input)) + "\n---\n" +
+                      std::string(trimmed(actual)) + "\n\n";
         ++result.cases;
         if (bless) continue;
         EXPECT_EQ(trimmed(actual), trimmed(expected))
-            << path.string() << ":" << c.line << ": " << c.title << "\nactual:\n" << actual;
+            << path.string() << ":" << c.line << ": " << c.title << "\nactual:\n"
+            << actual;
     }
     result.out = std::string(trimmed(result.out)) + "\n";
     return result;
@@ -64,7 +68,8 @@ int run_goldens(const std::string& folder, const std::function<std::string(const
     const char* flag = std::getenv("STATOR_BLESS");
     bool bless = flag && std::string_view(flag) == "1";
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(STATOR_SOURCE_DIR) / folder))
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(STATOR_SOURCE_DIR) / folder))
         if (entry.path().extension() == ".txt") files.push_back(entry.path());
     std::sort(files.begin(), files.end());
     int cases = 0;

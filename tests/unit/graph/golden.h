@@ -22,8 +22,8 @@ struct GoldenCase {
     std::string input;
 };
 
-// Runs every case of every .txt file in `folder` (relative to the source tree) and reports differences to GoogleTest.
-// Returns the number of cases.
+// Runs every case of every .txt file in `folder` (relative to the source tree) and reports differences to
+// GoogleTest. Returns the number of cases.
 int run_goldens(const std::string& folder, const std::function<std::string(const GoldenCase&)>& run);
 
 }  // namespace stator::test

@@ -1,5 +1,6 @@
-// Text tests of the graph language: tests/ir/graph/*.txt. A case names what to run: passes in order, `all` (the whole
-// list to its fixpoint), `verify` (the output is the list of defects), `print`, or `error` (what the parser says).
+// Text tests of the graph language: tests/ir/graph/*.txt. A case names what to run: passes in order, `all`
+// (the whole list to its fixpoint), `verify` (the output is the list of defects), `print`, or `error` (what
+// the parser says).
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"
@@ -20,7 +21,8 @@ std::string run_case(const test::GoldenCase& c) {
         if (name == "all") run_passes(g);
         for (const Pass& p : passes())
             if (p.name == name) p.run(g);
-        if (std::string defects = verify(g); !defects.empty()) return "after " + name + ":\n" + defects + print(g);
+        if (std::string defects = verify(g); !defects.empty())
+            return "after " + name + ":\n" + defects + print(g);
     }
     std::string text = print(g);
     ParseResult again = parse(text);

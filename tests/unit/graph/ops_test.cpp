@@ -53,8 +53,8 @@ TEST(Effects, RootsAndVersionsFollowViewsAndStores) {
 
 TEST(Effects, CastsFaultWhereValuesCanBeLost) {
     auto faults = [](std::string_view from, std::string_view to) {
-        std::string text = "trace t {\n  %0 = input L['x'] {slot=0} : " + std::string(from) + "[4]\n  %1 = cast %0 : " +
-                           std::string(to) + "[4]\n}\n";
+        std::string text = "trace t {\n  %0 = input L['x'] {slot=0} : " + std::string(from) +
+                           "[4]\n  %1 = cast %0 : " + std::string(to) + "[4]\n}\n";
         Graph g = parsed(text);
         return can_fault(g, 1);
     };
@@ -98,7 +98,8 @@ TEST(Scalar, HalfConversions) {
         ASSERT_EQ(to_half(f), h);
         if (!std::isfinite(f) || (h & 0x7fff) >= 0x7bff) continue;
         // Halfway to the next number rounds to the even one.
-        double next = half_to_float(static_cast<uint16_t>(h + 1)), middle = (static_cast<double>(f) + next) / 2;
+        double next = half_to_float(static_cast<uint16_t>(h + 1)),
+               middle = (static_cast<double>(f) + next) / 2;
         ASSERT_EQ(to_half(middle), h & 1 ? h + 1 : h);
         ASSERT_EQ(to_half(std::nextafter(middle, static_cast<double>(f))), h);
         ASSERT_EQ(to_half(std::nextafter(middle, next)), h + 1);

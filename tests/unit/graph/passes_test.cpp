@@ -1,5 +1,6 @@
-// Passes on random graphs: after each one the graph verifies, round-trips and does what it did before, judged by the
-// reference interpreter on several inputs: values, visible stores, exits, floating-point flags, object identity.
+// Passes on random graphs: after each one the graph verifies, round-trips and does what it did before, judged
+// by the reference interpreter on several inputs: values, visible stores, exits, floating-point flags, object
+// identity.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,8 +62,16 @@ class Generator {
     uint64_t bits(DType t) {
         if (t == DType::Bool) return static_cast<uint64_t>(pick(0, 1));
         if (t == DType::I64) return static_cast<uint64_t>(pick(-3, 3));
-        static constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.5, 1e300, 1e-300, std::numeric_limits<double>::infinity(),
-                                              std::numeric_limits<double>::quiet_NaN(), 2.0, 3.0};
+        static constexpr double kSpecial[] = {0.0,
+                                              -0.0,
+                                              1.0,
+                                              -1.5,
+                                              1e300,
+                                              1e-300,
+                                              std::numeric_limits<double>::infinity(),
+                                              std::numeric_limits<double>::quiet_NaN(),
+                                              2.0,
+                                              3.0};
         return std::bit_cast<uint64_t>(kSpecial[pick(0, chance(30) ? 9 : 3)]);
     }
 
@@ -80,7 +89,9 @@ class Generator {
         n.dtype = dtype;
         n.shape = std::move(shape);
         n.ints = {static_cast<int64_t>(g_.inputs.size())};
-        n.box = kind == InputKind::Array ? Box::Array : kind == InputKind::PyBool ? Box::PyBool : Box::PyFloat;
+        n.box = kind == InputKind::Array    ? Box::Array
+                : kind == InputKind::PyBool ? Box::PyBool
+                                            : Box::PyFloat;
         g_.inputs.push_back(std::move(in));
         g_.append(std::move(n));
     }
@@ -98,9 +109,11 @@ class Generator {
     Id operand(DType t, const std::vector<Sym>& shape) {
         std::vector<Id> fits;
         for (Id v = 0; v < static_cast<Id>(g_.nodes.size()); ++v)
-            if (has_value(v) && g_.node(v).dtype == t && (g_.node(v).shape.empty() || g_.node(v).shape == shape))
+            if (has_value(v) && g_.node(v).dtype == t &&
+                (g_.node(v).shape.empty() || g_.node(v).shape == shape))
                 fits.push_back(v);
-        if (!fits.empty() && chance(80)) return fits[static_cast<size_t>(pick(0, static_cast<int64_t>(fits.size()) - 1))];
+        if (!fits.empty() && chance(80))
+            return fits[static_cast<size_t>(pick(0, static_cast<int64_t>(fits.size()) - 1))];
         Node c = t == DType::F64 ? make_const(t, std::bit_cast<double>(bits(t)))
                                  : make_const_int(t, static_cast<int64_t>(bits(t)));
         return g_.append(std::move(c));
@@ -109,8 +122,9 @@ class Generator {
     void pointwise() {
         static constexpr Op kFloat[] = {Op::Add,  Op::Subtract, Op::Multiply, Op::Divide, Op::Negative,
                                         Op::Sqrt, Op::Less,     Op::Equal,    Op::Copy,   Op::Absolute};
-        static constexpr Op kInt[] = {Op::Add,       Op::Subtract,   Op::Multiply, Op::BitwiseAnd, Op::BitwiseOr, Op::BitwiseXor,
-                                      Op::Remainder, Op::Maximum, Op::Less,       Op::Copy};
+        static constexpr Op kInt[] = {Op::Add,       Op::Subtract,   Op::Multiply,  Op::BitwiseAnd,
+                                      Op::BitwiseOr, Op::BitwiseXor, Op::Remainder, Op::Maximum,
+                                      Op::Less,      Op::Copy};
         static constexpr Op kBool[] = {Op::LogicalAnd, Op::LogicalOr, Op::LogicalNot, Op::Equal, Op::Copy};
         Id first = any();
         Node n{};
@@ -121,7 +135,8 @@ class Generator {
         if (chance(8)) n.op = Op::Where;
         n.dtype = info(n.op).dtype == DTypeRule::bool_ ? DType::Bool : t;
         n.in = {first};
-        if (n.op == Op::Cast) n.dtype = std::array{DType::Bool, DType::I64, DType::F64}[static_cast<size_t>(pick(0, 2))];
+        if (n.op == Op::Cast)
+            n.dtype = std::array{DType::Bool, DType::I64, DType::F64}[static_cast<size_t>(pick(0, 2))];
         if (n.op == Op::Where) n.in = {operand(DType::Bool, n.shape), first, operand(t, n.shape)};
         if (info(n.op).arity == 2) n.in.push_back(operand(t, n.shape));
         if (info(n.op).arity == 2 && chance(50)) std::swap(n.in[0], n.in[1]);
@@ -153,9 +168,7 @@ class Generator {
                     a.step = 2;
                     out.push_back(t.floordiv(t.add(extent, t.constant(1)), t.constant(2)));
                     break;
-                default:
-                    a = {t.sub(extent, t.constant(1)), -1, a.axis};
-                    out.push_back(extent);
+                default: a = {t.sub(extent, t.constant(1)), -1, a.axis}; out.push_back(extent);
             }
             axes.push_back(a);
         }
@@ -188,7 +201,8 @@ class Generator {
             if (g_.node(v).op == Op::Store && buffer_root(g_, v) == root) base = v;
         const Node& r = g_.node(root);
         if (info(g_.node(base).op).cls == OpClass::View) base = root;
-        if (r.shape.empty() || r.op == Op::Const || (r.op == Op::Input && !g_.inputs[static_cast<size_t>(r.ints[0])].written))
+        if (r.shape.empty() || r.op == Op::Const ||
+            (r.op == Op::Input && !g_.inputs[static_cast<size_t>(r.ints[0])].written))
             return;
         Node n{};
         n.op = Op::Store;
@@ -216,7 +230,10 @@ class Generator {
         }
         n.ints[1] = static_cast<int64_t>(g_.snapshots.size());
         Snapshot s;
-        s.frames.push_back({0, -1, static_cast<int32_t>(pick(0, 99)), {values(static_cast<int>(pick(0, 2)), RecipeKind::List)}});
+        s.frames.push_back({0,
+                            -1,
+                            static_cast<int32_t>(pick(0, 99)),
+                            {values(static_cast<int>(pick(0, 2)), RecipeKind::List)}});
         g_.snapshots.push_back(std::move(s));
         g_.append(std::move(n));
     }
@@ -305,14 +322,19 @@ TEST(Passes, KeepWhatRandomGraphsDo) {
                 bool said = pass.run(g);
                 std::string after = print(g);
                 changed += said;
-                ASSERT_TRUE(said || before == after) << pass.name << " changed the graph and said it did not\n" << after;
+                ASSERT_TRUE(said || before == after)
+                    << pass.name << " changed the graph and said it did not\n"
+                    << after;
                 ASSERT_EQ(verify(g), "") << "seed " << seed << " " << pass.name << "\n" << before << after;
                 expect_round_trip(g);
                 for (size_t i = 0; i < worlds.size(); ++i) {
                     test::Outcome got = test::interpret(g, worlds[i]);
-                    ASSERT_EQ(got.text, want[i].text) << "seed " << seed << " " << pass.name << "\n" << before << after;
-                    ASSERT_EQ(got.flags, want[i].flags) << "seed " << seed << " " << pass.name << "\n" << before << after;
-                    ASSERT_TRUE(got.inputs == want[i].inputs) << "seed " << seed << " " << pass.name << "\n" << before << after;
+                    ASSERT_EQ(got.text, want[i].text) << "seed " << seed << " " << pass.name << "\n"
+                                                      << before << after;
+                    ASSERT_EQ(got.flags, want[i].flags) << "seed " << seed << " " << pass.name << "\n"
+                                                        << before << after;
+                    ASSERT_TRUE(got.inputs == want[i].inputs) << "seed " << seed << " " << pass.name << "\n"
+                                                              << before << after;
                 }
             }
     }
@@ -361,10 +383,13 @@ TEST(Parser, SurvivesDamagedText) {
     EXPECT_GT(accepted, 100);
 }
 
-// Entry guards are checked first, the others in order; which one fails first must not depend on the dropped ones.
+// Entry guards are checked first, the others in order; which one fails first must not depend on the dropped
+// ones.
 TEST(Passes, DropGuardsThatCannotFailFirst) {
     std::mt19937_64 random(99);
-    auto pick = [&](int64_t lo, int64_t hi) { return std::uniform_int_distribution<int64_t>(lo, hi)(random); };
+    auto pick = [&](int64_t lo, int64_t hi) {
+        return std::uniform_int_distribution<int64_t>(lo, hi)(random);
+    };
     auto first_failure = [](const Graph& g, std::span<const int64_t> symbols) -> int64_t {
         std::vector<int64_t> v(static_cast<size_t>(g.syms.size()));
         EXPECT_TRUE(g.syms.eval_all(symbols, v));
@@ -372,7 +397,10 @@ TEST(Passes, DropGuardsThatCannotFailFirst) {
             for (const Node& n : g.nodes) {
                 if ((n.ints[1] < 0) != at_entry) continue;
                 int64_t a = v[static_cast<size_t>(n.syms[0].id)], b = v[static_cast<size_t>(n.syms[1].id)];
-                bool holds = n.ints[0] == 0 ? a == b : n.ints[0] == 1 ? a != b : n.ints[0] == 2 ? a >= b : a < b;
+                bool holds = n.ints[0] == 0   ? a == b
+                             : n.ints[0] == 1 ? a != b
+                             : n.ints[0] == 2 ? a >= b
+                                              : a < b;
                 if (!holds) return n.ints[1];
             }
         return 1000;
@@ -401,7 +429,8 @@ TEST(Passes, DropGuardsThatCannotFailFirst) {
         for (int64_t a = g.syms.symbol_info(0).lo; a <= g.syms.symbol_info(0).hi; ++a)
             for (int64_t b = g.syms.symbol_info(1).lo; b <= g.syms.symbol_info(1).hi; ++b) {
                 int64_t symbols[] = {a, b};
-                ASSERT_EQ(first_failure(after, symbols), first_failure(g, symbols)) << print(g) << print(after);
+                ASSERT_EQ(first_failure(after, symbols), first_failure(g, symbols))
+                    << print(g) << print(after);
             }
     }
     EXPECT_GT(dropped, 1000u);

@@ -111,13 +111,15 @@ uint64_t convert(DType from, DType to, uint64_t v) {
 
 class Interpreter {
   public:
-    Interpreter(const Graph& g, const World& w) : g_(g), syms_(static_cast<size_t>(g.syms.size())), world_(w) {
+    Interpreter(const Graph& g, const World& w)
+        : g_(g), syms_(static_cast<size_t>(g.syms.size())), world_(w) {
         std::vector<Sym> wanted;
         for (const Node& n : g.nodes) {
             wanted.insert(wanted.end(), n.shape.begin(), n.shape.end());
             wanted.insert(wanted.end(), n.syms.begin(), n.syms.end());
         }
-        if (!g.syms.eval(g.syms.closure(wanted), w.symbols, syms_)) throw std::runtime_error("symbols overflow");
+        if (!g.syms.eval(g.syms.closure(wanted), w.symbols, syms_))
+            throw std::runtime_error("symbols overflow");
     }
 
     Outcome run() {
@@ -150,7 +152,9 @@ class Interpreter {
         return index;
     }
 
-    uint64_t element(const Value& v, int64_t k) const { return v.data[v.shape.empty() ? 0 : static_cast<size_t>(k)]; }
+    uint64_t element(const Value& v, int64_t k) const {
+        return v.data[v.shape.empty() ? 0 : static_cast<size_t>(k)];
+    }
 
     void pointwise(const Node& n, Value& out) {
         for (int64_t k = 0; k < count(out.shape); ++k) {
@@ -207,7 +211,8 @@ class Interpreter {
             case Op::Full: out.data.assign(static_cast<size_t>(count(out.shape)), in(n, 0).data[0]); break;
             case Op::View:
                 each(out.shape, [&](const std::vector<int64_t>& j) {
-                    out.data.push_back(in(n, 0).data[static_cast<size_t>(offset(in(n, 0).shape, through(n, j)))]);
+                    out.data.push_back(
+                        in(n, 0).data[static_cast<size_t>(offset(in(n, 0).shape, through(n, j)))]);
                 });
                 break;
             case Op::Reshape: out.data = in(n, 0).data; break;
@@ -236,7 +241,8 @@ class Interpreter {
             bool nan = n.dtype == DType::F64 && std::isnan(std::bit_cast<double>(v));
             text += nan ? "nan " : fmt::format("{:x} ", v);
         }
-        if (n.box == Box::Array) text += fmt::format("}} object {}", objects_.try_emplace(id, objects_.size()).first->second);
+        if (n.box == Box::Array)
+            text += fmt::format("}} object {}", objects_.try_emplace(id, objects_.size()).first->second);
         return text;
     }
 

@@ -1,5 +1,5 @@
-// A reference interpreter for small graphs of b1, i64 and f64 values: elements as 64-bit patterns, every version of a
-// buffer a vector of its own. Slow and obvious; passes are checked against it.
+// A reference interpreter for small graphs of b1, i64 and f64 values: elements as 64-bit patterns, every
+// version of a buffer a vector of its own. Slow and obvious; passes are checked against it.
 #pragma once
 
 #include <cstdint>

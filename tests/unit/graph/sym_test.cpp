@@ -1,5 +1,5 @@
-// Symbolic integers: canonical forms, bounds, proofs, text, and agreement with plain integer arithmetic on random
-// expressions.
+// Symbolic integers: canonical forms, bounds, proofs, text, and agreement with plain integer arithmetic on
+// random expressions.
 #include "graph/sym.h"
 
 #include <gtest/gtest.h>
@@ -148,15 +148,18 @@ TEST_F(SymTest, EvalOfAClosureLeavesTheRestAlone) {
 }
 
 TEST_F(SymTest, TextThatIsNotAnExpression) {
-    for (const char* text : {"", "s9", "s0 +", "(s0", "min(s0)", "s0 s1", "1 2", "99999999999999999999", "s0 /2"})
+    for (const char* text :
+         {"", "s9", "s0 +", "(s0", "min(s0)", "s0 s1", "1 2", "99999999999999999999", "s0 /2"})
         EXPECT_EQ(t.parse(text), std::nullopt) << text;
 }
 
-// Random expressions, built together with a plain evaluator over Z. Where that meets a zero divisor anywhere, nothing
-// is claimed: simplification may have removed it.
+// Random expressions, built together with a plain evaluator over Z. Where that meets a zero divisor anywhere,
+// nothing is claimed: simplification may have removed it.
 TEST(SymProperty, AgreesWithIntegerArithmetic) {
     std::mt19937_64 random(12345);
-    auto pick = [&](int64_t lo, int64_t hi) { return std::uniform_int_distribution<int64_t>(lo, hi)(random); };
+    auto pick = [&](int64_t lo, int64_t hi) {
+        return std::uniform_int_distribution<int64_t>(lo, hi)(random);
+    };
     struct Term {
         Sym sym;
         std::function<std::optional<int64_t>(const std::vector<int64_t>&)> value;
@@ -169,12 +172,14 @@ TEST(SymProperty, AgreesWithIntegerArithmetic) {
             int64_t lo = pick(-6, 6), hi = lo + pick(0, 12);
             bounds.push_back({lo, hi});
             auto index = static_cast<size_t>(i);
-            terms.push_back({t.symbol(lo, lo, hi), [index](const std::vector<int64_t>& v) { return std::optional(v[index]); }});
+            terms.push_back({t.symbol(lo, lo, hi),
+                             [index](const std::vector<int64_t>& v) { return std::optional(v[index]); }});
         }
         for (int i = 0; i < 14; ++i) {
             if (pick(0, 4) == 0) {
                 int64_t c = pick(-7, 7);
-                terms.push_back({t.constant(c), [c](const std::vector<int64_t>&) { return std::optional(c); }});
+                terms.push_back(
+                    {t.constant(c), [c](const std::vector<int64_t>&) { return std::optional(c); }});
                 continue;
             }
             Term a = terms[static_cast<size_t>(pick(0, static_cast<int64_t>(terms.size()) - 1))];
@@ -189,7 +194,8 @@ TEST(SymProperty, AgreesWithIntegerArithmetic) {
                               : t.max(a.sym, b.sym);
             terms.push_back({s, [a, b, op](const std::vector<int64_t>& v) -> std::optional<int64_t> {
                                  auto x = a.value(v), y = b.value(v);
-                                 if (!x || !y || std::abs(*x) > 1'000'000 || std::abs(*y) > 1'000'000) return {};
+                                 if (!x || !y || std::abs(*x) > 1'000'000 || std::abs(*y) > 1'000'000)
+                                     return {};
                                  if (op >= 3 && op <= 4 && *y == 0) return {};
                                  switch (op) {
                                      case 0: return *x + *y;
@@ -222,12 +228,14 @@ TEST(SymProperty, AgreesWithIntegerArithmetic) {
                 ASSERT_TRUE(t.eval(t.closure(wanted), values, out)) << t.str(term.sym);
                 ASSERT_EQ(out[static_cast<size_t>(term.sym.id)], *want) << t.str(term.sym);
                 auto b = t.bounds(term.sym);
-                ASSERT_TRUE(b.lo <= *want && *want <= b.hi) << t.str(term.sym) << " bounds " << b.lo << " " << b.hi;
+                ASSERT_TRUE(b.lo <= *want && *want <= b.hi)
+                    << t.str(term.sym) << " bounds " << b.lo << " " << b.hi;
             }
             for (size_t i = 0; i + 1 < terms.size(); ++i) {
                 auto x = terms[i].value(values), y = terms[i + 1].value(values);
                 if (!x || !y) continue;
-                auto ge = t.prove_ge(terms[i].sym, terms[i + 1].sym), eq = t.prove_eq(terms[i].sym, terms[i + 1].sym);
+                auto ge = t.prove_ge(terms[i].sym, terms[i + 1].sym),
+                     eq = t.prove_eq(terms[i].sym, terms[i + 1].sym);
                 ASSERT_EQ(ge.value_or(*x >= *y), *x >= *y);
                 ASSERT_EQ(eq.value_or(*x == *y), *x == *y);
             }
