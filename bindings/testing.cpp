@@ -32,7 +32,8 @@ struct Run {
     int stopped_unit = -1;  // where the frame was left; -1 = it ran to its end in the stepper
     Opcode stopped_op = Opcode::Nop;
     const char* why = nullptr;  // why the frame was not taken
-    Frame* from = nullptr;      // NewFrame: the frame whose state moves
+    int nlocalsplus = 0;
+    Frame* from = nullptr;  // NewFrame: the frame whose state moves
 };
 
 Run g_last;
@@ -49,7 +50,11 @@ PyObject* resume_in_new_frame(void* ctx, Frame& f) {
         }
     }
     f.set_depth(depth);
-    from.clear_slots();
+    // A frame object of the old frame may be alive and reads its cells without asking.
+    from.drop(depth - run.nlocalsplus);
+    for (int i = 0; i < run.nlocalsplus; i++) {
+        if (from.slot(i) && !PyCell_Check(from.slot(i))) from.set_slot(i, nullptr);
+    }
     return finish_default(f, run.stopped_unit);
 }
 
@@ -63,9 +68,8 @@ PyObject* leave(Run& run, Frame& f, const CodeInfo& code, int pc) {
     }
     f.unlink();
     run.from = &f;
+    run.nlocalsplus = code.nlocalsplus;
     PyObject* result = call_with_frame(run.clone, resume_in_new_frame, &run);
-    f.set_depth(code.nlocalsplus);
-    for (int i = 0; i < code.nlocalsplus; i++) f.init_slot(i, nullptr);
     return result ? finish_return(f, code, result) : finish_unwound(f);
 }
 

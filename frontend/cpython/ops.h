@@ -5,7 +5,7 @@
 //   - operands stay in their slots while a call out runs, so that every slot below the stack pointer is
 //   valid;
 //   - a slot is emptied, or the stack pointer lowered, before its value is released (a finalizer may look);
-//   - operands are released bottom first, after the result is known, as the evaluator does;
+//   - operands are released after the result is known, in the evaluator's order (Release);
 //   - on an error the operands are gone or are left to unwinding, which ends with the same stack either way.
 #pragma once
 
@@ -61,29 +61,38 @@ inline raw::slot_t pop_slot(const Op& o) {
 
 inline void drop(const Op& o) { raw::slot_close(pop_slot(o)); }
 
-// Replaces the n operands on top by `result` (owned); NULL: the operands go and the error stands.
-inline Step replace_many(const Op& o, int n, PyObject* result) {
-    raw::slot_t* end = sp(o);
-    raw::slot_t* base = end - n;
-    for (raw::slot_t* p = base; p < end; p++) {
+// In which order an instruction lets go of its operands: a finalizer can tell. 3.14 turned it round for most.
+enum class Release { BottomFirst, TopFirst, Usual = raw::kMinor < 14 ? BottomFirst : TopFirst };
+
+template <Release R>
+inline void release(raw::slot_t* operands, int n) {
+    for (int i = 0; i < n; i++) {
+        raw::slot_t* p = operands + (R == Release::BottomFirst ? i : n - 1 - i);
         raw::slot_t old = *p;
         *p = raw::slot_null();
         raw::slot_close(old);
     }
+}
+
+// Replaces the n operands on top by `result` (owned); NULL: the operands go and the error stands.
+template <Release R = Release::Usual>
+inline Step replace_many(const Op& o, int n, PyObject* result) {
+    raw::slot_t* base = sp(o) - n;
+    release<R>(base, n);
     set_sp(o, base);
     if (!result) return Step::Raised;
     push(o, result);
     return next(o);
 }
 
-template <int N>
+template <int N, Release R = Release::Usual>
 inline Step replace(const Op& o, PyObject* result) {
     raw::slot_t* base = sp(o) - N;
     raw::slot_t old[N];
     for (int i = 0; i < N; i++) old[i] = base[i];
     if (result) base[0] = raw::slot_steal(result);
     set_sp(o, result ? base + 1 : base);
-    for (int i = 0; i < N; i++) raw::slot_close(old[i]);
+    release<R>(old, N);
     return result ? next(o) : Step::Raised;
 }
 
@@ -94,7 +103,7 @@ inline Step consume(const Op& o, int err) {
     raw::slot_t old[N];
     for (int i = 0; i < N; i++) old[i] = base[i];
     set_sp(o, base);
-    for (int i = 0; i < N; i++) raw::slot_close(old[i]);
+    release<Release::Usual>(old, N);
     return err < 0 ? Step::Raised : next(o);
 }
 

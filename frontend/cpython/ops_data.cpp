@@ -40,6 +40,13 @@ constexpr binaryfunc kBinary[kOperators] = {
     PyNumber_InPlaceXor,
 };
 
+// From 3.14 on BINARY_OP releases in the other order than its neighbours, and leaves its operands to
+// unwinding.
+Step replace_both(const Op& o, PyObject* result) {
+    if (raw::kMinor >= 14 && !result) return Step::Raised;
+    return replace<2, Release::BottomFirst>(o, result);
+}
+
 // `s = s + t` and `s += t` on a local string grow it in place, as CPython's specialized instruction does: a
 // loop that builds a string stays linear. Only when the next instruction overwrites the local, whose
 // reference is given up here.
@@ -69,23 +76,39 @@ Step op_BinaryOp(const Op& o) {
     if ((o.in.arg == kAdd || o.in.arg == kInplaceAdd) && PyUnicode_CheckExact(top(o)) && append_to_local(o)) {
         return PyErr_Occurred() ? Step::Raised : next(o);
     }
-    return replace<2>(o, kBinary[o.in.arg](top(o, 1), top(o)));
+    return replace_both(o, kBinary[o.in.arg](top(o, 1), top(o)));
 }
 
-Step op_BinarySubscr(const Op& o) { return replace<2>(o, PyObject_GetItem(top(o, 1), top(o))); }
+Step op_BinarySubscr(const Op& o) { return replace_both(o, PyObject_GetItem(top(o, 1), top(o))); }
 
 Step op_StoreSubscr(const Op& o) { return consume<3>(o, PyObject_SetItem(top(o, 1), top(o), top(o, 2))); }
 
 Step op_DeleteSubscr(const Op& o) { return consume<2>(o, PyObject_DelItem(top(o, 1), top(o))); }
 
-Step op_BinarySlice(const Op& o) {
+namespace {
+
+// The slice of the two values on top, which leave the stack for it.
+PyRef pop_slice(const Op& o) {
     PyRef slice = PyRef::steal(PySlice_New(top(o, 1), top(o), nullptr));
-    return replace<3>(o, slice ? PyObject_GetItem(top(o, 2), slice.get()) : nullptr);
+    drop(o);
+    drop(o);
+    return slice;
+}
+
+}  // namespace
+
+Step op_BinarySlice(const Op& o) {
+    PyRef slice = pop_slice(o);
+    PyObject* result = slice ? PyObject_GetItem(top(o), slice.get()) : nullptr;
+    slice = {};
+    return replace<1>(o, result);
 }
 
 Step op_StoreSlice(const Op& o) {
-    PyRef slice = PyRef::steal(PySlice_New(top(o, 1), top(o), nullptr));
-    return consume<4>(o, slice ? PyObject_SetItem(top(o, 2), slice.get(), top(o, 3)) : -1);
+    PyRef slice = pop_slice(o);
+    int err = slice ? PyObject_SetItem(top(o), slice.get(), top(o, 1)) : -1;
+    slice = {};
+    return consume<2>(o, err);
 }
 
 Step op_CompareOp(const Op& o) {
@@ -162,7 +185,7 @@ Step op_BuildMap(const Op& o) {
     for (int i = o.in.arg - 1; map && i >= 0; i--) {
         if (PyDict_SetItem(map, top(o, 2 * i + 1), top(o, 2 * i)) < 0) Py_CLEAR(map);
     }
-    return replace_many(o, 2 * o.in.arg, map);
+    return replace_many<Release::TopFirst>(o, 2 * o.in.arg, map);
 }
 
 Step op_BuildConstKeyMap(const Op& o) {
@@ -181,7 +204,7 @@ Step op_BuildString(const Op& o) {
         Operands items(sp(o) - o.in.arg, o.in.arg);
         text = _PyUnicode_JoinArray(empty, items.get(), o.in.arg);
     }
-    return replace_many(o, o.in.arg, text);
+    return replace_many<Release::TopFirst>(o, o.in.arg, text);
 }
 
 Step op_BuildSlice(const Op& o) {

@@ -107,7 +107,8 @@ class ClassMatch {
 
 PyObject* match_class(PyObject* subject, PyObject* type, int positional, PyObject* keywords) {
     if (!PyType_Check(type)) {
-        PyErr_SetString(PyExc_TypeError, "called match pattern must be a type");
+        PyErr_SetString(PyExc_TypeError, raw::kMinor < 12 ? "called match pattern must be a type"
+                                                          : "called match pattern must be a class");
         return nullptr;
     }
     if (PyObject_IsInstance(subject, type) <= 0) return nullptr;
