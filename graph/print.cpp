@@ -252,8 +252,10 @@ class Printer {
         for (const Node& n : g_.nodes)
             if (n.op == Op::Library && attributes_well_formed(n)) count(n.ints[1]), count(n.ints[2]);
         for (const Snapshot& s : g_.snapshots)
-            for (const SnapFrame& f : s.frames)
+            for (const SnapFrame& f : s.frames) {
+                count(f.func);
                 for (int32_t r : f.slots) count(r);
+            }
         if (g_.end_kind == EndKind::Return) count(g_.end);
     }
 
