@@ -21,6 +21,7 @@
 #include "jit/llvm_compat.h"
 #include "jit/orc.h"
 #include "jit/orc_internal.h"
+#include "kernels/host_call.h"
 
 namespace stator::jit {
 namespace {
@@ -36,6 +37,7 @@ using F64 = double (*)(double);
 using F32 = float (*)(float);
 // What code generation may fall back on: block moves, and rounding where SSE4.1 is missing. All of them exact.
 const RuntimeSymbol kRuntimeSymbols[] = {
+    {"stator_host_call", reinterpret_cast<void*>(&kernels::stator_host_call)},
     {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
     {"memmove", reinterpret_cast<void*>(&std::memmove)},
     {"memset", reinterpret_cast<void*>(&std::memset)},

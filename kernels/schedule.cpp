@@ -272,6 +272,8 @@ void Scheduler::sink_reduce(Id v) {
         space.reduced.push_back(1);
         run = true;
     }
+    run |= arg;
+    space.sequential = !run;
     std::vector<Read> reads;
     collect(in, rank0(in) ? Map{} : identity(shape), reads);
     int made = place(space, reads, false);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/chunks.h"
+#include "kernels/host_phases.h"
 #include "kernels/schedule_internal.h"
 
 namespace stator::kernels::scheduling {
@@ -135,7 +136,7 @@ void Scheduler::finish() {
         NestInfo info{};
         auto nest = lower(drafts_[i], info);
         number(info.extent);
-        p_.scratch_bytes = std::max(p_.scratch_bytes, plan_chunks(*nest).bytes);
+        p_.scratch_bytes = std::max({p_.scratch_bytes, plan_chunks(*nest).bytes, plan_host_phases(*nest).bytes});
         p_.code.push_back(std::move(nest));
         p_.nests.push_back(info);
     }

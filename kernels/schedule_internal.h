@@ -37,7 +37,10 @@ using Map = std::vector<DimMap>;
 struct Space {
     std::vector<Sym> extent;
     std::vector<char> reduced;
-    bool operator==(const Space& o) const { return extent == o.extent && reduced == o.reduced; }
+    bool sequential = false;  // reductions element by element and others do not share a nest
+    bool operator==(const Space& o) const {
+        return extent == o.extent && reduced == o.reduced && sequential == o.sequential;
+    }
 };
 
 enum class Level : uint8_t { Scalar, Parallel, Full };

@@ -5,6 +5,7 @@
 // can raise a floating-point flag is evaluated for each of its elements somewhere, used or not.
 #include <algorithm>
 
+#include "kernels/native.h"
 #include "kernels/reduce.h"
 #include "kernels/schedule_internal.h"
 
@@ -69,7 +70,7 @@ bool Scheduler::all_of_tree(Id v, std::set<Id>& seen, const F& f) {
 
 int Scheduler::own_cost(const Node& n) const {
     if (graph::info(n.op).cls != OpClass::Pointwise || n.op == Op::Copy) return 0;
-    if (!graph::is_native(n.op, n.in.empty() ? n.dtype : node(n.in[0]).dtype)) return kHostLoopCost;
+    if (!generates(n.op, n.in.empty() ? n.dtype : node(n.in[0]).dtype, n.dtype)) return kHostLoopCost;
     return n.op == Op::Divide || n.op == Op::Sqrt || n.op == Op::Reciprocal ? 4 : 1;
 }
 
@@ -175,6 +176,9 @@ void Scheduler::plan_uses(Id v) {
             for (auto& dim : m) axes.insert(dim.axis);
             axes.erase(-1);
             bool replicated = axes.size() < space.extent.size();
+            // A host loop sees the stride class of its operands, so views that it reads backwards stay views.
+            bool backwards = std::any_of(m.begin(), m.end(), [](const DimMap& dim) { return dim.step < 0; });
+            must |= backwards && own_cost(node(u)) >= kHostLoopCost;
             must |= (replicated && tree_cost(v) > 0) || !tree_native(v) ||
                     (tree_faults(v) && !covers(m, node(v).shape, space));
             contexts.insert(operand);
