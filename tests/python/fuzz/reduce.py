@@ -23,12 +23,23 @@ REGRESSIONS = Path(__file__).resolve().parents[1] / "regressions"
 ROOT = Path(__file__).resolve().parents[3]
 
 
+ASPECTS = {"type", "dtype", "shape", "strides", "flags", "base", "text", "lines", "context", "cause"}
+
+
 def kind_of(failure: str | None) -> str | None:
-    """The part of an outcome that differs: ``"result.values"``, ``"exception"``, ``"events"``, ``"crash"`` …"""
+    """What differs: ``"result.values"``, ``"result.strides"``, ``"exception.type"``, ``"events"``, ``"crash"`` …"""
     if failure is None:
         return None
-    match = re.match(r"call \d+: (\w+)", failure)
-    return match[1] if match else "crash"
+    match = re.match(r"call \d+: ([\w.\[\]]+):", failure)
+    if not match:
+        return "crash"
+    part, *rest = re.sub(r"\[\d+\]", "", match[1]).split(".")
+    aspect = rest[-1] if rest else ""
+    return (
+        f"{part}.{aspect if aspect in ASPECTS else 'values'}"
+        if part in ("result", "arguments", "exception")
+        else part
+    )
 
 
 def in_process(program: Program, mode: str) -> str | None:
@@ -36,7 +47,9 @@ def in_process(program: Program, mode: str) -> str | None:
     module = implementation(mode)
     module.reset()
     try:
-        return check(program, module).failure
+        failure = check(program, module).failure
+        # A name whose definition was removed is not the difference we are after.
+        return None if failure and re.search(r"NameError|UnboundLocalError", failure) else failure
     except (SyntaxError, NameError, IndexError, ValueError):
         return None  # not a program any more
 
@@ -108,6 +121,12 @@ def _simpler_text(text: str) -> Iterator[str]:
         return
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Assign | ast.AugAssign | ast.Return):
         return
+    value = tree.body[0].value
+    if isinstance(value, ast.Tuple) and len(value.elts) > 1:
+        for k in range(len(value.elts)):
+            fewer = ast.parse(text.strip())
+            del fewer.body[0].value.elts[k]
+            yield ast.unparse(fewer)
     for at in range(12):
         for operand in range(3):
             fresh = ast.parse(text.strip())
@@ -128,6 +147,23 @@ def _simpler_expressions(body: list[Statement]) -> Iterator[list[Statement]]:
         else:
             for text in _simpler_text(statement):
                 yield [*body[:i], text, *body[i + 1 :]]
+
+
+def _rename(body: list[Statement], old: str, new: str) -> list[Statement]:
+    pattern = re.compile(rf"\b{old}\b")
+    return [
+        Block(pattern.sub(new, s.head), _rename(s.body, old, new))
+        if isinstance(s, Block)
+        else pattern.sub(new, s)
+        for s in body
+    ]
+
+
+def _without_copies(body: list[Statement]) -> Iterator[list[Statement]]:
+    """`body` with a statement ``a = b`` left out and b written for a from there on."""
+    for i, statement in enumerate(body):
+        if isinstance(statement, str) and (found := re.fullmatch(r"(\w+) = ([a-z]\w*)", statement)):
+            yield body[:i] + _rename(body[i + 1 :], found[1], found[2])
 
 
 def _candidates(p: Program) -> Iterator[Program]:
@@ -164,6 +200,8 @@ def _candidates(p: Program) -> Iterator[Program]:
         for specs in simpler_specs(p.calls[i]):
             yield changed(calls=[*p.calls[:i], specs, *p.calls[i + 1 :]])
     for body in _simpler_expressions(p.body):
+        yield changed(body=body)
+    for body in _without_copies(p.body):
         yield changed(body=body)
 
 
