@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -67,6 +68,7 @@ class Summary:
     raised: int = 0
     warned: int = 0
     counters: dict[str, float] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, number: int, line: dict) -> None:
         self.programs += 1
@@ -76,6 +78,7 @@ class Summary:
         self.replayed += line["replayed"]
         self.raised += line["raised"]
         self.warned += line["warned"]
+        self.reasons.update(line.get("reasons") or ())
         for key, value in (line["counters"] or {}).items():
             if isinstance(value, int | float):
                 self.counters[key] = self.counters.get(key, 0) + value
@@ -88,6 +91,7 @@ class Summary:
             f"{self.programs} programs: {clean} agree, {len(self.failures)} differ; {self.raised} raise, {self.warned} warn\n"
             f"statements replayed inside segments: {self.replayed:.0f} of {self.statements} ({share})\n"
             + (f"counters: {counters}" if counters else "no counters")
+            + "".join(f"\n{count:6} programs  {reason}" for reason, count in self.reasons.most_common(25))
         )
 
 

@@ -26,6 +26,7 @@ class Verdict:
     raised: bool = False
     warned: bool = False
     counters: dict[str, float] | None = None
+    reasons: list[str] | None = None  # why something did not replay
 
 
 class Eager:
@@ -55,6 +56,17 @@ def _share(before: dict[str, float], after: dict[str, float]) -> float:
     if not delta or delta.get("replays", 0) < 1 or delta.get("eager_calls", 0):
         return 0.0
     return 1.0 if not delta.get("redone", 0) else delta["opaque_steps"] / (delta["opaque_steps"] + 1)
+
+
+def _reasons(function: Any) -> list[str]:
+    """Why a compiled function left things to Python, each once."""
+    try:
+        from stator import _stator
+    except ImportError:
+        return []
+    return sorted({f"{r.reason}: {r.message}" for r in _stator.remarks(function) if r.is_break}) or [
+        "no reason given"
+    ]
 
 
 def check(program: Program, module: Any) -> Verdict:
@@ -90,6 +102,8 @@ def check(program: Program, module: Any) -> Verdict:
             opaque = after.get("opaque_steps", 0) - before.get("opaque_steps", 0)
             verdict.statements += total
             verdict.replayed += max(0.0, total - opaque) * _share(before, after)
+    if verdict.replayed < verdict.statements:
+        verdict.reasons = _reasons(compiled)
     verdict.counters = _counters(compiled)
     return verdict
 
