@@ -49,7 +49,7 @@ std::shared_ptr<tbb::task_arena> current_arena() {
     Workers& w = workers();
     std::lock_guard lock(w.mutex);
     const int affinity = affinity_cpus();
-    if (affinity != w.affinity.load(std::memory_order_relaxed)) {
+    if (affinity != w.affinity.load(std::memory_order_relaxed) || w.count.load(std::memory_order_relaxed) == 0) {
         w.arena.reset();
         decide(w, affinity);
     }
@@ -111,7 +111,7 @@ void threads_before_fork() {
 void threads_after_fork(bool child) {
     Workers& w = workers();
     if (!child) w.serial = false;  // the parent's workers are still there
-    if (w.serial) w.count.store(1, std::memory_order_relaxed);
+    w.count.store(w.serial ? 1 : 0, std::memory_order_relaxed);
     w.mutex.unlock();
 }
 

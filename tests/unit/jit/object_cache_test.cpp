@@ -1,0 +1,162 @@
+#include "jit/object_cache.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "jit/core.h"
+
+namespace stator::jit {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> lines;
+class ObjectCacheTest : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = (fs::temp_directory_path() / "stator_cache_XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        dir_ = name;
+        lines.clear();
+        set_log_sink([](const char* line) { lines.push_back(line); });
+    }
+    void TearDown() override {
+        set_log_sink(nullptr);
+        fs::remove_all(dir_);
+    }
+    std::vector<fs::path> entries() const {
+        std::vector<fs::path> all;
+        for (const auto& e : fs::directory_iterator(dir_ / "objects-1")) all.push_back(e.path());
+        return all;
+    }
+    fs::path dir_;
+};
+constexpr int64_t kLarge = 1 << 20;
+
+TEST_F(ObjectCacheTest, KeepsWhatIsStored) {
+    const std::string key("key\0with zero", 13), object("\x7f" "ELF\0code", 9);
+    {
+        ObjectCache cache(dir_, kLarge);
+        EXPECT_EQ(cache.load(key), std::nullopt);
+        EXPECT_TRUE(cache.store(key, object));
+        EXPECT_EQ(cache.load(key), object);
+        EXPECT_EQ(cache.load("another key"), std::nullopt);
+    }
+    ObjectCache second(dir_, kLarge);
+    EXPECT_EQ(second.load(key), object);
+    EXPECT_TRUE(lines.empty());
+}
+
+TEST_F(ObjectCacheTest, IsClosedToOthers) {
+    ObjectCache cache(dir_ / "a" / "b", kLarge);
+    cache.store("k", "object");
+    const fs::path folder = dir_ / "a" / "b" / "objects-1";
+    EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+    for (const auto& e : fs::directory_iterator(folder))
+        EXPECT_EQ(fs::status(e).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(ObjectCacheTest, ADamagedEntryIsAMissAndGoes) {
+    const auto damage = [&](auto how) {
+        ObjectCache cache(dir_, kLarge);
+        ASSERT_TRUE(cache.store("key", std::string(1000, 'x')));
+        ASSERT_EQ(entries().size(), 1u);
+        how(entries()[0]);
+        EXPECT_EQ(cache.load("key"), std::nullopt);
+        EXPECT_TRUE(entries().empty());
+        EXPECT_TRUE(cache.store("key", "again"));
+        EXPECT_EQ(cache.load("key"), "again");
+        fs::remove_all(dir_ / "objects-1");
+    };
+    damage([](const fs::path& p) { fs::resize_file(p, 500); });
+    damage([](const fs::path& p) { fs::resize_file(p, 0); });
+    damage([](const fs::path& p) { fs::resize_file(p, 5000); });
+    damage([](const fs::path& p) {
+        std::fstream f(p, std::ios::in | std::ios::out | std::ios::binary);
+        f.seekp(600);
+        f.put('y');
+    });
+    damage([](const fs::path& p) {
+        std::fstream f(p, std::ios::in | std::ios::out | std::ios::binary);
+        f.put('X');  // the magic
+    });
+    damage([](const fs::path& p) { fs::permissions(p, fs::perms::others_write, fs::perm_options::add); });
+    damage([](const fs::path& p) {
+        fs::rename(p, p.string() + "2");
+        fs::create_symlink(p.string() + "2", p);
+        ObjectCache other(p.parent_path().parent_path(), kLarge);
+        EXPECT_EQ(other.load("key"), std::nullopt) << "links are not followed";
+        fs::remove(p.string() + "2");
+    });
+    EXPECT_TRUE(lines.empty());
+}
+
+TEST_F(ObjectCacheTest, StaysWithinItsLimitAndDropsTheLeastRecentlyUsed) {
+    ObjectCache cache(dir_, 100'000);
+    for (int i = 0; i < 8; ++i) {
+        ASSERT_TRUE(cache.store("key" + std::to_string(i), std::string(10'000, 'x')));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_TRUE(cache.load("key0"));  // now the most recently used
+    for (int i = 8; i < 11; ++i) ASSERT_TRUE(cache.store("key" + std::to_string(i), std::string(10'000, 'x')));
+    int64_t total = 0;
+    for (const auto& e : entries()) total += static_cast<int64_t>(fs::file_size(e));
+    EXPECT_LE(total, 100'000);
+    EXPECT_TRUE(cache.load("key0"));
+    EXPECT_TRUE(cache.load("key10"));
+    EXPECT_FALSE(cache.load("key1"));
+    EXPECT_FALSE(cache.store("big", std::string(60'000, 'x'))) << "would push out everything else";
+}
+
+TEST_F(ObjectCacheTest, AnUnusableFolderCostsOneLine) {
+    std::ofstream(dir_ / "file") << "not a folder";
+    ObjectCache cache(dir_ / "file", kLarge);
+    EXPECT_FALSE(cache.usable());
+    EXPECT_FALSE(cache.store("k", "o"));
+    EXPECT_EQ(cache.load("k"), std::nullopt);
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_NE(lines[0].find("STATOR_CACHE_DIR"), std::string::npos) << lines[0];
+    EXPECT_NE(lines[0].find("file"), std::string::npos);
+}
+
+TEST_F(ObjectCacheTest, SizeZeroTurnsItOffSilently) {
+    ObjectCache cache(dir_, 0);
+    EXPECT_FALSE(cache.store("k", "o"));
+    EXPECT_TRUE(lines.empty());
+    EXPECT_TRUE(fs::is_empty(dir_));
+}
+
+TEST_F(ObjectCacheTest, SeveralProcessesAtOnce) {
+    std::vector<pid_t> children;
+    for (int c = 0; c < 4; ++c) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            ObjectCache cache(dir_, 50'000);
+            bool good = true;
+            for (int i = 0; i < 200; ++i) {
+                const std::string key = "key" + std::to_string(i % 17), object(3000, static_cast<char>('a' + i % 17));
+                const auto found = cache.load(key);
+                good &= !found || *found == object;
+                cache.store(key, object);
+            }
+            _exit(good ? 0 : 1);
+        }
+        children.push_back(pid);
+    }
+    for (const pid_t pid : children) {
+        int status = 0;
+        waitpid(pid, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+    for (const auto& e : entries()) EXPECT_NE(e.filename().string()[0], '.') << "no temporary file is left";
+}
+
+}  // namespace
+}  // namespace stator::jit
