@@ -77,6 +77,18 @@ bool check_int(const Run& run, const Instr& in, PyObject* o) {
     return true;
 }
 
+// The class is the recorded one and holds what it held. A method must also be what the instance's own lookup
+// ends in: an instance attribute of the same name would be called without `self`.
+bool check_type_attrs(const Instr& in, PyObject* o) {
+    auto* type = reinterpret_cast<PyTypeObject*>(in.p);
+    if (Py_TYPE(o) != type || class_lookup(type, in.q) != in.value) return false;
+    if (!in.value || PyType_Check(o) || !PyType_HasFeature(Py_TYPE(in.value), Py_TPFLAGS_METHOD_DESCRIPTOR))
+        return true;
+    PyObject* method = read_attr(o, in.q);
+    Py_XDECREF(method);
+    return method == in.value;
+}
+
 bool step(Run& run, const Instr& in) {
     PyObject** objects = run.out.objects;
     PyObject* o = objects[in.src];
@@ -97,6 +109,7 @@ bool step(Run& run, const Instr& in) {
         case Op::Array:
             if (!o || !check_array(run.p, in, o, run.out.symbols)) return false;
             run.out.inputs[in.input] = o;
+            if (in.ndim == 0) array_scalar(o, scalar);
             return true;
         case Op::Float: {
             if (!o || !PyFloat_CheckExact(o)) return false;
@@ -130,10 +143,7 @@ bool step(Run& run, const Instr& in) {
         case Op::Same: return o == objects[in.other];
         case Op::NotSame: return o != objects[in.other];
         case Op::Length: return o && check_length(in, o);
-        case Op::TypeAttrs: {
-            auto* type = reinterpret_cast<PyTypeObject*>(in.p);
-            return o && Py_TYPE(o) == type && class_lookup(type, in.q) == in.value;
-        }
+        case Op::TypeAttrs: return o && check_type_attrs(in, o);
         case Op::Function: return o && same_function(run.p.guards[in.guard], o);
         case Op::Present: return o != nullptr;
         case Op::NoOverlap: return check_overlap(run.p, in, objects);

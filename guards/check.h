@@ -44,8 +44,8 @@ struct EntryState {
         objects;  // per source; borrowed when it came from a slot, else owned by `owned` or by the program
     int64_t*
         symbols;  // per symbol of the graph's SymTable (all of them; only those an input defines are written)
-    char* scalars;      // 16 bytes per graph input that is a scalar (index = graph input), value in its dtype
-                        // (a Python int's as int64_t)
+    char* scalars;  // 16 bytes per graph input that is a scalar or a rank-0 array (index = graph input),
+                    // value in its dtype (a Python int's as int64_t)
     PyObject** inputs;  // per graph input: the object it was read from (borrowed)
     int owned_count = 0;
     PyObject** owned;  // references to release when the replay ends; capacity = number of sources

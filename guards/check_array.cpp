@@ -11,6 +11,7 @@
 // strides of eager's result, so it is part of the promise.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "guards/check_impl.h"
 #include "guards/check_numpy_api.h"
@@ -258,6 +259,11 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
 
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {
     return find_trouble(p, in, obj, symbols) == Trouble::None;
+}
+
+void array_scalar(PyObject* array, char* out) {
+    auto* a = reinterpret_cast<PyArrayObject*>(array);
+    std::memcpy(out, PyArray_DATA(a), static_cast<size_t>(PyArray_ITEMSIZE(a)));
 }
 
 bool check_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects) {

@@ -106,6 +106,10 @@ std::string explain_value(const Guard& g, const std::string& source, PyObject* o
                        ? "expected " + source + " to have the code and defaults it had, found them changed"
                        : "expected " + source + " to be " + show(g.obj) + found;
         case GuardKind::TypeAttrs:
+            if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj) &&
+                class_lookup(Py_TYPE(o), g.name) == g.found)
+                return "expected " + source + "." + PyUnicode_AsUTF8(g.name) +
+                       " to be the method of its class, found an attribute of the object itself";
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
                 return "expected " + show(g.obj) + "." + PyUnicode_AsUTF8(g.name) +
                        " as it was, found it changed";

@@ -126,6 +126,7 @@ std::string show(PyObject* obj);  // short text of an object; repr only of exact
 // --- check_array.cpp ---
 void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined);
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols);
+void array_scalar(PyObject* array, char* out);  // the one element of a rank-0 array
 bool check_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects);
 std::string array_text(const ArraySpec& spec, bool written, const graph::SymTable* syms);
 std::string show_array(PyObject* obj);

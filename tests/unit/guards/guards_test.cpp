@@ -287,6 +287,18 @@ TEST(Guards, Scalars) {
               "expected s is a numpy float32 scalar, found an object of type numpy.float64");
 }
 
+TEST(Guards, RankZeroArraysAreReadAsScalars) {
+    Python py;
+    graph::SymTable syms;
+    GuardProgram p;
+    p.expect_array(p.slot(0, "x"), 0, spec(DType::F32, {}));
+    p.finish(syms, 1);
+    Checked check(p, syms, 1);
+    EXPECT_EQ(check({py("np.array(2.5, 'f4')")}), "");
+    EXPECT_EQ(*reinterpret_cast<float*>(check.scalars.data()), 2.5f);
+    EXPECT_EQ(p.text(0), "x is an ndarray, float32[]");
+}
+
 TEST(Guards, ConstantsByValue) {
     Python py;
     graph::SymTable syms;
@@ -453,7 +465,10 @@ m = Model(); m.grid = Grid(); m.grid.u = np.ones(5); m.grid.parts = [1.0, (2.0, 
               "expected self.grid.u.dtype to be float64, found an ndarray of float32, shape (9,)");
     py.run("m.grid.u = np.ones(9); old = Model.step; Model.step = lambda self: 1");
     EXPECT_EQ(check({m}), "expected Model.step as it was, found it changed");
-    py.run("Model.step = old");
+    py.run("Model.step = old; m.step = old");
+    EXPECT_EQ(check({m}),
+              "expected self.step to be the method of its class, found an attribute of the object itself");
+    py.run("del m.step");
     EXPECT_EQ(check({m}), "");
     py.run("Grid.u = property(lambda self: 1)");
     EXPECT_EQ(
