@@ -9,20 +9,6 @@ namespace stator::kernels::emit {
 
 using llvm::Value;
 
-namespace {
-
-uint32_t reportable(const Stmt& s) {
-    constexpr std::pair<char, uint32_t> kLetters[] = {{'d', kFaultDivide}, {'o', kFaultOverflow},
-                                                      {'u', kFaultUnderflow}, {'i', kFaultInvalid}, {'?', 15}};
-    uint32_t mask = 0;
-    for (char c : graph::info(s.op).faults)
-        for (auto [letter, bits] : kLetters)
-            if (c == letter) mask |= bits;
-    return mask;
-}
-
-}  // namespace
-
 Value* NestEmitter::chunk_slot(int i) {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scratch_, static_cast<uint64_t>(phases_.slot[i]));
 }
@@ -71,7 +57,7 @@ void NestEmitter::host_call(int i, Value* begin, Value* count) {
     } else {
         put(n - 1, {chunk_slot(i), i64(graph::info(s.dtype).size)});
     }
-    call_loop(find_loop(p_, host_loop_of(n_, i)), args, count, strides, reportable(s));
+    call_loop(find_loop(p_, host_loop_of(n_, i)), args, count, strides, faults_of(n_, i));
     if (!begin) outer_[i] = {b_.CreateLoad(element_type(c_, s.dtype), spilled_[i]), false};
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/host_phases.h"
+
 namespace stator::kernels {
 
 using graph::DType;
@@ -27,6 +29,24 @@ LoopRef host_loop_of(const LoopNest& nest, int i) {
         ref.types.assign(3, s.dtype);
     }
     return ref;
+}
+
+uint32_t faults_of(const LoopNest& nest, int i) {
+    struct Flag {
+        char letter;
+        uint32_t bits;
+    };
+    constexpr uint32_t kFloat = kFaultDivide | kFaultOverflow | kFaultUnderflow | kFaultInvalid;
+    constexpr Flag kFlags[] = {{'d', kFaultDivide}, {'o', kFaultOverflow}, {'u', kFaultUnderflow},
+                               {'i', kFaultInvalid}, {'?', kFloat | kFaultHost}};
+    const Stmt& s = nest.stmts[i];
+    if (s.kind != StmtKind::Compute && s.kind != StmtKind::Reduce) return 0;
+    if (calls_host(nest, i)) return kFloat | kFaultHost;
+    uint32_t bits = 0;
+    for (char c : graph::info(s.kind == StmtKind::Reduce ? Op::Reduce : s.op).faults)
+        for (const Flag& f : kFlags)
+            if (f.letter == c) bits |= f.bits;
+    return bits;
 }
 
 int find_loop(const Program& p, const LoopRef& ref) {

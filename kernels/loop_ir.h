@@ -129,6 +129,10 @@ LoopRef host_loop_of(const LoopNest& nest, int i);
 // Index in p.loops of that loop, or -1. `schedule` enters the loops of all Compute and Reduce statements.
 int find_loop(const Program& p, const LoopRef& ref);
 
+// Fault bits that computing statement `i` may report. Every flag a host loop leaves behind counts (NumPy looks at all of
+// them); generated code and tier 0's own loops report those of graph/ops.def.
+uint32_t faults_of(const LoopNest& nest, int i);
+
 // Empty when the invariants above that can be checked hold, else one line per defect.
 std::string verify(const Program& p, const graph::Graph& g);
 

@@ -146,21 +146,11 @@ void Scheduler::finish() {
 // Enters the host loops of all statements, whether generated code needs them or only tier 0, and the flags that may
 // come back.
 void Scheduler::collect_loops() {
-    struct Flag {
-        char letter;
-        uint32_t bits;
-    };
-    constexpr Flag kFlags[] = {{'d', kFaultDivide}, {'o', kFaultOverflow}, {'u', kFaultUnderflow}, {'i', kFaultInvalid},
-                               {'?', kFaultDivide | kFaultOverflow | kFaultUnderflow | kFaultInvalid | kFaultHost}};
     for (auto& nest : p_.code) {
         for (int i = 0; i < static_cast<int>(nest->stmts.size()); ++i) {
-            const Stmt& s = nest->stmts[i];
             LoopRef ref = host_loop_of(*nest, i);
             if (!ref.name.empty() && find_loop(p_, ref) < 0) p_.loops.push_back(std::move(ref));
-            Op op = s.kind == StmtKind::Compute ? s.op : s.kind == StmtKind::Reduce ? Op::Reduce : Op::Copy;
-            for (char c : graph::info(op).faults)
-                for (const Flag& f : kFlags)
-                    if (f.letter == c) p_.fault_mask |= f.bits;
+            p_.fault_mask |= faults_of(*nest, i);
         }
     }
 }

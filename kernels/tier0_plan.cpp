@@ -1,20 +1,8 @@
 // See tier0_plan.h.
 #include "kernels/tier0_plan.h"
 
-#include <string_view>
-
 namespace stator::kernels::tier0 {
 namespace {
-
-uint32_t fault_bits(std::string_view letters) {
-    uint32_t bits = 0;
-    for (const char c : letters) {
-        bits |= c == 'd' ? kFaultDivide : c == 'o' ? kFaultOverflow : c == 'u' ? kFaultUnderflow : 0u;
-        bits |= c == 'i' ? kFaultInvalid : 0u;
-        if (c == '?') bits |= kFaultDivide | kFaultOverflow | kFaultUnderflow | kFaultInvalid;
-    }
-    return bits;
-}
 
 bool writes(const Stmt& s) { return s.kind == StmtKind::Store || s.kind == StmtKind::SetScalar; }
 bool reduces(const Stmt& s) { return s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce; }
@@ -45,8 +33,7 @@ std::shared_ptr<const Plan> make_plan(const Program& program, const LoopNest& ne
         step.reduces = reduces(s);
         step.phase = phase_of(nest, *plan, s);
         if (const LoopRef ref = host_loop_of(nest, i); !ref.name.empty()) step.loop = find_loop(program, ref);
-        if (s.kind == StmtKind::Compute) step.faults = fault_bits(graph::info(s.op).faults);
-        if (s.kind == StmtKind::Reduce) step.faults = fault_bits(graph::info(graph::Op::Reduce).faults);
+        step.faults = faults_of(nest, i) & ~uint32_t{kFaultHost};
         for (const int in : s.in) ++uses[in];
         if (s.kind == StmtKind::Store) {
             const Stmt& value = nest.stmts[s.in[0]];
