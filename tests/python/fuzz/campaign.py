@@ -130,7 +130,7 @@ def batch(
     kind: str, mode: str, seed: int, numbers: range, cache: str, timeout: float = 60
 ) -> Iterator[tuple[int, dict]]:
     """Runs `numbers` in as many processes as crashes make necessary; yields (number, verdict as a dict)."""
-    start = numbers.start
+    start, crashes = numbers.start, 0
     while start < numbers.stop:
         command = [
             sys.executable,
@@ -175,6 +175,9 @@ def batch(
                 return
         what = "hung" if status == -9 else f"ended the process with status {status}"
         yield current, asdict_failure(f"{what}\n{tail}")
+        crashes = crashes + 1 if current == start else 0
+        if crashes >= 10:
+            raise RuntimeError(f"ten programs in a row ended their process, the last one saying\n{tail}")
         start = current + 1
 
 
