@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <unordered_map>
 
@@ -34,15 +35,25 @@ struct Table {
     std::mutex mutex;
     std::unordered_map<std::string, std::weak_ptr<Loaded>> loaded;  // by cache key
     size_t sweep_at = 64;  // expired entries are removed when the table has grown to this
+    std::shared_ptr<ObjectCache> cache;  // made for these two options:
+    std::string cache_dir;
+    int64_t cache_size = 0;
 };
 Table& table() {
     static Table* t = new Table;
     return *t;
 }
 
-ObjectCache& object_cache() {
-    static auto* cache = new ObjectCache(options().cache_dir, options().cache_size);
-    return *cache;
+std::shared_ptr<ObjectCache> object_cache() {
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    const Options& o = options();
+    if (!t.cache || t.cache_dir != o.cache_dir || t.cache_size != o.cache_size) {
+        t.cache = std::make_shared<ObjectCache>(o.cache_dir, o.cache_size);
+        t.cache_dir = o.cache_dir;
+        t.cache_size = o.cache_size;
+    }
+    return t.cache;
 }
 
 std::shared_ptr<Loaded> find_loaded(const std::string& key) {
@@ -111,7 +122,7 @@ bool serve_from_cache(const CompileRequest& r, const std::string& key, const std
         report(r, "shared with a loaded program", seconds_since(start), *code);
         return true;
     }
-    const std::optional<std::string> object = object_cache().load(key);
+    const std::optional<std::string> object = object_cache()->load(key);
     if (!object) return false;
     std::string error;
     const auto code = load(*object, prefix, r, error);
@@ -147,7 +158,7 @@ void compile_now(const CompileRequest& r) {
     if (!private_names) remember(key, code);
     publish(slot, code, false, seconds);
     report(r, "compiled", seconds, *code);
-    if (!private_names && object_cache().store(key, object.bytes))
+    if (!private_names && object_cache()->store(key, object.bytes))
         counters.cache_stores.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -209,11 +220,11 @@ void warm_up() {
 
 void compiler_before_fork() {
     table().mutex.lock();
-    object_cache().mutex().lock();
+    if (table().cache) table().cache->mutex().lock();
 }
 
 void compiler_after_fork() {
-    object_cache().mutex().unlock();
+    if (table().cache) table().cache->mutex().unlock();
     table().mutex.unlock();
 }
 

@@ -21,6 +21,7 @@ void release(void* p, int64_t bytes) { pool().release(p, bytes); }
 void configure_core(const Options& o, kernels::LogSink sink) {
     set_log_sink(sink);
     configure(o);
+    forget_thread_count();
 }
 
 void reset_all() {

@@ -98,6 +98,14 @@ uint32_t parallel_for(int64_t extent, int64_t grain, uint32_t (*fn)(void*, int64
     return faults.load(std::memory_order_relaxed);
 }
 
+void forget_thread_count() {
+    Workers& w = workers();
+    std::lock_guard lock(w.mutex);
+    w.arena.reset();  // of the old size
+    w.control.reset();
+    w.count.store(0, std::memory_order_relaxed);
+}
+
 void threads_before_fork() {
     Workers& w = workers();
     w.mutex.lock();

@@ -13,6 +13,7 @@ namespace stator::jit {
 
 uint32_t parallel_for(int64_t extent, int64_t grain, uint32_t (*fn)(void*, int64_t, int64_t), void* context);
 int thread_count();
+void forget_thread_count();  // the options changed
 
 void threads_before_fork();
 void threads_after_fork(bool child);

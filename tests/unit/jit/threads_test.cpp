@@ -44,8 +44,7 @@ void with_threads(int n) {
     Options o;
     o.threads = n;
     configure(o);
-    threads_before_fork();  // forgets the number decided on
-    threads_after_fork(false);
+    forget_thread_count();
 }
 
 TEST(Threads, EveryIterationOnceAndFaultsTogether) {
