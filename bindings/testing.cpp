@@ -103,6 +103,7 @@ bool on_frame(void* ctx, Frame& f, PyObject** result) {
     Run& run = *static_cast<Run*>(ctx);
     const bool first = !run.taken && f.function() == run.function;
     if (!first && !(run.nested && run.taken)) return false;
+    if (is_traced(f.ts(), f.code())) return false;
     run.taken = true;
     const char* why;
     const CodeInfo* code = CodeInfo::get(f.code(), &why);

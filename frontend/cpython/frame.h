@@ -73,6 +73,7 @@ class HookScope {
   private:
     FrameHandler saved_handler_;
     void* saved_ctx_;
+    int saved_depth_;
 };
 bool foreign_hook_present();
 

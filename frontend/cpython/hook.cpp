@@ -5,6 +5,10 @@
 // that nobody here takes go to it. If a foreign hook is put on top of ours, ours stays below it, passes
 // everything on, and is not removed (we cannot tell who else holds it).
 //
+// A hooked call needs C stack, an unhooked one none, and 3.12 to 3.14 limit C recursion to far less than the
+// recursion limit. So beyond kMaxDepth hooked calls the hook is taken off for as long as the deepest of them
+// runs: what it calls is not offered to anyone and recurses as deep as it would without us.
+//
 // call_with_frame needs the very next frame of one function object, and must not let its code run should the
 // hook not see it: it puts the hook on top for as long as the frame takes to appear. The frame is recognised
 // by its function, not its code, because pushing it may run a finalizer that calls the same code.
@@ -19,6 +23,7 @@ namespace stator::frontend {
 
 namespace {
 
+constexpr int kMaxDepth = 400;
 constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
 
 struct PendingCall {
@@ -32,12 +37,15 @@ struct PendingCall {
 thread_local FrameHandler t_handler = nullptr;
 thread_local void* t_ctx = nullptr;
 thread_local PendingCall* t_pending = nullptr;
+thread_local int t_depth = 0;   // hook calls of this thread that are on the C stack since its innermost scope
+thread_local int t_scopes = 0;  // scopes of this thread
 
 // Guarded by the GIL.
 PyInterpreterState* g_interp = nullptr;  // the interpreter whose hook is ours
 int g_scopes = 0;
 _PyFrameEvalFunction g_foreign = nullptr;  // what is chained behind ours; NULL = the default evaluator
 bool g_buried = false;                     // a foreign hook was put on top of ours and may call it
+int g_suspended = 0;                       // calls that run without the hook because they are deep
 
 PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag);
 
@@ -46,6 +54,31 @@ PyObject* pass_on(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     if (g_foreign) return g_foreign(ts, frame, throwflag);
     return _PyEval_EvalFrameDefault(ts, frame, throwflag);
 }
+
+_PyFrameEvalFunction behind() { return g_foreign ? g_foreign : _PyEval_EvalFrameDefault; }
+
+// Takes the hook off while alive.
+class Suspension {
+  public:
+    explicit Suspension(PyInterpreterState* interp)
+        : interp_(interp), active_(_PyInterpreterState_GetEvalFrameFunc(interp) == hook) {
+        if (!active_) return;
+        g_suspended++;
+        _PyInterpreterState_SetEvalFrameFunc(interp_, behind());
+    }
+    ~Suspension() {
+        if (!active_) return;
+        g_suspended--;
+        if (_PyInterpreterState_GetEvalFrameFunc(interp_) == behind()) {
+            _PyInterpreterState_SetEvalFrameFunc(interp_, hook);
+        }
+    }
+    Suspension(const Suspension&) = delete;
+
+  private:
+    PyInterpreterState* interp_;
+    bool active_;
+};
 
 // While the window is open our hook is on top; frames of other functions (finalizers) still reach what was
 // there.
@@ -75,28 +108,40 @@ PyObject* run_pending(PyThreadState* ts, raw::IFrame* frame, PendingCall* call) 
     return call->body(call->ctx, f);
 }
 
+PyObject* offer(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
+    const int flags = raw::code(frame)->co_flags;
+    if (t_handler && !throwflag && (flags & CO_OPTIMIZED) && !(flags & kSuspending)) {
+        RecursionLevel level(ts);
+        Frame f(ts, frame);
+        PyObject* result = nullptr;
+        if (level.within_limit() && t_handler(t_ctx, f, &result)) return result;
+    }
+    return pass_on(ts, frame, throwflag);
+}
+
 PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     PendingCall* pending = t_pending;
     if (pending && raw::function(frame) == pending->clone) return run_pending(ts, frame, pending);
-    if (t_handler && !throwflag) {
-        int flags = raw::code(frame)->co_flags;
-        if ((flags & CO_OPTIMIZED) && !(flags & kSuspending)) {
-            RecursionLevel level(ts);
-            Frame f(ts, frame);
-            PyObject* result = nullptr;
-            if (level.within_limit() && t_handler(t_ctx, f, &result)) return result;
-        }
+    PyObject* result;
+    if (++t_depth <= kMaxDepth) {
+        result = offer(ts, frame, throwflag);
+    } else {
+        Suspension suspension(ts->interp);
+        result = pass_on(ts, frame, throwflag);
     }
-    return pass_on(ts, frame, throwflag);
+    t_depth--;
+    return result;
 }
 
 void install() {
     PyInterpreterState* interp = PyInterpreterState_Get();
     if (!g_interp) g_interp = interp;
-    if (interp != g_interp || g_scopes++ > 0) return;
+    if (interp != g_interp || (g_scopes++ > 0 && !g_suspended)) return;
     _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
     if (now == hook) return;
-    if (now == _PyEval_EvalFrameDefault) {
+    if (g_suspended && now == behind()) {
+        // This scope is deeper than the hook goes; it gets its own depth.
+    } else if (now == _PyEval_EvalFrameDefault) {
         g_foreign = nullptr;
         g_buried = false;
     } else if (g_buried) {
@@ -114,7 +159,7 @@ void remove() {
         g_buried = true;
         return;
     }
-    _PyInterpreterState_SetEvalFrameFunc(interp, g_foreign ? g_foreign : _PyEval_EvalFrameDefault);
+    _PyInterpreterState_SetEvalFrameFunc(interp, behind());
     g_foreign = nullptr;
 }
 
@@ -127,7 +172,9 @@ PyObject* nones(Py_ssize_t n) {
 
 }  // namespace
 
-HookScope::HookScope(FrameHandler handler, void* ctx) : saved_handler_(t_handler), saved_ctx_(t_ctx) {
+HookScope::HookScope(FrameHandler handler, void* ctx)
+    : saved_handler_(t_handler), saved_ctx_(t_ctx), saved_depth_(t_depth) {
+    if (t_scopes++ < 4) t_depth = 0;
     install();
     t_handler = handler;
     t_ctx = ctx;
@@ -136,6 +183,8 @@ HookScope::HookScope(FrameHandler handler, void* ctx) : saved_handler_(t_handler
 HookScope::~HookScope() {
     t_handler = saved_handler_;
     t_ctx = saved_ctx_;
+    t_depth = saved_depth_;
+    t_scopes--;
     remove();
 }
 

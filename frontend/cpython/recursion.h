@@ -23,25 +23,19 @@ class RecursionLevel {
 };
 
 // 3.12 and 3.13 also count C levels, two for each evaluator that is called from C, against a limit that the
-// recursion limit does not move (3.12.1: 747 frames under any hook). Frames that would have needed no C level
-// without the hook get theirs back, up to a depth that an 8 MB stack holds.
+// recursion limit does not move. A call that would have needed no C level without the hook gets them back;
+// hook.cpp bounds how many.
 class CRecursionCredit {
   public:
     explicit CRecursionCredit(PyThreadState* ts) : remaining_(raw::c_recursion(ts)) {
-        if (!remaining_) return;
-        if (depth_ >= kMaxDepth)
-            remaining_ = nullptr;
-        else
-            *remaining_ += 2, depth_++;
+        if (remaining_) *remaining_ += 2;
     }
     ~CRecursionCredit() {
-        if (remaining_) *remaining_ -= 2, depth_--;
+        if (remaining_) *remaining_ -= 2;
     }
     CRecursionCredit(const CRecursionCredit&) = delete;
 
   private:
-    static constexpr int kMaxDepth = 4000;
-    static inline thread_local int depth_ = 0;
     int* remaining_;
 };
 

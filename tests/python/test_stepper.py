@@ -341,22 +341,39 @@ def deep(n):
     return 0 if n == 0 else 1 + deep(n - 1)
 
 
-@pytest.mark.skipif(VERSION >= (3, 14), reason="3.14 measures the C stack")
 def test_recursion_limit_is_the_hosts():
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(30000)
+    try:
+        # Deep frames are not offered: each would need C stack.
+        assert 300 < len(_testing.watch_frames(lambda: deep(25000))) < 500
+        assert _testing.step_call(deep, (25000,), nested=True) == deep(25000) == 25000
+        for call in (
+            deep,
+            lambda n: _testing.watch_frames(lambda: deep(n)),
+            lambda n: _testing.step_call(deep, (n,), nested=True),
+        ):
+            with pytest.raises(RecursionError):
+                call(35000)
+        assert not _testing.hook_installed()
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_scope_begun_deep_in_a_recursion():
+    def down(n):
+        return _testing.watch_frames(caller) if n == 0 else down(n - 1)
+
+    def top():
+        assert down(700) == ["caller", "leaf", "leaf"]
+
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(3000)
     try:
-        assert len(_testing.watch_frames(lambda: deep(2500))) == 2502
-        with pytest.raises(RecursionError):
-            _testing.watch_frames(lambda: deep(3500))
-        with pytest.raises(RecursionError):
-            _testing.step_call(deep, (3500,), nested=True)
-        with pytest.raises(RecursionError):
-            deep(3500)
-        assert deep(2500) == 2500
-        assert _testing.step_call(deep, (1000,), nested=True) == 1000
+        assert 300 < len(_testing.watch_frames(top)) < 500
     finally:
         sys.setrecursionlimit(limit)
+    assert not _testing.hook_installed()
 
 
 def deepest(n=0):
