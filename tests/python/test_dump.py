@@ -36,12 +36,14 @@ program {
   b0 = input L['x'] : f64[s0] contiguous
   b1 = output %8 : f64[s0] contiguous written
   c0 = input L['k'] : f64
+  c1 = const 1.0 : f64
   nest 0 i0<s0 {
     v0 = scalar c0 : f64
-      v1 = load b0[i0] : f64
-      v2 = multiply v1, v0 : f64
-      v3 = add v2, v2 : f64
-      store b1[i0], v3
+    v1 = scalar c1 : f64
+      v2 = load b0[i0] : f64
+      v3 = multiply v2, v0 : f64
+      v4 = add v3, v1 : f64
+      store b1[i0], v4
   }
 }
 """

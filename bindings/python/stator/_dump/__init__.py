@@ -126,7 +126,7 @@ def write_dump(folder: str | Path, traces: Iterable[Mapping[str, Any]]) -> Path 
         Keys: ``name``, ``place``, ``file``, ``function``, ``first_line``, ``source``, ``bytecode``, ``recorded`` (graph
         text), ``passes`` (pairs of pass and graph text), ``graph`` (the final text), ``guards`` (lines), ``segments``
         (mappings with ``loop_ir``, ``llvm_ir``, ``assembly``, ``error``), ``exits_taken``, ``remarks`` (mappings with
-        ``reason``, ``message``, ``hint``, ``file``, ``function``, ``line``, ``count``) and ``timings``. Missing ones
+        ``reason``, ``message``, ``hint``, ``file``, ``function``, ``line``, ``count``, ``is_break``) and ``timings``. Missing ones
         are empty.
 
     Returns

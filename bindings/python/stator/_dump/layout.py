@@ -22,13 +22,16 @@ HUES = (205, 150, 270, 95, 180, 310, 55, 235)  # none of them looks like the red
 class Drawing:
     """Positions for the nodes of one graph.
 
-    Scalar constants are written into the nodes that use them instead of being drawn.
+    Scalar constants are written into the nodes that use them instead of being drawn, and guards on sizes alone are
+    left out.
     """
 
     def __init__(self, graph: Text) -> None:
         by_id = {n.id: n for n in graph.nodes}
         constants = {n.id: n for n in graph.nodes if n.kind == "const"}
-        self.nodes: dict[int, Node] = {i: n for i, n in by_id.items() if i not in constants}
+        self.nodes: dict[int, Node] = {
+            i: n for i, n in by_id.items() if i not in constants and (n.kind != "guard" or n.operands)
+        }
         self.parents = {
             i: [p for p in dict.fromkeys(n.operands) if p in self.nodes] for i, n in self.nodes.items()
         }
@@ -131,8 +134,11 @@ class Drawing:
         ] = []  # sum of wishes for the left edge, weight, members
         for x in row:
             near = neighbours[x]
+            # The bends of long edges weigh more, and follow each other rather than the nodes at the ends.
+            weight = 4.0 if len(x) > 1 else 1.0
+            if len(x) > 1 and (bends := [y for y in near if len(y) > 1]):
+                near = bends
             wish = sum(self.x[y] for y in near) / len(near) if near else self.x[x]
-            weight = 2.0 if len(x) > 1 else 1.0
             blocks.append((weight * (wish - self._width(x) / 2), weight, [x]))
             while len(blocks) > 1:
                 (s0, w0, m0), (s1, w1, m1) = blocks[-2:]

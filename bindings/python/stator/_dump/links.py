@@ -6,6 +6,7 @@ Two lines belong together when they share a node; where one of them has no nodes
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 
@@ -46,6 +47,7 @@ def of_graph(text: str, sources: Sources, final: bool) -> list[Line]:
                 keys.append(f"n{node.id}")
             if node.location:
                 keys.append(sources.key(node.location[0], node.location[1]))
+                line = line.replace(node.location[0], os.path.basename(node.location[0]))
         elif final and line.startswith(("  return", "  leave")):
             keys = [f"n{i}" for i in graph.results]
         out.append((line, keys))
@@ -59,14 +61,14 @@ def with_sources(nodes: Iterable[int], source_of: Mapping[int, str]) -> list[str
 
 
 def of_loop_ir(
-    text: str, graph: Text, source_of: Mapping[int, str]
+    text: str, graph: Text, source_of: Mapping[int, str], taken: set[int] | None = None
 ) -> tuple[list[Line], dict[int, str], list[list[int]]]:
     """Lines of a program's loop IR, the nest that computes each node, and the nodes of each nest.
 
-    Statements name their node in a closing comment (``; %7``). Where they do not, operations are matched with the
-    graph's in order.
+    Statements name their node in a closing comment (``; %7``). Where they do not, operations are matched with those
+    of the graph, in order, by operation and operands; nodes in `taken` (earlier segments') are left out.
     """
-    nodes_of_line = _statement_nodes(text, graph)
+    nodes_of_line = _Matcher(graph, taken or set()).run(text)
     lines: list[Line] = []
     nest_of: dict[int, str] = {}
     nests: list[list[int]] = []
@@ -87,47 +89,73 @@ def of_loop_ir(
     return lines, nest_of, [list(dict.fromkeys(n)) for n in nests]
 
 
-def _statement_nodes(text: str, graph: Text) -> dict[int, list[int]]:
-    by_label = {n.label: n.id for n in graph.nodes if n.op == "input"}
-    values: dict[str, int] = {}
-    buffers: dict[str, int] = {}
-    waiting: dict[str, list[int]] = {}
-    for n in graph.nodes:
-        waiting.setdefault(
-            n.op if n.op not in ("loop", "reduce", "argreduce") else f"{n.op}.{n.label}", []
-        ).append(n.id)
-    out: dict[int, list[int]] = {}
-    for number, line in enumerate(text.split("\n")):
-        if named := _STATEMENT_NODE.search(line):
-            out[number] = [int(x) for x in re.findall(r"\d+", named[1])]
-            continue
-        if _NEST.match(line):
-            values = {}
+class _Matcher:
+    """Finds the graph node of each line of a printed program."""
+
+    def __init__(self, graph: Text, taken: set[int]) -> None:
+        self.nodes = {n.id: n for n in graph.nodes}
+        self.inputs = {n.label: n.id for n in graph.nodes if n.op == "input"}
+        self.waiting: dict[str, list[int]] = {}
+        for n in graph.nodes:
+            if n.id not in taken and n.kind not in ("input", "const", "view", "guard"):
+                name = f"{n.op}.{n.label}" if n.op in ("loop", "reduce", "argreduce") else n.op
+                self.waiting.setdefault(name, []).append(n.id)
+        self.values: dict[str, int] = {}  # statements of this nest
+        self.places: dict[str, int] = {}  # buffers and scalars
+
+    def root(self, i: int) -> int:
+        """The buffer behind views and stores."""
+        while i in self.nodes and self.nodes[i].kind in ("view", "store") and self.nodes[i].operands:
+            i = self.nodes[i].operands[0]
+        return i
+
+    def run(self, text: str) -> dict[int, list[int]]:
+        out: dict[int, list[int]] = {}
+        for number, line in enumerate(text.split("\n")):
+            if named := _STATEMENT_NODE.search(line):
+                out[number] = [int(x) for x in re.findall(r"\d+", named[1])]
+            elif _NEST.match(line):
+                self.values = {}
+            elif (node := self._line(line)) is not None:
+                out[number] = [node]
+        return out
+
+    def _line(self, line: str) -> int | None:
         if found := _BUFFER.match(line):
             value = found[3] or ""
             node = (
                 int(value[1:])
                 if re.fullmatch(r"%\d+", value)
-                else by_label.get(value.replace("L['", "").replace("']", ""))
+                else self.inputs.get(value.replace("L['", "").replace("']", ""))
             )
             if node is not None:
-                buffers[found[1]] = node
-                out[number] = [node]
-        elif found := _VALUE.match(line):
-            words = line.split(" = ", 1)[-1].split()
-            node = None
-            if words[0] in ("load", "scalar"):
-                node = buffers.get(re.match(r"\w+", words[1])[0]) if len(words) > 1 else None  # type: ignore[index]
-            elif words[0] in ("store", "set"):
-                last = words[-1] if words[-1] in values else ""
-                node = values.get(last)
-            elif waiting.get(words[0]):
-                node = waiting[words[0]].pop(0)
-            if node is not None:
-                out[number] = [node]
-                if found[1]:
-                    values[found[1]] = node
-    return out
+                self.places[found[1]] = node
+            return node
+        if not (found := _VALUE.match(line)):
+            return None
+        words = line.split(" = ", 1)[-1].split()
+        node = None
+        if words[0] in ("load", "scalar") and len(words) > 1:
+            node = self.places.get(words[1].split("[")[0])
+        elif words[0] in ("store", "set"):
+            node = self.values.get(words[-1])
+        elif words[0] in self.waiting:
+            node = self._take(words[0], [w.rstrip(",") for w in words[1:] if re.fullmatch(r"v\d+,?", w)])
+        if node is not None and found[1]:
+            self.values[found[1]] = node
+        return node
+
+    def _take(self, name: str, operands: list[str]) -> int | None:
+        """The first waiting node of this name whose operands may be these statements."""
+        for i in self.waiting[name]:
+            wanted = self.nodes[i].operands
+            known = [self.values.get(v) for v in operands]
+            if len(wanted) == len(known) and all(
+                k is None or self.root(k) == self.root(w) for k, w in zip(known, wanted, strict=True)
+            ):
+                self.waiting[name].remove(i)
+                return i
+        return None
 
 
 def of_llvm(text: str, nests: list[list[int]], source_of: Mapping[int, str]) -> list[Line]:

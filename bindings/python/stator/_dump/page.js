@@ -45,7 +45,7 @@ function leftRows(t) {
 }
 
 function picture(t) {
-  const box = element("div");
+  const box = element("div", { class: "picture" });
   const legend = element("div", { class: "legend" });
   for (const [name, style] of [["input", "--c:var(--accent)"], ["view", "--s:dashed"], ["computed, a tint for each kernel", "--f:hsl(205 70% 88%)"],
     ["guard", "--c:var(--exit)"], ["library call", "--c:var(--python)"]]) legend.append(element("span", { style }, name));
@@ -56,7 +56,7 @@ function picture(t) {
     g.setAttribute("data-k", "n" + g.dataset.n + (source ? " " + source : ""));
   }
   const svg = drawing.querySelector("svg"), width = svg ? +svg.getAttribute("width") : 0;
-  if (fit && width) drawing.firstChild.style.cssText = `width:max(${0.7 * width}px, min(${width}px, 100%));height:auto`;
+  if (fit && width) drawing.firstChild.style.cssText = `width:${Math.min(1, Math.max(0.5, ($("middle").clientWidth - 20) / width)) * width}px;height:auto`;
   legend.append(element("button", { "aria-selected": fit, onclick: () => { fit = !fit; show(); } }, "fit"));
   box.append(legend, drawing);
   return box;

@@ -98,8 +98,9 @@ def _marks(trace: Mapping[str, Any], sources: links.Sources) -> dict[str, list[d
             )
     for r in trace.get("remarks", ()):
         why = r["message"] + (f"\n→ {r['hint']}" if r.get("hint") else "")
+        kind = "python" if r.get("is_break", True) else "note"
         out.setdefault(sources.key(r["file"], r["line"]), []).append(
-            {"kind": "python", "text": f"{r['reason']} ×{r['count']}", "why": why}
+            {"kind": kind, "text": f"{r['reason']} ×{r['count']}", "why": why}
         )
     return out
 
@@ -121,7 +122,7 @@ def _left_to_python(trace: Mapping[str, Any], sources: links.Sources) -> list[di
         place = f"{os.path.basename(r['file'])}:{r['line']} {r['function']}"
         rows.append(
             {
-                "kind": "python",
+                "kind": "python" if r.get("is_break", True) else "note",
                 "place": place,
                 "text": f"{r['message']} ({r['count']} times)",
                 "hint": r.get("hint", ""),
@@ -145,6 +146,11 @@ def _bytecode_lines(text: str, file: str, sources: links.Sources) -> list[links.
     return out
 
 
+def _first_place(graph: Text) -> str:
+    located = [n.location for n in graph.nodes if n.location]
+    return f"{os.path.basename(located[0][0])}:{located[0][1]}" if located else ""
+
+
 def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     """Everything the page shows of one trace."""
     sources = links.Sources()
@@ -161,8 +167,11 @@ def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     segments: list[dict[str, list[links.Line]]] = []
     nest_of: dict[int, str] = {}
     for k, segment in enumerate(trace.get("segments", ())):
-        loop_ir, nests_by_node, nests = links.of_loop_ir(segment.get("loop_ir", ""), graph, source_of)
-        nest_of |= {i: f"segment {k}, {nest}" for i, nest in nests_by_node.items()}
+        loop_ir, nests_by_node, nests = links.of_loop_ir(
+            segment.get("loop_ir", ""), graph, source_of, set(nest_of)
+        )
+        for i, nest in nests_by_node.items():
+            nest_of.setdefault(i, f"segment {k}, {nest}")
         segments.append({
             "loop IR": loop_ir,
             "LLVM IR": links.of_llvm(segment.get("llvm_ir", "") or f"; {segment.get('error', '')}", nests, source_of),
@@ -172,7 +181,7 @@ def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "folder": folder,
         "name": trace.get("name", folder),
-        "place": trace.get("place", ""),
+        "place": trace.get("place") or _first_place(graph),
         "function": trace.get("function", ""),
         "exits": sum(r["kind"] == "exit" for r in left),
         "python": sum(r["kind"] == "python" for r in left),
