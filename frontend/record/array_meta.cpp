@@ -51,9 +51,49 @@ bool np_scalar_dtype(PyObject* scalar, DType* out) {
     return exact && dtype_from_numpy(num, out);
 }
 
+// Strides of a fresh array: axes from the innermost of `perm` outwards; empty arrays count a zero extent as one.
+static bool has_standard_strides(const ArrayMeta& m, int64_t itemsize) {
+    int rank = static_cast<int>(m.shape.size());
+    int64_t expect = itemsize;
+    for (int k = rank - 1; k >= 0; --k) {
+        int axis = m.perm.empty() ? k : m.perm[k];
+        if (m.strides[axis] != expect) return false;
+        expect *= m.shape[axis];
+    }
+    return true;
+}
+
+// An order of the axes in which the strides are exactly those of a dense array, extents of one included; NumPy's
+// K order places such axes in ways that matter for results' strides. Empty result: there is none.
+static std::vector<int> exact_order(const ArrayMeta& m, int64_t itemsize) {
+    int rank = static_cast<int>(m.shape.size());
+    std::vector<int> inner_first;
+    std::vector<bool> used(rank, false);
+    int64_t expect = itemsize;
+    for (int k = 0; k < rank; ++k) {
+        int pick = -1;
+        for (int d = rank - 1; d >= 0; --d) {
+            if (used[d] || m.strides[d] != expect) continue;
+            if (pick < 0 || (m.shape[pick] != 1 && m.shape[d] == 1)) pick = d;
+        }
+        if (pick < 0) return {};
+        used[pick] = true;
+        inner_first.push_back(pick);
+        expect *= m.shape[pick];
+    }
+    return {inner_first.rbegin(), inner_first.rend()};
+}
+
 static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
     m->layout = Layout::Contiguous;
     m->perm.clear();
+    m->standard_strides = has_standard_strides(*m, itemsize);
+    if (m->standard_strides) return;
+    if (std::vector<int> order = exact_order(*m, itemsize); !order.empty()) {
+        m->perm = std::move(order);
+        m->standard_strides = true;
+        return;
+    }
     if (c_contiguous) return;
     int rank = static_cast<int>(m->shape.size());
     std::vector<int> perm(rank);
@@ -94,6 +134,7 @@ bool read_array_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
     out->shape.assign(PyArray_DIMS(a), PyArray_DIMS(a) + rank);
     out->strides.assign(PyArray_STRIDES(a), PyArray_STRIDES(a) + rank);
     int64_t itemsize = PyArray_ITEMSIZE(a);
+    out->writeable = PyArray_ISWRITEABLE(a);
     for (int i = 0; i < rank; ++i)
         if (out->shape[i] > 1 && out->strides[i] % itemsize != 0) {
             *why = "strides are not multiples of the element size";

@@ -16,6 +16,8 @@ struct ArrayMeta {
     std::vector<int64_t> strides;  // bytes
     graph::Layout layout;
     std::vector<int> perm;         // empty = C order
+    bool writeable;
+    bool standard_strides;         // Contiguous: the strides are those a fresh array of this shape and perm gets
 };
 
 // False, with `why`, for subclasses, object or byte-swapped or unaligned arrays, ranks above 8.

@@ -58,6 +58,19 @@ ShadowRef TraceBuilder::constant(PyObject* obj) {
         s->box = Box::PyFloat;
         s->value = scalar_const(DType::F64, bits);
         graph.nodes[s->value].box = Box::PyFloat;
+    } else if (PyComplex_CheckExact(obj)) {
+        Py_complex c = PyComplex_AsCComplex(obj);
+        uint64_t bits[2];
+        memcpy(bits, &c, 16);
+        s->kind = ShadowKind::Scalar;
+        s->dtype = DType::C128;
+        s->box = Box::PyComplex;
+        s->value = scalar_const(DType::C128, bits[0], bits[1]);
+        graph.nodes[s->value].box = Box::PyComplex;
+    } else if (PySlice_Check(obj)) {
+        auto* slice = reinterpret_cast<PySliceObject*>(obj);
+        s->kind = ShadowKind::Slice;
+        for (PyObject* part : {slice->start, slice->stop, slice->step}) s->items.push_back(constant(part));
     } else if (PyTuple_CheckExact(obj)) {
         s->kind = ShadowKind::Tuple;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(obj); ++i) s->items.push_back(constant(PyTuple_GET_ITEM(obj, i)));
@@ -112,6 +125,8 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     Id id = graph.append(std::move(n));
     buffers_.push_back({id, id, true, index});
     s->kind = ShadowKind::Array;
+    s->strides = meta.strides;
+    s->writeable = meta.writeable;
     s->buffer = static_cast<int>(buffers_.size()) - 1;
     s->dtype = meta.dtype;
     s->shape = in.shape;
@@ -230,7 +245,8 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
         return true;
     }
     if (PyFunction_Check(obj)) {
-        guards.expect_function(s->source, obj);
+        // The cells are read where they are used, so a closure made anew for each call is the same function here.
+        guards.expect_function(s->source, obj, false);
         s->kind = ShadowKind::Object;
         return true;
     }
@@ -324,7 +340,8 @@ ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
         value = graph.append(std::move(copy));
     }
     Node& n = graph.nodes[value];
-    if (meta.layout != graph::Layout::Contiguous) return fail(Reason::ModelMismatch, "layout of a fresh array");
+    if (meta.layout != graph::Layout::Contiguous || !meta.standard_strides)
+        return fail(Reason::ModelMismatch, "layout of a fresh array");
     if (n.box == Box::Array && n.shape.size() == meta.shape.size()) {
         n.layout = meta.layout;
         n.perm = meta.perm;
@@ -337,15 +354,35 @@ ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
     s->shape = n.shape;
     s->layout = meta.layout;
     s->perm = meta.perm;
+    s->strides = meta.strides;
     return s;
+}
+
+// The strides that replay will give the view, from those of the array viewed.
+static std::vector<int64_t> view_strides(const Shadow& base, const ViewStep& step, const ArrayMeta& like) {
+    size_t rank = like.shape.size();
+    std::vector<int64_t> strides(rank, 0);
+    if (step.reshape) {
+        int64_t item = graph::info(base.dtype).size;
+        for (size_t d = rank; d-- > 0;) strides[d] = item, item *= like.shape[d];
+        return strides;
+    }
+    for (size_t d = 0; d < step.map.size(); ++d)
+        if (step.map[d] >= 0) strides[step.map[d]] += step.step[d] * base.strides[d];
+    return strides;
 }
 
 ShadowRef TraceBuilder::new_view(const ShadowRef& base, ViewStep step, PyObject* like) {
     ArrayMeta meta;
     std::string why;
     if (!read_array_meta(like, &meta, &why)) return fail(Reason::ArrayKind, why);
+    if (meta.shape.size() != step.shape.size() || view_strides(*base, step, meta) != meta.strides)
+        return fail(Reason::ModelMismatch, "strides of a view");
+    if (meta.writeable != base->writeable) return fail(Reason::UnknownCall, "a view that changes writeability");
     auto s = std::make_shared<Shadow>();
     s->kind = ShadowKind::Array;
+    s->strides = meta.strides;
+    s->writeable = meta.writeable;
     s->buffer = base->buffer;
     s->path = base->path;
     s->dtype = base->dtype;

@@ -256,6 +256,10 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
+        // Python-level functions warn about empty operands, and a warning must not be given twice.
+        if (a.shadow->kind == ShadowKind::Array)
+            for (Sym s : shape(a.shadow))
+                if (hint(s) == 0) return fail(Reason::UnknownCall, "an empty operand");
         int32_t r = recipe(a.shadow, a.obj);
         if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt");
         tuple.items.push_back(r);

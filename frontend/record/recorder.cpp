@@ -74,7 +74,7 @@ int32_t Recorder::take_snapshot() {
         if (inner && !insn.boundary) return -1;
         graph::SnapFrame frame;
         frame.code = b_.object_index(reinterpret_cast<PyObject*>(l.code->code));
-        frame.func = l.func_object;
+        if (l.func) frame.func = b_.recipe(l.func, nullptr);
         frame.unit = insn.unit;
         int live_at = inner ? at : at + 1;
         for (size_t i = 0; i < l.slots.size(); ++i) {
@@ -165,7 +165,7 @@ void Recorder::enter_inlined(Frame& frame, const CodeInfo& code) {
     level->frame = &frame;
     level->code = &code;
     level->slots = std::move(pending_locals_);
-    level->func_object = b_.object_index(pending_function_);
+    level->func = std::move(pending_func_shadow_);
     pending_function_ = nullptr;
     pending_operands_.clear();
     levels_.push_back(level.get());

@@ -24,7 +24,7 @@ struct Level {
     const CodeInfo* code = nullptr;
     int pc = 0;
     std::vector<ShadowRef> slots;
-    int32_t func_object = -1;   // inlined frames: the function in the trace's object table
+    ShadowRef func;             // inlined frames: the function
     int call_insn = -1;         // while an inlined call is in progress: its instruction
 };
 
@@ -118,6 +118,7 @@ private:
     bool ok_ = true, closed_ = false, checkpoint_due_ = false;
     int32_t cached_snapshot_ = -1;
     PyObject* pending_function_ = nullptr;   // borrowed; alive on the frame's stack
+    ShadowRef pending_func_shadow_;
     std::vector<ShadowRef> pending_locals_, pending_operands_;
     ShadowRef inline_result_;
     bool inlined_ = false;

@@ -75,15 +75,18 @@ bool Recorder::prepare_inline(const Insn& insn, const CallOperands& call) {
     ShadowRef callable = l.slots[call.callable_slot];
     if (!b_.resolve(callable, call.callable)) return false;
     PyObject* func = call.callable;
+    ShadowRef func_shadow = callable;
     std::vector<ShadowRef> args;
     if (callable->kind == ShadowKind::Method) {
-        func = callable->items[0]->obj.get();
+        func_shadow = callable->items[0];
+        func = func_shadow->obj.get();
         args.push_back(callable->items[1]);
     } else if (PyObject* inner = unwrap_compiled ? unwrap_compiled(func) : nullptr) {
         if (callable->kind == ShadowKind::Opaque) b_.guards.expect_is(callable->source, func);
         auto source = b_.guards.object(inner, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
         b_.guards.expect_function(source, inner);
         func = inner;
+        func_shadow = b_.constant(inner);
     }
     if (!func || !PyFunction_Check(func) || numpy_host().knows(func)) return false;
     if (levels_.size() >= kMaxInlineDepth || !inlinable(func)) return false;
@@ -96,6 +99,7 @@ bool Recorder::prepare_inline(const Insn& insn, const CallOperands& call) {
     pending_operands_.assign(l.slots.end() - count, l.slots.end());
     l.slots.resize(l.slots.size() - count);
     pending_function_ = func;
+    pending_func_shadow_ = func_shadow;
     return true;
 }
 

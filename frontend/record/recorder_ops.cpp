@@ -197,6 +197,7 @@ bool Recorder::on_load_global(const Insn& insn) {
     if (null_above) --at;
     value = l.frame->slot(at);
     auto source = b_.guards.global(l.frame->globals(), l.frame->builtins(), insn.obj);
+    if (source == guards::kNoSource) return refuse(Reason::UnknownOp, "a global of a namespace that is no plain dict");
     ShadowRef s = b_.lazy(source, value);
     if (insn.flags & Insn::kPushNull) {
         if (null_above) push(s), push(b_.null());
@@ -211,7 +212,8 @@ bool Recorder::on_copy_free_vars(const Insn&) {
     Level& l = top();
     PyObject* func = l.frame->function();
     int nfree = l.code->code->co_nfreevars;
-    auto base = b_.guards.object(func, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname));
+    guards::SourceId base = l.func ? l.func->source : guards::kNoSource;
+    if (base == guards::kNoSource) base = b_.guards.object(func, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname));
     for (int i = 0; i < nfree; ++i) {
         int slot = l.code->nlocalsplus - nfree + i;
         std::string text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(l.code->code->co_localsplusnames, slot));

@@ -51,6 +51,8 @@ struct Shadow {
     std::vector<ShadowRef> items;
 
     // Array
+    std::vector<int64_t> strides;                // bytes, as seen while recording
+    bool writeable = true;
     int buffer = -1;                             // index into TraceBuilder's buffers
     std::vector<ViewStep> path;                  // from the buffer; empty = the buffer's own array object
     std::vector<graph::Sym> shape;

@@ -242,8 +242,12 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         }
         case Step::Raised:
             if (recording) {
+                // Finishing a trace runs through the C API; the program's exception must not meet it.
+                PyObject *type, *value, *traceback;
+                PyErr_Fetch(&type, &value, &traceback);
                 fs_.remark(Reason::Exception, "", code_, insn);
                 finish_recording(graph::EndKind::Leave);
+                PyErr_Restore(type, value, traceback);
             }
             wants_place_ = false;
             return raised(result);
@@ -291,10 +295,10 @@ PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bo
         size_t k;
         bool hot;
     } ctx{&fs_, &frames, k, hot};
-    PyObject* clone = fs_.clone_of(frames[k].func.get());
+    PyRef clone = PyRef::borrow(fs_.clone_of(frames[k].func.get()));
     if (!clone) return nullptr;
     return call_with_frame(
-        clone,
+        clone.get(),
         [](void* p, Frame& frame) -> PyObject* {
             auto* c = static_cast<Context*>(p);
             const CodeInfo* code = CodeInfo::get(frame.code());

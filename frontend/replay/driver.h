@@ -43,7 +43,7 @@ struct FunctionState::Impl {
     ArgBinder binder;
     Counters counters;
     std::unordered_map<PyCodeObject*, std::unique_ptr<CodePlaces>> codes;
-    std::unordered_map<PyObject*, PyRef> clones;     // of inlined functions, for exits into their frames
+    std::unordered_map<PyObject*, std::pair<PyRef, PyRef>> clones;   // by code: inlined function and clone, for exits
     std::vector<Remark> remarks;
     const CodeInfo* code = nullptr;
     Place* entry = nullptr;

@@ -109,9 +109,13 @@ void FunctionState::Impl::remark(Reason reason, const std::string& detail, const
 }
 
 PyObject* FunctionState::Impl::clone_of(PyObject* function) {
-    PyRef& c = clones[function];
-    if (!c) c = PyRef::steal(make_clone(function));
-    return c.get();
+    // Keyed by code: a closure made anew for each call replaces the clone of the one before.
+    auto& [original, clone] = clones[PyFunction_GET_CODE(function)];
+    if (original.get() != function) {
+        clone = PyRef::steal(make_clone(function));
+        original = PyRef::borrow(function);
+    }
+    return clone.get();
 }
 
 PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -200,6 +204,8 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
             Outcome out = replay(t, slots, fs.counters);
             if (out.kind == Outcome::NotEntered) {
                 ++fs.counters.guard_failures;
+                if (log_enabled(LogTopic::Guards) && out.failed_guard >= 0)
+                    log(LogTopic::Guards, t.name + ": " + t.guards.explain(out.failed_guard, slots));
                 continue;
             }
             if (i > 0) std::swap(entry->traces[i], entry->traces[0]);
@@ -267,7 +273,19 @@ void FunctionState::reset() {
 int FunctionState::traverse(visitproc visit, void* arg) const {
     Py_VISIT(impl_->func.get());
     Py_VISIT(impl_->clone.get());
-    for (auto& [f, clone] : impl_->clones) Py_VISIT(clone.get());
+    for (auto& [code, pair] : impl_->clones) {
+        Py_VISIT(pair.first.get());
+        Py_VISIT(pair.second.get());
+    }
+    // Guards hold the globals they read, which hold the compiled function: a cycle only the collector can free.
+    for (auto& [code, cp] : impl_->codes) {
+        Py_VISIT(cp->code_object.get());
+        for (auto& [pc, place] : cp->by_pc)
+            for (auto& t : place->traces) {
+                if (int stop = t->guards.traverse(visit, arg)) return stop;
+                for (auto& o : t->objects) Py_VISIT(o.get());
+            }
+    }
     return 0;
 }
 

@@ -230,7 +230,10 @@ bool Materializer::frames(int snapshot, std::vector<ResumeFrame>* out) {
     for (const graph::SnapFrame& f : g.snapshots[snapshot].frames) {
         ResumeFrame frame;
         frame.unit = f.unit;
-        if (f.func >= 0) frame.func = st_.trace.objects[f.func];
+        if (f.func >= 0) {
+            frame.func = PyRef::steal(build(f.func));
+            if (!frame.func) return false;
+        }
         for (int32_t r : f.slots) {
             if (g.recipes[r].kind == RecipeKind::Null) {
                 frame.slots.push_back(nullptr);

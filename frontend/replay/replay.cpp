@@ -152,7 +152,13 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
         switch (sc.kind) {
             case kernels::ScalarKind::Const: memcpy(slot, sc.bits, 16); break;
             case kernels::ScalarKind::Sym: int_to_bits(st.exprs[st.trace.graph.nodes[sc.value].syms[0].id], sc.dtype, slot); break;
-            case kernels::ScalarKind::Input: memcpy(slot, st.scalar(sc.value), 16); break;
+            case kernels::ScalarKind::Input: {
+                // A 0-d array counts as a scalar operand, but its value lies in the array.
+                PyObject* array = st.trace.graph.nodes[sc.value].box == graph::Box::Array ? st.memory(sc.value) : nullptr;
+                if (array) memcpy(slot, numpy::data(array), graph::info(sc.dtype).size);
+                else memcpy(slot, st.scalar(sc.value), 16);
+                break;
+            }
             case kernels::ScalarKind::Result: memset(slot, 0, 16); break;
         }
     }
