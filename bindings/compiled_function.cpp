@@ -8,8 +8,6 @@
 #include <memory>
 #include <vector>
 
-extern "C" PyAPI_FUNC(PyObject*) _PyObject_GenericGetAttrWithDict(PyObject*, PyObject*, PyObject*, int);
-
 namespace stator::bindings {
 namespace {
 
@@ -25,6 +23,7 @@ struct CompiledFunction {
     PyObject* weakrefs;
     FunctionOptions options;
     int running;                        // calls in progress, on all threads
+    int64_t breaks_seen;                // fullgraph: remarks that have been raised about
     bool reset_wanted;                  // dropping traces waits until none of them runs
     CompiledFunction *previous, *next;  // all live ones; no references
 };
@@ -55,34 +54,45 @@ PyObject* call(PyObject* callable, PyObject* const* args, size_t nargsf, PyObjec
     return finish_call(self, self->state->call(args, nargsf, kwnames));
 }
 
-// Sets GraphBreakError with what stayed in Python, when anything did. `since`: counters before the call.
-bool raise_on_break(CompiledFunction* self, const Counters& since, size_t remarks_before) {
-    const Counters& now = self->state->counters();
-    const auto remarks = self->state->remarks();
-    std::vector<const frontend::Remark*> breaks;
-    const bool stayed = now.eager_calls > since.eager_calls || now.opaque_steps > since.opaque_steps ||
-                        now.calls == since.calls;  // a function that was given up counts no calls
-    for (size_t i = 0; i < remarks.size(); ++i)
-        if (is_break(remarks[i]) && (stayed || i >= remarks_before)) breaks.push_back(&remarks[i]);
-    if (breaks.empty()) return false;
+// Sets GraphBreakError with what stayed in Python.
+void set_graph_break(CompiledFunction* self, const std::vector<frontend::Remark>& remarks) {
     PyObject* list = PyList_New(0);
-    PyObject* name = PyObject_GetAttrString(self->function, "__qualname__");
-    std::string text = "fullgraph=True, but " + std::to_string(breaks.size()) + " place" +
-                       (breaks.size() == 1 ? "" : "s") + " of " +
-                       (name ? PyUnicode_AsUTF8(name) : "the function") + " cannot be compiled:";
-    for (const frontend::Remark* r : breaks) {
-        const std::string line = remark_text(*r);
-        text += "\n  " + line;
+    std::string lines;
+    for (const frontend::Remark& r : remarks) {
+        if (!is_break(r)) continue;
+        const std::string line = remark_text(r);
+        lines += "\n  " + line;
         PyObject* item = PyUnicode_FromString(line.c_str());
         if (list && item) PyList_Append(list, item);
         Py_XDECREF(item);
     }
-    PyObject* error = PyObject_CallFunction(graph_break_error, "s", text.c_str());
+    const Py_ssize_t count = list ? PyList_GET_SIZE(list) : 0;
+    PyObject* text = PyUnicode_FromFormat(
+        "fullgraph=True, but %zd place%s of %U cannot be compiled:%s", count, count == 1 ? "" : "s",
+        reinterpret_cast<PyFunctionObject*>(self->function)->func_qualname, lines.c_str());
+    PyObject* error = text ? PyObject_CallOneArg(graph_break_error, text) : nullptr;
     if (error && list && PyObject_SetAttrString(error, "reasons", list) == 0)
         PyErr_SetObject(graph_break_error, error);
     Py_XDECREF(error);
-    Py_XDECREF(name);
+    Py_XDECREF(text);
     Py_XDECREF(list);
+}
+
+// Whether the call left anything to Python. A replay that did not changes none of these counters, so that the
+// remarks are looked through only after the others.
+bool left_to_python(CompiledFunction* self, const Counters& since) {
+    const Counters& now = self->state->counters();
+    const bool stayed = now.eager_calls > since.eager_calls || now.opaque_steps > since.opaque_steps ||
+                        now.calls == since.calls;  // a function that was given up counts no calls
+    if (!stayed && now.recordings == since.recordings) return false;
+    const auto remarks = self->state->remarks();
+    int64_t breaks = 0;
+    for (const frontend::Remark& r : remarks)
+        if (is_break(r)) breaks += r.count;
+    const bool fresh = breaks > self->breaks_seen;
+    self->breaks_seen = breaks;
+    if (breaks == 0 || !(stayed || fresh)) return false;
+    set_graph_break(self, remarks);
     return true;
 }
 
@@ -91,23 +101,17 @@ bool raise_on_break(CompiledFunction* self, const Counters& since, size_t remark
 PyObject* call_checked(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     CompiledFunction* self = cast(callable);
     const Counters since = self->state->counters();
-    const size_t remarks_before = self->options.fullgraph ? self->state->remarks().size() : 0;
     PyObject* result = call(callable, args, nargsf, kwnames);
-    if (!result) return nullptr;
-    const Counters& now = self->state->counters();
+    if (!result || frontend::stance() == Stance::Eager) return result;
     if (frontend::stance() == Stance::FailOnRecompile && since.recordings > 0 &&
-        now.recordings > since.recordings) {
+        self->state->counters().recordings > since.recordings) {
         PyErr_Format(recompile_error,
                      "the stance is 'fail_on_recompile', and this call of %R was recorded again; "
                      "STATOR_LOG=recompiles,guards says why",
                      self->function);
-        Py_DECREF(result);
-        return nullptr;
-    }
-    if (self->options.fullgraph && frontend::stance() != Stance::Eager &&
-        raise_on_break(self, since, remarks_before)) {
-        Py_DECREF(result);
-        return nullptr;
+        Py_CLEAR(result);
+    } else if (self->options.fullgraph && left_to_python(self, since)) {
+        Py_CLEAR(result);
     }
     return result;
 }
@@ -136,6 +140,7 @@ CompiledFunction* allocate(PyObject* function) {
     self->weakrefs = nullptr;
     self->options = {};
     self->running = 0;
+    self->breaks_seen = 0;
     self->reset_wanted = false;
     self->previous = nullptr;
     self->next = live;
@@ -171,8 +176,9 @@ void dealloc(PyObject* o) {
 // --- looking like the function ---
 
 PyObject* getattro(PyObject* self, PyObject* name) {
-    PyObject* own = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1);
-    if (own || PyErr_Occurred()) return own;
+    PyObject* own = PyObject_GenericGetAttr(self, name);
+    if (own || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
+    PyErr_Clear();
     return PyObject_GetAttr(cast(self)->function, name);
 }
 

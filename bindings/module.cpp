@@ -10,6 +10,7 @@
 #include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
+#include "frontend/replay/trace.h"
 #include "guards/check.h"
 
 namespace py = pybind11;
@@ -80,6 +81,18 @@ py::dict function_options(py::handle f) {
     d["fullgraph"] = o->fullgraph;
     d["fastmath"] = o->fastmath;
     return d;
+}
+
+// Compilation is counted where it happens, in the core; a function's own share is what its traces asked for.
+py::dict function_counters(const frontend::FunctionState& f) {
+    Counters c = f.counters();
+    for (const frontend::Trace* t : f.traces())
+        for (const frontend::Segment& s : t->segments) {
+            if (!s.code || !s.code->ready.load(std::memory_order_acquire)) continue;
+            ++(s.code->from_cache ? c.cache_hits : c.compiles);
+            c.compile_s += s.code->compile_seconds;
+        }
+    return counters(c);
 }
 
 std::vector<TraceInfo> traces(py::handle f) {
@@ -209,7 +222,7 @@ void add_functions(py::module_& m) {
     m.def(
         "stats",
         [](py::handle f) {
-            return counters(f.is_none() ? frontend::global_counters() : state(f).counters());
+            return f.is_none() ? counters(frontend::global_counters()) : function_counters(state(f));
         },
         py::arg("function") = py::none());
     m.def("traces", &traces);

@@ -14,9 +14,11 @@
 
 // Exported by every supported version; declared in internal headers from 3.13 on.
 extern "C" {
-PyAPI_FUNC(PyObject*) _PyObject_GenericGetAttrWithDict(PyObject*, PyObject*, PyObject*, int);
 PyAPI_FUNC(int) _PyObject_GetMethod(PyObject* obj, PyObject* name, PyObject** method);
 PyAPI_FUNC(PyObject*) _PyType_Lookup(PyTypeObject*, PyObject*);
+#if PY_VERSION_HEX < 0x030D0000
+PyAPI_FUNC(PyObject*) _PyObject_GenericGetAttrWithDict(PyObject*, PyObject*, PyObject*, int);
+#endif
 }
 
 namespace stator::guards {
@@ -34,6 +36,18 @@ struct Found {
 PyObject* quiet(PyObject* o) {
     if (!o && PyErr_Occurred()) PyErr_Clear();
     return o;
+}
+
+// obj.name of an object whose class uses the generic lookup, without making an AttributeError when there is
+// none.
+PyObject* generic_attr(PyObject* obj, PyObject* name) {
+#if PY_VERSION_HEX < 0x030D0000
+    return quiet(_PyObject_GenericGetAttrWithDict(obj, name, nullptr, 1));
+#else
+    PyObject* value = nullptr;
+    PyObject_GetOptionalAttr(obj, name, &value);
+    return quiet(value);
+#endif
 }
 
 // A `__slots__` member that holds a plain object reference.
@@ -78,7 +92,7 @@ Found read(PyObject* obj, PyObject* name) {
     if (type == &PyModule_Type) return read_module(obj, name, descr);
     if (type->tp_getattro != PyObject_GenericGetAttr) return {};
     if (!descr) {
-        PyObject* value = quiet(_PyObject_GenericGetAttrWithDict(obj, name, nullptr, 1));
+        PyObject* value = generic_attr(obj, name);
         return value ? Found{Place::Instance, value} : Found{};
     }
     PyTypeObject* kind = Py_TYPE(descr);
@@ -92,7 +106,7 @@ Found read(PyObject* obj, PyObject* name) {
         return {};
     }
     if (kind->tp_descr_get && kind != &PyStaticMethod_Type) return {};
-    PyObject* value = quiet(_PyObject_GenericGetAttrWithDict(obj, name, nullptr, 1));
+    PyObject* value = generic_attr(obj, name);
     if (!value) return {};
     return {value == descr || kind == &PyStaticMethod_Type ? Place::ClassAttr : Place::Instance, value};
 }

@@ -361,6 +361,29 @@ for _ in range(3):
     assert [r() is None and f() is None for r, f in refs] == [True, True, True, False]
 
 
+def test_a_dropped_namespace_goes_away():
+    program = """
+import numpy as np, stator
+scale = 2.0
+def helper(u):
+    return u + scale
+class Thing:
+    pass
+thing = Thing(); thing.k = 3.0
+@stator.compile
+def step(u):
+    return helper(u) * scale + thing.k
+for _ in range(4):
+    step(np.arange(5.0))
+"""
+    namespace = {"__name__": "gone"}
+    exec(compile(program, "<gone>", "exec"), namespace)
+    refs = [weakref.ref(namespace[name]) for name in ("step", "helper", "thing", "Thing")]
+    del namespace
+    gc.collect()
+    assert [r() for r in refs] == [None] * 4
+
+
 def test_no_references_are_left_behind():
     @stator.compile
     def f(u, k):
@@ -395,6 +418,21 @@ def test_stats_have_the_documented_names():
     f.reset()
     assert f.stats()["calls"] == 0 and f.traces == []
     assert same_bits(f(X), X * 3.0)
+
+
+def test_compilations_are_counted():
+    f = stator.compile(lambda u: np.sqrt(u * 3.25 + 1.75))
+    for _ in range(3):
+        f(X)
+    stator.wait()
+    core = stator._stator.core_info()
+    if not core["loaded"]:
+        pytest.skip(core["error"])
+    own = f.stats()
+    assert own["compiles"] + own["cache_hits"] == 1
+    assert own["compile_s"] > 0 or own["cache_hits"]
+    assert "define" in f.llvm() and "ret" in f.asm()
+    assert f.traces[0].ready() == f.traces[0].segments == 1
 
 
 def test_reset_drops_all_traces():

@@ -201,7 +201,8 @@ class Explanation:
         )
         for t in self.traces:
             segments = f"{t.segments} segment{'s' * (t.segments != 1)}, {t.ready()} compiled"
-            title = f"{t.place}: entered {t.entries} times, left early {t.exits} times, {segments}"
+            where = f"{t.place}: " if t.place else ""
+            title = f"{where}entered {t.entries} times, left early {t.exits} times, {segments}"
             yield f"trace {t.name}", [(title, []), ("guards:", list(t.guards))]
 
     def __str__(self):
