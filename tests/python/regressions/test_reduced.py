@@ -1,0 +1,51 @@
+"""The smallest forms of programs that the fuzzer found to differ from eager NumPy. New ones go at the end."""
+
+from __future__ import annotations
+
+import pytest
+from fuzz.arguments import Array, Scalar, View
+from fuzz.check import run_source
+
+
+def case(name, text, *calls):
+    """`text` is a module's source without its imports; each call a list of argument descriptions."""
+    return pytest.param("import numpy as np\n\n" + text, [list(c) for c in calls], id=name)
+
+
+def twice(*args):
+    return args, args
+
+
+CASES = [
+    case("exception after a recorded statement", "def f(a):\n    v = a * a\n    np.sin(a, a)\n", [Array("i8", (1,))]),
+    case("exception of a joining function", "def f(b):\n    v = b > 300\n    np.stack([v, np.uint16, 7])\n", [Array("f8", (1,))]),
+    case("exception handled where it was recorded",
+         "def f(b):\n    try:\n        b = np.where(b, b, b)\n        b[7]\n    except IndexError:\n        pass\n    return b\n",
+         *twice(Array("f8", (1,)))),
+    case("0-d arrays as operands", "def f(a, b):\n    return np.hypot(a, b), np.stack((a, a)), a / 2.0\n", *twice(Array("f8", ()), Array("f8", (1,)))),
+    case("strides of an axis of extent 1", "def f(b):\n    v = +b\n    return b[1::2, :2], b[::-1], v\n", *twice(Array("f8", (1, 1)))),
+    case("order of a new axis", "def f(z):\n    return np.trunc(z[None])\n", *twice(Array("f8", (2, 2), "axes rolled"))),
+    case("broadcast_to is read-only", "def f(b):\n    v = b + 1\n    return v, np.broadcast_to(b, (2, 3))\n", *twice(Array("f8", (3,)))),
+    case("warnings of inner Python functions", "def f(b):\n    v = b[1:1, 1:, ::2]\n    return v.mean()\n", *twice(Array("f8", (1, 1, 1)))),
+    case("positional out of minimum", "def f(a):\n    np.minimum(a, 10, a)\n", *twice(Array("f8", (3,)))),
+    case("in-place update of a long array", "def f(a, b):\n    v = np.any(b)\n    a[:] = 1\n    a += v\n",
+         [Array("i8", (2,)), Array("f8", ())], [Array("i8", (8193,)), Array("f8", ())]),
+    case("views of nothing are writeable", "def f(a):\n    v = a > 1\n    return v[:3], np.maximum(a, 1e-3).transpose([1, 0])\n", *twice(Array("f8", (0, 2)))),
+    case("out= of another dtype", "def f(a, b):\n    v = np.sin(b)\n    np.logical_and(a, v, v)\n    return v\n", *twice(Array("f8", ()), Array("c8", (1,)))),
+    case("strides of a converted view", "def f(z):\n    return np.asarray(z[None, 1::2], np.float32)\n", *twice(Array("f8", (4,)))),
+    case("real scalars among complex arrays", "def f(a, y):\n    return y - a, np.add(a, True), a * 2 + y\n", *twice(Array("c16", (5,)), Array("i8", ()))),
+    case("a complex scalar among integers", "def f(x, z):\n    return z.sum(axis=1).astype(np.int64) + x\n", *twice(Scalar("complex", 0.5 - 1j), Array("f8", (2, 3)))),
+    case("complex to half", "def f(b):\n    return b.astype(complex).astype(np.float16)\n", *twice(Array("i1", ()))),
+    case("flags of complex comparisons", "def f(b, x):\n    return b > x\n", *twice(Array("u2", (5,)), Array("c16", (4, 5), "C", "wild"))),
+    case("whether ravel copies", "def f(x):\n    return x.ravel()\n", [Array("f4", (4,), "reversed")], [Array("f4", (4,))], [Array("f4", (4,), "reversed")]),
+    case("strides of a converted F-ordered view", "def f(b):\n    return b[::-1, 1:2].astype(np.int32, copy=False)\n", *twice(Array("f8", (2, 2), "F"))),
+    case("strides of a stack", "def f(a):\n    return np.hstack((a, a, a)) / 2\n", *twice(Array("f8", (1, 2, 2), "F"))),
+    case("out= of another dtype, then integer division", "def f(b):\n    v = np.concatenate([b, b, b])\n    np.logical_or(v, v, out=(v,))\n    return v // 2\n", *twice(Array("f8", (1,)))),
+    case("overlapping arguments", "def f(a, b):\n    a += 1\n    b *= 2\n    return a + b\n",
+         [Array("f8", (6,)), View(0, "same")], [Array("f8", (6,)), Array("f8", (6,))], [Array("f8", (6,)), View(0, "same")], [Array("f8", (6,)), View(0, "reversed")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source, calls", CASES)
+def test_reduced(source, calls):
+    assert run_source(source, calls) is None
