@@ -188,7 +188,8 @@ void NestEmitter::analyse() {
     after_.assign(n, 0);
     for (size_t i = 0; i < n; ++i) {
         const Stmt& s = n_.stmts[i];
-        after_[i] = s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce;
+        after_[i] = s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce ||
+                    (parallel < axes && s.depth > 0 && s.depth == parallel);
         for (size_t a = 0; a < s.access.axis.size(); ++a)
             if (!s.access.axis[a].empty()) dep_[i] = std::max(dep_[i], position[a]);
         for (int in : s.in) {

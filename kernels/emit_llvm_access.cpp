@@ -115,8 +115,8 @@ Value* NestEmitter::load_strided(DType t, Value* base, const Step& st, int lanes
 
 Val NestEmitter::load(const Stmt& s, Value* base, const Step& st, int lanes, Value* index) {
     llvm::Type* elt = element_type(c_, s.dtype);
-    if (lanes > 1 && st.cls != StrideClass::Unit && st.cls != StrideClass::None)
-        return {load_strided(s.dtype, base, st, lanes, index), false};
+    if (st.cls == StrideClass::None) lanes = 1;  // one element, spread where it is used
+    if (lanes > 1 && st.cls != StrideClass::Unit) return {load_strided(s.dtype, base, st, lanes, index), false};
     return {load_vector(elt, element(base, st, index, s.dtype), lanes, align_of(s.dtype)), false};
 }
 

@@ -12,7 +12,6 @@
 // own (plan), old versions that are read late are copied first (snapshot).
 #include <algorithm>
 
-#include "kernels/chunks.h"
 #include "kernels/reduce.h"
 #include "kernels/schedule_internal.h"
 
@@ -31,41 +30,48 @@ Scheduler::Scheduler(Graph& g, const SegmentRequest& rq) : g_(g), rq_(rq) {
     snapshot_before_.assign(n, graph::kNone);
     for (auto* ints : {&cost_, &buffer_, &made_by_, &slot_}) ints->assign(n, -1);
     for (Id v : rq.available) available_[v] = 1;
-    for (Id v = 0; v < rq.end; ++v)
+    for (Id v = 0; v < rq.end; ++v) {
         if (g.nodes[v].op == Op::Input) available_[v] = 1;
+        if (available_[v] && g.nodes[v].op == Op::Store) available_[root(v)] = 1;
+    }
     for (Id v = 0; v < rq.end; ++v)  // a view of available memory is read through that memory
         if (is_view(v) && available_[node(v).in[0]] && !rank0(v) && node(v).op == Op::View) available_[v] = 0;
 }
 
 Program Scheduler::run() {
     plan();
+    for (Id v = 0; v < rq_.end; ++v)
+        if (snapshot_before_[v] >= 0) snapshots_.emplace(snapshot_before_[v], v);
     for (Id v = rq_.begin; v < rq_.end; ++v)
         if (needed_[v] && !available_[v]) sink(v);
     finish();
     return std::move(p_);
 }
 
-int Scheduler::made_by(Id v) const { return made_by_[v]; }
-
 // ---- placing ----
 
 // The located values that computing v at m reads.
 void Scheduler::collect(Id v, const Map& m, std::vector<Read>& out) {
-    for (auto& r : out)
-        if (r.v == v && r.m == m) return;
+    std::set<std::pair<Id, Map>> seen;
+    collect(v, m, out, seen);
+}
+
+void Scheduler::collect(Id v, const Map& m, std::vector<Read>& out, std::set<std::pair<Id, Map>>& seen) {
+    if (!seen.emplace(v, m).second) return;
     const Node& n = node(v);
     if (!is_virtual(v) || buffer_[v] >= 0 || slot_[v] >= 0) {
         out.push_back({v, m});
         return;
     }
+    auto descend = [&](Id in, const Map& at) { collect(in, rank0(in) ? Map{} : at, out, seen); };
     if (n.op == Op::View) {
-        collect(n.in[0], rank0(n.in[0]) ? Map{} : compose(n, m), out);
+        descend(n.in[0], compose(n, m));
     } else if (n.op == Op::Reshape) {
-        collect(n.in[0], rank0(n.in[0]) ? Map{} : Map(node(n.in[0]).shape.size(), DimMap{-2, 0, {}}), out);
+        descend(n.in[0], Map(node(n.in[0]).shape.size(), DimMap{-2, 0, {}}));
     } else if (n.op == Op::Store) {
-        collect(n.in[1], m, out);
+        descend(n.in[1], m);
     } else {
-        for (Id in : n.in) collect(in, rank0(in) ? Map{} : m, out);
+        for (Id in : n.in) descend(in, m);
     }
 }
 
@@ -139,13 +145,44 @@ int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool co
     return found;
 }
 
+// A nest whose reductions v is computed from, element by element: v goes behind them. `m` becomes the map of v over the
+// axes of that nest.
+int Scheduler::place_after(Id v, Map& m) {
+    Space space = space_of(node(v).shape);
+    if (!tree_native(v)) return -1;
+    for (int j = static_cast<int>(drafts_.size()) - 1; j >= 0; --j) {
+        Draft& d = drafts_[j];
+        if (d.after_memo.empty() || d.commit) continue;
+        std::vector<int> kept;
+        std::vector<Sym> extent;
+        for (int a = 0; a < static_cast<int>(d.space.extent.size()); ++a)
+            if (!d.space.reduced[a]) kept.push_back(a), extent.push_back(d.space.extent[a]);
+        if (extent != space.extent) continue;
+        Map at = identity(node(v).shape);
+        for (DimMap& dim : at)
+            if (dim.axis >= 0) dim.axis = kept[dim.axis];
+        std::vector<Read> reads;
+        collect(v, at, reads);
+        bool ready = true, used = false;
+        for (auto& r : reads) {
+            bool here = d.after_memo.count({r.v, r.m}) > 0;
+            used |= here;
+            ready &= here || made_by_[r.v] < j;
+        }
+        if (!ready || !used) continue;
+        m = at;
+        order_after(j, reads, -1);
+        return j;
+    }
+    return -1;
+}
+
 // ---- sinks ----
 
 void Scheduler::sink(Id v) {
     const Node& n = node(v);
     auto cls = graph::info(n.op).cls;
-    for (Id s = 0; s < rq_.end; ++s)
-        if (snapshot_before_[s] == v) sink_snapshot(s);
+    for (auto [it, end] = snapshots_.equal_range(v); it != end; ++it) sink_snapshot(it->second);
     if (n.op == Op::Store && (!rank0(v) || visible(v))) return sink_store(v);
     if (cls == OpClass::Reduction) return sink_reduce(v);
     if (materialized_[v]) return rank0(v) ? sink_scalar(v) : sink_value(v);
@@ -160,12 +197,17 @@ void Scheduler::sink_value(Id v) {
         std::vector<Read> reads;
         Map m = identity(node(v).shape);
         materialized_[v] = 0;  // look through v itself
-        collect(v, m, reads);
-        made = place(space_of(node(v).shape), reads, false);
+        made = place_after(v, m);
+        behind_ = made >= 0;
+        if (!behind_) {
+            collect(v, m, reads);
+            made = place(space_of(node(v).shape), reads, false);
+        }
         Draft& d = drafts_[made];
         int value = eval(d, v, m);
         materialized_[v] = 1;
-        store(d, buffer, m, value, Level::Full, v);
+        store(d, buffer, m, value, inner_level(), v);
+        behind_ = false;
     }
     buffer_[v] = buffer;
     made_by_[v] = made;
@@ -220,12 +262,18 @@ void Scheduler::sink_store(Id v) {
 void Scheduler::sink_scalar(Id v) {
     std::vector<Read> reads;
     materialized_[v] = 0;
-    collect(v, {}, reads);
-    int made = place({}, reads, false);
+    Map m;
+    int made = place_after(v, m);
+    behind_ = made >= 0;
+    if (!behind_) {
+        collect(v, {}, reads);
+        made = place({}, reads, false);
+    }
     Draft& d = drafts_[made];
     int value = eval_scalar(d, v);
     materialized_[v] = 1;
-    set_scalar(d, value, Level::Scalar, v);
+    set_scalar(d, value, behind_ ? Level::Parallel : Level::Scalar, v);
+    behind_ = false;
     made_by_[v] = made;
 }
 
@@ -294,6 +342,7 @@ void Scheduler::sink_reduce(Id v) {
         s.stmt.in.push_back(scalar_stmt(d, const_slot(n.dtype, bits, 0)));
     }
     int value = add(d, std::move(s));
+    d.after_memo[{v, out}] = value;
     if (rank0(v)) {
         set_scalar(d, value, Level::Parallel, v);
     } else {

@@ -58,12 +58,14 @@ Id Scheduler::base_of(Id v, Map& m) {
 int Scheduler::new_buffer(BufferKind kind, Id v) {
     const Node& n = node(v);
     Buffer b{kind, v, n.dtype, n.shape, graph::Layout::Contiguous, n.perm, p_.stride_count, false};
-    if (n.op == Op::Input) {
-        const graph::Input& in = g_.inputs[n.ints[0]];
-        b.layout = in.layout;
-        b.perm = in.perm;
-    } else if (kind == BufferKind::Input) {
-        b.layout = n.layout;
+    const Node& owner = kind == BufferKind::Input ? node(root(v)) : n;  // versions lie where the first one does
+    if (kind == BufferKind::Input) {
+        b.layout = owner.layout;
+        b.perm = owner.perm;
+    }
+    if (kind == BufferKind::Input && owner.op == Op::Input) {
+        b.layout = g_.inputs[owner.ints[0]].layout;
+        b.perm = g_.inputs[owner.ints[0]].perm;
     }
     p_.stride_count += static_cast<int>(n.shape.size());
     p_.buffers.push_back(std::move(b));
@@ -72,9 +74,10 @@ int Scheduler::new_buffer(BufferKind kind, Id v) {
 
 int Scheduler::located(Id v) {
     if (buffer_[v] >= 0 || !available_[v]) return buffer_[v];
-    if (rank0(v) && !has_stores_[v]) return -1;
-    auto [it, fresh] = store_buffer_.try_emplace(v, -1);
-    if (fresh) it->second = new_buffer(BufferKind::Input, v);
+    Id owner = node(v).op == Op::Store ? root(v) : v;
+    if (rank0(v) && !has_stores_[owner]) return -1;
+    auto [it, fresh] = store_buffer_.try_emplace(owner, -1);
+    if (fresh) it->second = new_buffer(BufferKind::Input, owner);
     return buffer_[v] = it->second;
 }
 
@@ -165,9 +168,8 @@ int Scheduler::load(Draft& d, Id v, int buffer, const Map& m, const std::vector<
     s.access = access(d, buffer, m, shape);
     bool moves = false;
     for (auto& terms : s.access.axis) moves |= !terms.empty();
-    s.level = moves ? Level::Full : Level::Scalar;
-    // With an empty parallel space nothing may be read ahead of the loops: the element need not exist.
-    if (!moves && !d.space.extent.empty()) s.level = Level::Full;
+    // When a loop has no iterations, nothing may be read ahead of it: the element need not exist.
+    s.level = moves || !d.space.extent.empty() ? inner_level() : Level::Scalar;
     d.reads.emplace_back(buffer, m);
     return add(d, std::move(s));
 }
@@ -229,6 +231,7 @@ int Scheduler::eval_arange(Draft& d, Id v, const Map& m) {
     index.stmt.kind = StmtKind::Index;
     index.stmt.dtype = n.dtype;
     index.stmt.node = v;
+    index.level = inner_level();
     index.access.axis.resize(d.space.extent.size());
     if (m[0].axis >= 0) index.access.axis[m[0].axis].push_back({kDense, g_.syms.constant(m[0].step)});
     if (g_.syms.as_const(m[0].start) != std::optional<int64_t>(0)) index.access.offset.push_back({kDense, m[0].start});
@@ -240,6 +243,7 @@ int Scheduler::eval_arange(Draft& d, Id v, const Map& m) {
         s.stmt.op = op;
         s.stmt.in = {a, b};
         s.stmt.node = v;
+        s.level = inner_level();
         return add(d, std::move(s));
     };
     int delta = eval_scalar(d, n.in[1]), start = eval_scalar(d, n.in[0]);
@@ -248,7 +252,7 @@ int Scheduler::eval_arange(Draft& d, Id v, const Map& m) {
 
 int Scheduler::eval(Draft& d, Id v, const Map& m) {
     auto key = std::pair(v, m);
-    if (auto it = d.memo.find(key); it != d.memo.end()) return it->second;
+    if (auto it = memo(d).find(key); it != memo(d).end()) return it->second;
     const Node& n = node(v);
     int r;
     if (int b = located(v); b >= 0) {
@@ -262,15 +266,15 @@ int Scheduler::eval(Draft& d, Id v, const Map& m) {
     } else if (n.op == Op::Arange) {
         r = eval_arange(d, v, m);
     } else {
-        r = eval_compute(d, v, m, Level::Full);
+        r = eval_compute(d, v, m, inner_level());
     }
-    d.memo[key] = r;
+    memo(d)[key] = r;
     return r;
 }
 
 int Scheduler::eval_scalar(Draft& d, Id v) {
     auto key = std::pair(v, Map{});
-    if (auto it = d.memo.find(key); it != d.memo.end()) return it->second;
+    if (auto it = memo(d).find(key); it != memo(d).end()) return it->second;
     const Node& n = node(v);
     int r;
     if (slot_[v] >= 0) {
@@ -291,7 +295,7 @@ int Scheduler::eval_scalar(Draft& d, Id v) {
     } else {
         r = eval_compute(d, v, {}, Level::Scalar);
     }
-    d.memo[key] = r;
+    memo(d)[key] = r;
     return r;
 }
 

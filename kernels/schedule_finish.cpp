@@ -131,7 +131,38 @@ std::shared_ptr<LoopNest> Scheduler::lower(Draft& d, NestInfo& info) {
     return nest;
 }
 
+// Scratch that nobody reads: everything that needed the value found its way into the nest that computes it.
+void Scheduler::drop_dead_scratch() {
+    std::vector<char> keep(p_.buffers.size(), 0);
+    for (size_t b = 0; b < keep.size(); ++b) keep[b] = p_.buffers[b].kind != BufferKind::Scratch;
+    for (auto& d : drafts_)
+        for (auto& s : d.stmts)
+            if (s.stmt.kind == StmtKind::Load) keep[s.access.buffer] = 1;
+    std::vector<int> renumbered(keep.size(), -1);
+    int next = 0;
+    for (size_t b = 0; b < keep.size(); ++b)
+        if (keep[b]) renumbered[b] = next++;
+    for (auto& d : drafts_) {
+        std::vector<int> at(d.stmts.size(), -1);
+        std::vector<DraftStmt> kept;
+        for (size_t i = 0; i < d.stmts.size(); ++i) {
+            DraftStmt& s = d.stmts[i];
+            if (s.stmt.kind == StmtKind::Store && !keep[s.access.buffer]) continue;
+            at[i] = static_cast<int>(kept.size());
+            for (int& in : s.stmt.in) in = at[in];
+            if (s.access.buffer >= 0) s.access.buffer = renumbered[s.access.buffer];
+            kept.push_back(std::move(s));
+        }
+        d.stmts = std::move(kept);
+    }
+    std::vector<Buffer> buffers;
+    for (size_t b = 0; b < keep.size(); ++b)
+        if (keep[b]) buffers.push_back(std::move(p_.buffers[b]));
+    p_.buffers = std::move(buffers);
+}
+
 void Scheduler::finish() {
+    drop_dead_scratch();
     for (int i : run_order()) {
         NestInfo info{};
         auto nest = lower(drafts_[i], info);

@@ -69,6 +69,7 @@ struct Draft {
     bool commit = false;
     std::vector<DraftStmt> stmts;
     std::map<std::pair<Id, Map>, int> memo;  // value at an index map -> statement
+    std::map<std::pair<Id, Map>, int> after_memo;  // the same behind a reduction, reductions included
     std::map<int, int> scalar_memo;          // Program::scalars slot -> statement
     std::set<int> after;                     // drafts that must run before this one
     std::vector<std::pair<int, Map>> reads;  // (buffer, map): write-after-read hazards
@@ -117,15 +118,18 @@ private:
     void sink_flags(Id v);
     void sink_snapshot(Id v);
     void collect(Id v, const Map& m, std::vector<Read>& out);
+    void collect(Id v, const Map& m, std::vector<Read>& out, std::set<std::pair<Id, Map>>& seen);
     int place(const Space& space, const std::vector<Read>& reads, bool commit, Id store = graph::kNone,
               const Map* store_map = nullptr);
+    int place_after(Id v, Map& m);
     bool reads_ready(int draft, const std::vector<Read>& reads);
     bool store_ready(int draft, int buffer, const Map& map, Id store);
     bool disjoint(Id a, Id b);
     void order_after(int draft, const std::vector<Read>& reads, int written_buffer);
-    int made_by(Id v) const;
 
     // ---- schedule_build.cpp: index maps and statements ----
+    auto& memo(Draft& d) const { return behind_ ? d.after_memo : d.memo; }
+    Level inner_level() const { return behind_ ? Level::Parallel : Level::Full; }
     bool unit(Sym s) const { return g_.syms.as_const(s) == std::optional<int64_t>(1); }
     Space space_of(const std::vector<Sym>& shape) const;
     Map identity(const std::vector<Sym>& shape) const;
@@ -149,6 +153,7 @@ private:
 
     // ---- schedule_finish.cpp ----
     void finish();
+    void drop_dead_scratch();
     std::vector<int> run_order() const;
     static void hoist_scalars(Draft& d);
     std::shared_ptr<LoopNest> lower(Draft& d, NestInfo& info);
@@ -171,11 +176,13 @@ private:
     const SegmentRequest& rq_;
     Program p_;
     std::vector<Draft> drafts_;
+    bool behind_ = false;  // statements are being built behind a reduction
 
     // per graph node
     std::vector<char> available_, needed_, materialized_, wanted_, has_stores_;
     std::vector<std::vector<Id>> users_;  // needed users (not through a store's operand 0)
     std::vector<Id> snapshot_before_;     // the store before which an old version is copied, kNone
+    std::multimap<Id, Id> snapshots_;     // store -> old versions copied before it
     std::vector<int> cost_;               // memo of tree_cost, -1
     std::vector<int> buffer_;             // where the value is read from, -1
     std::vector<int> made_by_;            // draft that completes it, -1 = before the program
