@@ -102,11 +102,14 @@ std::shared_ptr<Loaded> load(std::string_view object, const std::string& prefix,
     return error.empty() ? code : nullptr;
 }
 
-void report(const CompileRequest& r, const char* how, double seconds, const Loaded& code) {
+void report(const CompileRequest& r, const char* how, double seconds, const Loaded& code, const Object* object) {
     if (!logs(options(), LogArtifact::Kernels)) return;
-    char text[160];
-    std::snprintf(text, sizeof text, ": %s, %zu loop nests, %lld bytes, %.2f ms", how, code.entries.size(),
-                  static_cast<long long>(code.code_bytes), seconds * 1e3);
+    char text[200], parts[80] = "";
+    if (object)
+        std::snprintf(parts, sizeof parts, " (LLVM IR %.2f, code generation %.2f)", object->emit_seconds * 1e3,
+                      object->codegen_seconds * 1e3);
+    std::snprintf(text, sizeof text, ": %s, %zu loop nests, %lld bytes, %.2f ms%s", how, code.entries.size(),
+                  static_cast<long long>(code.code_bytes), seconds * 1e3, parts);
     log_line(LogArtifact::Kernels, r.name + text);
 }
 
@@ -119,7 +122,7 @@ bool serve_from_cache(const CompileRequest& r, const std::string& key, const std
     if (const auto code = find_loaded(key)) {
         counters.cache_hits.fetch_add(1, std::memory_order_relaxed);
         publish(*r.slot, code, true, 0);
-        report(r, "shared with a loaded program", seconds_since(start), *code);
+        report(r, "shared with a loaded program", seconds_since(start), *code, nullptr);
         return true;
     }
     const std::optional<std::string> object = object_cache()->load(key);
@@ -133,7 +136,7 @@ bool serve_from_cache(const CompileRequest& r, const std::string& key, const std
     counters.cache_hits.fetch_add(1, std::memory_order_relaxed);
     remember(key, code);
     publish(*r.slot, code, true, 0);
-    report(r, "from the object cache", seconds_since(start), *code);
+    report(r, "from the object cache", seconds_since(start), *code, nullptr);
     return true;
 }
 
@@ -157,7 +160,7 @@ void compile_now(const CompileRequest& r) {
     counters.microseconds.fetch_add(static_cast<int64_t>(seconds * 1e6), std::memory_order_relaxed);
     if (!private_names) remember(key, code);
     publish(slot, code, false, seconds);
-    report(r, "compiled", seconds, *code);
+    report(r, "compiled", seconds, *code, &object);
     if (!private_names && object_cache()->store(key, object.bytes))
         counters.cache_stores.fetch_add(1, std::memory_order_relaxed);
 }
@@ -215,7 +218,10 @@ void reset() {
 
 void warm_up() {
     handle_fork();
-    compile_queue().push([] { open_session(); });
+    compile_queue().push([] {
+        open_session();
+        object_cache()->usable();
+    });
 }
 
 void compiler_before_fork() {

@@ -9,6 +9,9 @@
 #endif
 
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
+#if __has_include(<llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>)  // in Core.h up to LLVM 19
+#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#endif
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #if LLVM_VERSION_MAJOR >= 21
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>

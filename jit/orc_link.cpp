@@ -7,7 +7,6 @@
 // Invariant: an object refers only to kRuntimeSymbols. Anything else is an error here and not a search through the
 // process, because cached objects must mean the same in every process.
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
-#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/Support/MemoryBuffer.h>
