@@ -77,10 +77,14 @@ Val copysign(const Args& a) {
     return plain(as_float(a.c, a.t, a.b().CreateOr(magnitude, sign)));
 }
 Val square_root(const Args& a) {
-    return plain(a.b().CreateConstrainedFPCall(
-        Intrinsic::getOrInsertDeclaration(a.b().GetInsertBlock()->getModule(),
-                                          Intrinsic::experimental_constrained_sqrt, {a[0]->getType()}),
-        {a[0]}));
+    llvm::Module* module = a.b().GetInsertBlock()->getModule();
+    constexpr auto id = Intrinsic::experimental_constrained_sqrt;
+#if LLVM_VERSION_MAJOR >= 20
+    auto* function = Intrinsic::getOrInsertDeclaration(module, id, {a[0]->getType()});
+#else
+    auto* function = Intrinsic::getDeclaration(module, id, {a[0]->getType()});
+#endif
+    return plain(a.b().CreateConstrainedFPCall(function, {a[0]}));
 }
 // Rounding to integral values: the plain intrinsics become roundpd with exceptions suppressed; a signaling NaN is the
 // only thing that could have raised one.
