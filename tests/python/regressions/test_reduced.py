@@ -43,6 +43,9 @@ CASES = [
     case("out= of another dtype, then integer division", "def f(b):\n    v = np.concatenate([b, b, b])\n    np.logical_or(v, v, out=(v,))\n    return v // 2\n", *twice(Array("f8", (1,)))),
     case("overlapping arguments", "def f(a, b):\n    a += 1\n    b *= 2\n    return a + b\n",
          [Array("f8", (6,)), View(0, "same")], [Array("f8", (6,)), Array("f8", (6,))], [Array("f8", (6,)), View(0, "same")], [Array("f8", (6,)), View(0, "reversed")]),
+    case("a bool among complex numbers", "def f(y):\n    return y < True, np.add(y, True)\n", *twice(Array("c16", (3,)))),
+    case("a mask of complex sums", "def f(a, x):\n    v = x + a\n    return v[v > 0]\n", *twice(Array("?", (16,)), Array("c8", ()))),
+    case("an empty view beside a store", "def f(a):\n    v = a.clip(None, 3)\n    a *= a\n    return v[1:, 0:0, 1::2, -3:]\n", *twice(Array("f8", (1, 0, 1, 2)))),
 ]  # fmt: skip
 
 
