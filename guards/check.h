@@ -35,6 +35,7 @@ struct ArraySpec {
     std::vector<int> perm;          // memory order; empty = C
     std::vector<graph::Sym> shape;  // per axis a symbol or a constant
     bool writeable = false;
+    std::vector<int8_t> signs = {};  // InnerDense, Strided: sign of each axis' stride; empty = all positive
 };
 
 // What check() fills in. All arrays are caller-provided so that a check allocates nothing (sizes from
@@ -44,8 +45,8 @@ struct EntryState {
         objects;  // per source; borrowed when it came from a slot, else owned by `owned` or by the program
     int64_t*
         symbols;  // per symbol of the graph's SymTable (all of them; only those an input defines are written)
-    char* scalars;  // 16 bytes per graph input that is a scalar or a rank-0 array (index = graph input),
-                    // value in its dtype (a Python int's as int64_t)
+    char* scalars;      // 16 bytes per graph input that is a scalar or a rank-0 array (index = graph input),
+                        // value in its dtype (a Python int's as int64_t)
     PyObject** inputs;  // per graph input: the object it was read from (borrowed)
     int owned_count = 0;
     PyObject** owned;  // references to release when the replay ends; capacity = number of sources
