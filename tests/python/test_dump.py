@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from stator import _dump
@@ -162,3 +165,45 @@ def test_texts_that_look_like_markup_stay_texts(tmp_path, trace):
     index = _dump.write_dump(tmp_path, [trace | {"guards": ["x == '</script><b>'"]}])
     assert data_of(index)[0]["guards"] == ["x == '</script><b>'"]
     assert page.exits_text({}) == "exits taken: 0\n"
+
+
+PROGRAM = """
+import numpy as np
+import stator
+
+@stator.compile
+def f(x, y):
+    z = x * y + 2
+    print(z.shape)
+    return np.sqrt(z) - x
+
+x = np.arange(1.0, 9.0)
+for _ in range(4):
+    f(x, x)
+"""
+
+
+def run_program(tmp_path, name):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    env = os.environ | {"STATOR_DUMP": str(tmp_path / name)}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "(8,)\n" * 4
+    return tmp_path / name
+
+
+def test_a_program_is_dumped_when_it_ends(tmp_path):
+    folder = run_program(tmp_path, "a")
+    traces = data_of(folder / "index.html")
+    assert traces and all(t["segments"] for t in traces)
+    assert any("print" in row["text"] for row in traces[0]["left"])
+    for trace in traces:
+        names = {p.name for p in (folder / trace["folder"]).iterdir()}
+        assert {"source.py", "bytecode.txt", "graph.0-recorded.txt", "guards.txt", "loop_ir.0.txt", "llvm.0.ll", "asm.0.s",
+                "exits.txt", "timings.json"} <= names  # fmt: skip
+        assert "define" in (folder / trace["folder"] / "llvm.0.ll").read_text()
+    again = run_program(tmp_path, "b")
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != "timings.json":
+            assert path.read_text() == (again / path.relative_to(folder)).read_text()

@@ -62,6 +62,7 @@ if _stator is not None:
     from stator._stator import CompiledFunction, GraphBreakError, RecompileError
 
     _enabled = _stator.get_option("mode") != "0"
+    _dumps = bool(_stator.get_option("dump"))
 else:
     from stator._absent import CompiledFunction, GraphBreakError, RecompileError
 
@@ -152,7 +153,12 @@ def _compile(f, fullgraph, fastmath):
     if kind is _Function:
         if not _stator.selected(f.__module__ or "", f.__qualname__):
             return f
-        return _stator.compile(f, fullgraph, fastmath)
+        compiled = _stator.compile(f, fullgraph, fastmath)
+        if _dumps:
+            from stator import _dump
+
+            _dump.watch(compiled)
+        return compiled
     if kind is CompiledFunction:
         options = _stator.function_options(f)
         if options == {"fullgraph": fullgraph, "fastmath": fastmath}:

@@ -18,6 +18,7 @@ All but ``timings.json`` is the same text for the same program, so two dumps can
 from __future__ import annotations
 
 import ast
+import atexit
 import dis
 import io
 import json
@@ -29,7 +30,26 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["function_texts", "gather", "write_dump"]
+__all__ = ["function_texts", "gather", "watch", "write_dump"]
+
+_watched: list[Any] = []  # compiled functions, kept alive so that their traces are there at the end
+
+
+def watch(compiled: Any) -> None:
+    """Have the traces of a compiled function dumped when the process ends (``STATOR_DUMP``)."""
+    if not _watched:
+        atexit.register(_write_watched)
+    _watched.append(compiled)
+
+
+def _write_watched() -> None:
+    import stator
+    from stator import _stator
+
+    folder = _stator.get_option("dump")
+    if folder:
+        stator.wait()
+        write_dump(folder, [trace for compiled in _watched for trace in gather(compiled)])
 
 
 def function_texts(function: FunctionType) -> dict[str, Any]:
@@ -89,6 +109,7 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
         for r in _stator.remarks(compiled)
     ]
     out = []
+    counters = dict(_stator.stats(compiled))
     for trace in _stator.traces(compiled):
         artifacts = [
             {"loop_ir": a.loop_ir, "llvm_ir": a.llvm_ir, "assembly": a.assembly, "error": a.error}
@@ -109,7 +130,7 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
                 "segments": artifacts,
                 "exits_taken": trace.exits,
                 "remarks": remarks,
-                "timings": {"entries": trace.entries, "segments_ready": trace.ready()},
+                "timings": {"entries": trace.entries, "segments_ready": trace.ready(), "function": counters},
             }
         )
     return out
