@@ -107,7 +107,7 @@ void NestEmitter::prologue() {
     b_.setDefaultConstrainedExcept(llvm::fp::ebStrict);
     b_.setDefaultConstrainedRounding(llvm::RoundingMode::Dynamic);
     csr_ = slot(b_.getInt32Ty(), "csr");
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {csr_});
+    mxcsr(llvm::Intrinsic::x86_sse_stmxcsr);
     saved_csr_ = b_.CreateLoad(b_.getInt32Ty(), csr_, "saved");
     // Setting MXCSR costs more than looking at it, and usually nothing is pending.
     Value* pending = b_.CreateICmpNE(b_.CreateAnd(saved_csr_, b_.getInt32(kStatus)), b_.getInt32(0));
@@ -119,13 +119,20 @@ void NestEmitter::prologue() {
     b_.SetInsertPoint(start);
 }
 
+// Stores MXCSR to csr_, or loads it from there.
+void NestEmitter::mxcsr(unsigned intrinsic) {
+    Value* at = csr_;
+    b_.CreateIntrinsic(static_cast<llvm::Intrinsic::ID>(intrinsic), llvm::ArrayRef<llvm::Type*>(),
+                       llvm::ArrayRef<Value*>(at));
+}
+
 void NestEmitter::clear_flags() {
     b_.CreateStore(b_.CreateAnd(saved_csr_, b_.getInt32(~kAllStatus)), csr_);
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {csr_});
+    mxcsr(llvm::Intrinsic::x86_sse_ldmxcsr);
 }
 
 Value* NestEmitter::read_flags() {
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {csr_});
+    mxcsr(llvm::Intrinsic::x86_sse_stmxcsr);
     Value* csr = b_.CreateLoad(b_.getInt32Ty(), csr_, "csr");
     Value* dou = b_.CreateAnd(b_.CreateLShr(csr, b_.getInt32(2)), b_.getInt32(7));
     return b_.CreateOr(dou, b_.CreateShl(b_.CreateAnd(csr, b_.getInt32(1)), b_.getInt32(3)));
@@ -142,7 +149,7 @@ void NestEmitter::epilogue() {
         b_.CreateCondBr(b_.CreateICmpNE(changed, b_.getInt32(0)), restore, ret);
         b_.SetInsertPoint(restore);
         b_.CreateStore(saved_csr_, csr_);
-        b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {csr_});
+        mxcsr(llvm::Intrinsic::x86_sse_ldmxcsr);
         b_.CreateBr(ret);
         b_.SetInsertPoint(ret);
     }
@@ -307,38 +314,39 @@ void NestEmitter::close_loop(Loop& l, Value* step) {
     b_.SetInsertPoint(l.exit);
 }
 
-// Iterations [begin, end) of the innermost axis in vectors of `lanes`. With `overlap` the last vector is moved back to
-// end at `end`, computing some iterations twice with the same results; else a scalar loop does the rest.
+// Iterations [begin, end) of the innermost axis: vectors of `lanes`, then of fewer lanes, then single ones. With
+// `overlap` the last of the smaller vectors is moved back to end at `end`, computing some iterations twice with the same
+// results, and single iterations remain only where there are fewer than one such vector in all.
 void NestEmitter::span(Value* begin, Value* end, int lanes, bool overlap, const BodyFn& body) {
-    Value* tail = begin;
     BasicBlock* after = block("after");
-    if (lanes > 1) {
+    Value* at = begin;
+    int small = std::min(lanes, tail_lanes_);
+    for (int step : {lanes, small}) {
+        if (step == 1 || (step == small && at != begin && lanes == small)) continue;
+        bool clip = overlap && step == small;
         BasicBlock *enter = b_.GetInsertBlock(), *vec = block("vector"), *rest = block("rest");
-        Value* last = b_.CreateSub(end, i64(lanes));
-        b_.CreateCondBr(b_.CreateICmpSLE(begin, last), vec, rest);
+        Value* last = b_.CreateSub(end, i64(step));
+        if (clip) {
+            Value* fits = b_.CreateICmpSLE(begin, last);
+            b_.CreateCondBr(b_.CreateAnd(fits, b_.CreateICmpSLT(at, end)), vec, rest);
+        } else {
+            b_.CreateCondBr(b_.CreateICmpSLE(at, last), vec, rest);
+        }
         b_.SetInsertPoint(vec);
         llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, "i");
-        i->addIncoming(begin, enter);
-        body(lanes, i);
-        Value* next = b_.CreateAdd(i, i64(lanes));
+        i->addIncoming(at, enter);
+        body(step, clip ? b_.CreateSelect(b_.CreateICmpSLT(i, last), i, last) : static_cast<Value*>(i));
+        Value* next = b_.CreateAdd(i, i64(step));
         BasicBlock* latch = b_.GetInsertBlock();
-        if (overlap) {
-            Value* clipped = b_.CreateSelect(b_.CreateICmpSLT(next, last), next, last);
-            i->addIncoming(clipped, latch);
-            b_.CreateCondBr(b_.CreateICmpSLT(i, last), vec, after);
-        } else {
-            i->addIncoming(next, latch);
-            b_.CreateCondBr(b_.CreateICmpSLE(next, last), vec, rest);
-        }
+        i->addIncoming(next, latch);
+        b_.CreateCondBr(clip ? b_.CreateICmpSLT(next, end) : b_.CreateICmpSLE(next, last), vec, rest);
         b_.SetInsertPoint(rest);
-        if (!overlap) {
-            llvm::PHINode* t = b_.CreatePHI(b_.getInt64Ty(), 2, "t");
-            t->addIncoming(begin, enter);
-            t->addIncoming(next, latch);
-            tail = t;
-        }
+        llvm::PHINode* t = b_.CreatePHI(b_.getInt64Ty(), 2, "t");
+        t->addIncoming(at, enter);
+        t->addIncoming(next, latch);
+        at = t;
     }
-    Loop l = open_loop(tail, end, "scalar");
+    Loop l = open_loop(at, end, "scalar");
     body(1, l.index);
     close_loop(l, i64(1));
     b_.CreateBr(after);
@@ -346,7 +354,7 @@ void NestEmitter::span(Value* begin, Value* end, int lanes, bool overlap, const 
 }
 
 // How many iterations one vector body does: registers of the widest type, several of them for short bodies.
-int NestEmitter::pick_lanes(const std::vector<int>& stmts) const {
+int NestEmitter::pick_lanes(const std::vector<int>& stmts) {
     int widest = 1, weight = 0;
     bool packed = false;
     for (int i : stmts) {
@@ -359,6 +367,7 @@ int NestEmitter::pick_lanes(const std::vector<int>& stmts) const {
     int lanes = o_.vector_bits / 8 / widest;
     int registers = o_.has_avx512 ? 32 : 16;
     int unroll = weight * 4 <= registers ? 4 : weight * 2 <= registers ? 2 : 1;
+    tail_lanes_ = std::min(lanes, 16);
     return std::max(1, lanes * unroll);
 }
 

@@ -79,6 +79,7 @@ private:
     void prologue();
     void epilogue();
     void empty_check();
+    void mxcsr(unsigned intrinsic);
     void clear_flags();
     llvm::Value* read_flags();      // Fault bits now raised
     bool uses_fp() const;
@@ -112,7 +113,7 @@ private:
     void emit_body(int lanes, llvm::Value* index, const std::vector<int>& stmts, std::vector<Val>& vals);
     void prepare_rows(bool after);
     std::pair<llvm::Value*, llvm::Value*> range(int axis);
-    int pick_lanes(const std::vector<int>& stmts) const;
+    int pick_lanes(const std::vector<int>& stmts);
     Val index_value(const Stmt& s, int lanes, llvm::Value* index);
 
     // loops
@@ -181,6 +182,7 @@ private:
     std::vector<Val> outer_;             // values of statements emitted above the innermost loop (scalars)
     std::vector<llvm::Value*> row_;      // per access statement: address at inner index 0
     std::vector<Step> step_;             // per access statement: along the innermost axis
+    int tail_lanes_ = 1;                 // of the vectors behind the widest ones; set by pick_lanes
     int skip_first_ = -1;                // reduced axis whose very first iteration is the accumulator's start
     bool fp_ = false;
 
