@@ -89,7 +89,7 @@ class Summary:
         counters = ", ".join(f"{k} {v:g}" for k, v in self.counters.items())
         return (
             f"{self.programs} programs: {clean} agree, {len(self.failures)} differ; {self.raised} raise, {self.warned} warn\n"
-            f"statements replayed inside segments: {self.replayed:.0f} of {self.statements} ({share})\n"
+            f"statements of quiet programs replayed inside segments: {self.replayed:.0f} of {self.statements} ({share})\n"
             + (f"counters: {counters}" if counters else "no counters")
             + "".join(f"\n{count:6} programs  {reason}" for reason, count in self.reasons.most_common(25))
         )

@@ -17,7 +17,8 @@ class Verdict:
     """What came of one program.
 
     `statements` and `replayed` count the statements of calls with argument types seen before, and how many of them
-    ran inside compiled segments by the function's own counters; programs that raise are left out of both.
+    ran inside compiled segments by the function's own counters. Programs that raise or warn are left out of both, as
+    what warns has to run eagerly, and so are "wide" ones.
     """
 
     failure: str | None = None
@@ -97,7 +98,7 @@ def check(program: Program, module: Any) -> Verdict:
             if difference(expected, again) is None:
                 verdict.failure = f"call {k}: {report(expected, found)}"
                 break
-        elif k in (1, 3) and not verdict.raised:
+        elif k in (1, 3) and not (verdict.raised or verdict.warned or program.wide):
             after = _counters(compiled)
             opaque = after.get("opaque_steps", 0) - before.get("opaque_steps", 0)
             verdict.statements += total
