@@ -157,8 +157,8 @@ class Verifier {
             case OpClass::Reduction: return n.op == Op::Reduce ? reduce(n) : argreduce(n);
             case OpClass::Library:
                 for (Sym s : n.syms)
-                    if (g_.syms.expr(s).kind != SymKind::Symbol)
-                        fail("it binds {}, not a symbol", g_.syms.str(s));
+                    if (g_.syms.expr(s).kind != SymKind::Symbol && g_.syms.expr(s).kind != SymKind::Const)
+                        fail("it binds {}, not a symbol or constant", g_.syms.str(s));
                 return;
             case OpClass::Guard: return guard(n);
         }

@@ -58,7 +58,12 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
         const int inner = perm[rank - 1];
         if (shape[inner] != 1 && strides[inner] != itemsize) return Trouble::Inner;
     }
-    if (rank < 2) return Trouble::None;
+    // A dense array is of another class: results of the same operations are laid out otherwise, and what was a copy
+    // may be a view. So is one whose strides have other signs.
+    const int8_t* signs = perm + rank;
+    for (int i = 0; i < rank; ++i)
+        if (shape[i] != 1 && (strides[i] > 0) - (strides[i] < 0) != signs[i]) return Trouble::Order;
+    if (rank < 2) return rank == 1 && shape[0] != 1 && strides[0] == itemsize ? Trouble::Order : Trouble::None;
     int order[kMaxRank];
     memory_order(rank, shape, strides, order);
     int k = 0;
@@ -67,6 +72,9 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
         while (shape[perm[k]] == 1) ++k;
         if (perm[k++] != order[i]) return Trouble::Order;
     }
+    int8_t own[kMaxRank];
+    for (int i = 0; i < rank; ++i) own[i] = static_cast<int8_t>(order[i]);
+    if (dense(rank, shape, strides, own, itemsize)) return Trouble::Order;
     return Trouble::None;
 }
 
@@ -255,6 +263,8 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
     in.perm = static_cast<int32_t>(p.perms.size());
     for (int i = 0; i < spec.ndim; ++i)
         p.perms.push_back(static_cast<int8_t>(spec.perm.empty() ? i : spec.perm[static_cast<size_t>(i)]));
+    for (int i = 0; i < in.ndim; ++i)
+        p.perms.push_back(i < static_cast<int>(spec.signs.size()) ? spec.signs[static_cast<size_t>(i)] : int8_t{1});
 }
 
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {

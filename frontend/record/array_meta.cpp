@@ -3,8 +3,8 @@
 #include "frontend/record/array_meta.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "guards/check.h"
 #include "guards/check_numpy_api.h"
 
 namespace stator::frontend {
@@ -51,14 +51,18 @@ bool np_scalar_dtype(PyObject* scalar, DType* out) {
     return exact && dtype_from_numpy(num, out);
 }
 
-// Strides of a fresh array: axes from the innermost of `perm` outwards; empty arrays count a zero extent as one.
+// Strides of a fresh array: axes from the innermost of `perm` outwards. Empty arrays have zero strides in recent NumPy,
+// and count a zero extent as one before.
 static bool has_standard_strides(const ArrayMeta& m, int64_t itemsize) {
     int rank = static_cast<int>(m.shape.size());
+    if (std::all_of(m.strides.begin(), m.strides.end(), [](int64_t s) { return s == 0; }) &&
+        std::find(m.shape.begin(), m.shape.end(), 0) != m.shape.end())
+        return true;
     int64_t expect = itemsize;
     for (int k = rank - 1; k >= 0; --k) {
         int axis = m.perm.empty() ? k : m.perm[k];
         if (m.strides[axis] != expect) return false;
-        expect *= m.shape[axis];
+        if (m.shape[axis] != 0) expect *= m.shape[axis];
     }
     return true;
 }
@@ -79,7 +83,7 @@ static std::vector<int> exact_order(const ArrayMeta& m, int64_t itemsize) {
         if (pick < 0) return {};
         used[pick] = true;
         inner_first.push_back(pick);
-        expect *= m.shape[pick];
+        if (m.shape[pick] != 0) expect *= m.shape[pick];
     }
     return {inner_first.rbegin(), inner_first.rend()};
 }
@@ -97,8 +101,7 @@ static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
     if (c_contiguous) return;
     int rank = static_cast<int>(m->shape.size());
     std::vector<int> perm(rank);
-    std::iota(perm.begin(), perm.end(), 0);
-    std::stable_sort(perm.begin(), perm.end(), [&](int a, int b) { return std::abs(m->strides[a]) > std::abs(m->strides[b]); });
+    guards::memory_order(rank, m->shape.data(), m->strides.data(), perm.data());
     bool dense = true;
     int64_t expect = itemsize;
     for (int k = rank - 1; k >= 0; --k) {

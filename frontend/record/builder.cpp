@@ -113,7 +113,10 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
             fail(Reason::Unstoreable, "memory of " + other.source + " overlaps " + in.source);
             return false;
         }
-    guards.expect_array(s->source, index, {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape, false});
+    std::vector<int8_t> signs;
+    for (int64_t stride : meta.strides) signs.push_back(static_cast<int8_t>((stride > 0) - (stride < 0)));
+    guards.expect_array(s->source, index,
+                        {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape, false, signs});
     Node n;
     n.op = Op::Input;
     n.dtype = meta.dtype;

@@ -36,11 +36,11 @@ public:
     ~Materializer() { reset(); }
     void reset();                      // forgets object identities (a new snapshot)
     PyObject* build(int32_t recipe);   // new reference; nullptr with a Python error (memory)
+    PyObject* build_value(graph::Id v);
     bool frames(int snapshot, std::vector<ResumeFrame>* out);
 
 private:
     PyObject* build_new(const graph::Recipe& r);
-    PyObject* build_value(graph::Id v);
     PyObject* build_view(const graph::Recipe& r);
     ReplayState& st_;
     std::vector<std::pair<int32_t, PyObject*>> memo_;

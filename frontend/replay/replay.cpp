@@ -52,6 +52,23 @@ struct ScratchList {
     }
 };
 
+// Each thread keeps its chunk storage from call to call; nests never call each other.
+char* chunk_scratch(int64_t bytes) {
+    struct Storage {
+        char* p = nullptr;
+        int64_t size = 0;
+        ~Storage() { ::operator delete(p, std::align_val_t{64}); }
+    };
+    static thread_local Storage own;
+    if (own.size < bytes) {
+        ::operator delete(own.p, std::align_val_t{64});
+        own.p = nullptr, own.size = 0;
+        own.p = static_cast<char*>(::operator new(bytes, std::align_val_t{64}));
+        own.size = bytes;
+    }
+    return own.p;
+}
+
 struct NestCall {
     const Segment* segment;
     const kernels::KernelArgs* args;
@@ -59,10 +76,7 @@ struct NestCall {
     bool compiled;
     uint32_t run(int64_t begin, int64_t end) const {
         kernels::KernelArgs a = *args;
-        // Each thread needs its own chunk scratch.
-        int64_t bytes = segment->program->scratch_bytes;
-        ScratchList own;
-        a.scratch = bytes ? own.get(bytes) : nullptr;
+        a.scratch = chunk_scratch(segment->program->scratch_bytes);
         if (compiled) return segment->code->nests[nest](&a, begin, end);
         return kernels::interpret(*segment->program, nest, a, begin, end);
     }
@@ -265,7 +279,8 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
     Outcome out;
     m.reset();
-    out.value = m.build(t.graph.end);
+    const graph::Recipe& end = t.graph.recipes[t.graph.end];
+    out.value = end.kind == graph::RecipeKind::Value ? m.build_value(end.index) : m.build(t.graph.end);
     if (!out.value) {
         PyErr_Clear();
         out.kind = Outcome::Redo;

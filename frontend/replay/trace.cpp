@@ -153,7 +153,7 @@ void request_code(Trace& t, const FunctionOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options, std::string* why) {
+static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& options, std::string* why) {
     auto t = std::make_unique<Trace>();
     t->name = name;
     b.graph.name = name;
@@ -184,6 +184,15 @@ std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const Func
     }
     request_code(*t, options);
     return t;
+}
+
+std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options, std::string* why) {
+    try {
+        return build_trace(b, std::move(name), options, why);
+    } catch (const std::exception& e) {  // an internal error must never end the program
+        *why = e.what();
+        return nullptr;
+    }
 }
 
 TraceInfo describe(const Trace& t) {
