@@ -40,6 +40,7 @@ namespace {
 // MXCSR status bits: invalid 1, denormal 2, divide 4, overflow 8, underflow 16, precision 32.
 constexpr uint32_t kStatus = 0x1d;     // those that are reported
 constexpr uint32_t kAllStatus = 0x3f;
+constexpr int kWorthAligning = 4;      // vectors in a span
 }  // namespace
 
 NestEmitter::NestEmitter(llvm::Module& m, const Program& p, const LoopNest& nest, int index, const EmitOptions& options)
@@ -60,9 +61,10 @@ bool NestEmitter::uses_fp() const {
         bool computes = s.kind == StmtKind::Compute || s.kind == StmtKind::Reduce;
         if (calls_host(n_, static_cast<int>(i))) return true;
         if (!computes) continue;
-        if (graph::is_float(s.dtype)) return true;
+        auto inexact = [](DType t) { return graph::is_float(t) || graph::is_complex(t); };
+        if (inexact(s.dtype)) return true;
         for (int in : s.in)
-            if (graph::is_float(n_.stmts[in].dtype)) return true;
+            if (inexact(n_.stmts[in].dtype)) return true;
     }
     return false;
 }
@@ -316,8 +318,9 @@ void NestEmitter::close_loop(Loop& l, Value* step) {
 
 // Iterations [begin, end) of the innermost axis: vectors of `lanes`, then of fewer lanes, then single ones. With
 // `overlap` the last of the smaller vectors is moved back to end at `end`, computing some iterations twice with the same
-// results, and single iterations remain only where there are fewer than one such vector in all.
-void NestEmitter::span(Value* begin, Value* end, int lanes, bool overlap, const BodyFn& body) {
+// results, and single iterations remain only where there are fewer than one such vector in all. `first_step` (null:
+// `lanes`) is how far the first vector moves on, at most `lanes`: that aligns the others.
+void NestEmitter::span(Value* begin, Value* end, int lanes, bool overlap, const BodyFn& body, Value* first_step) {
     BasicBlock* after = block("after");
     Value* at = begin;
     int small = std::min(lanes, tail_lanes_);
@@ -335,9 +338,16 @@ void NestEmitter::span(Value* begin, Value* end, int lanes, bool overlap, const 
         b_.SetInsertPoint(vec);
         llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, "i");
         i->addIncoming(at, enter);
+        Value* move = i64(step);
+        if (first_step && step == lanes && !clip) {
+            llvm::PHINode* varying = b_.CreatePHI(b_.getInt64Ty(), 2, "move");
+            varying->addIncoming(first_step, enter);
+            move = varying;
+        }
         body(step, clip ? b_.CreateSelect(b_.CreateICmpSLT(i, last), i, last) : static_cast<Value*>(i));
-        Value* next = b_.CreateAdd(i, i64(step));
+        Value* next = b_.CreateAdd(i, move);
         BasicBlock* latch = b_.GetInsertBlock();
+        if (auto* varying = llvm::dyn_cast<llvm::PHINode>(move)) varying->addIncoming(i64(step), latch);
         i->addIncoming(next, latch);
         b_.CreateCondBr(clip ? b_.CreateICmpSLT(next, end) : b_.CreateICmpSLE(next, last), vec, rest);
         b_.SetInsertPoint(rest);
@@ -372,6 +382,23 @@ int NestEmitter::pick_lanes(const std::vector<int>& stmts) {
 }
 
 // Addresses of the statements inside the innermost loop (`after`: of those behind a reduction) at its index 0.
+// How far the first vector of a span moves on so that the stores of the others do not cross cache lines; null when
+// nothing is stored densely.
+Value* NestEmitter::aligning_step(const std::vector<int>& stmts, Value* begin, Value* end, int lanes) {
+    for (int i : stmts) {
+        const Stmt& s = n_.stmts[i];
+        if (s.kind != StmtKind::Store || step_[i].cls != StrideClass::Unit) continue;
+        int size = graph::info(s.dtype).size, bytes = std::min(64, lanes * size);
+        if (bytes <= size) return nullptr;
+        Value* address = b_.CreatePtrToInt(element(row_[i], step_[i], begin, s.dtype), b_.getInt64Ty());
+        Value* missing = b_.CreateAnd(b_.CreateNeg(address), i64(bytes - 1));
+        Value* crooked = b_.CreateICmpNE(missing, i64(0));
+        Value* enough = b_.CreateICmpSGE(b_.CreateSub(end, begin), i64(kWorthAligning * lanes));
+        return b_.CreateSelect(b_.CreateAnd(crooked, enough), b_.CreateUDiv(missing, i64(size)), i64(lanes));
+    }
+    return nullptr;
+}
+
 void NestEmitter::prepare_rows(bool after) {
     for (int i = 0; i < static_cast<int>(n_.stmts.size()); ++i) {
         const Stmt& s = n_.stmts[i];
@@ -395,10 +422,13 @@ void NestEmitter::emit_inner() {
     for (int i = 0; i < static_cast<int>(n_.stmts.size()); ++i)
         if (n_.stmts[i].depth > 0 && dep_[i] == n_.full_depth() - 1) stmts.push_back(i);
     auto [begin, end] = range(inner_);
-    span(begin, end, pick_lanes(stmts), !n_.in_place, [&](int lanes, Value* index) {
+    int lanes = pick_lanes(stmts);
+    Value* first = n_.in_place || lanes == tail_lanes_ ? nullptr : aligning_step(stmts, begin, end, lanes);
+    auto body = [&](int count, Value* index) {
         std::vector<Val> vals(n_.stmts.size());
-        emit_body(lanes, index, stmts, vals);
-    });
+        emit_body(count, index, stmts, vals);
+    };
+    span(begin, end, lanes, !n_.in_place, body, first);
 }
 
 void NestEmitter::emit_axes(int axis) {

@@ -119,7 +119,9 @@ private:
     // loops
     Loop open_loop(llvm::Value* begin, llvm::Value* end, const char* name);
     void close_loop(Loop& loop, llvm::Value* step);
-    void span(llvm::Value* begin, llvm::Value* end, int lanes, bool overlap, const BodyFn& body);
+    void span(llvm::Value* begin, llvm::Value* end, int lanes, bool overlap, const BodyFn& body,
+              llvm::Value* first_step = nullptr);
+    llvm::Value* aligning_step(const std::vector<int>& stmts, llvm::Value* begin, llvm::Value* end, int lanes);
     llvm::BasicBlock* block(const char* name);
     llvm::AllocaInst* slot(llvm::Type* t, const char* name);
 
