@@ -77,8 +77,8 @@ const char* ReplayState::scalar(Id v) const {
 void ReplayState::set_scalar(Id v, const char* bits) { memcpy(scalars + 16 * trace.value_slots[v], bits, 16); }
 
 bool ReplayState::evaluate_syms() {
-    return trace.graph.syms.eval_all({entry->symbols, static_cast<size_t>(trace.symbol_count)},
-                                     {exprs, static_cast<size_t>(trace.expr_count)});
+    return trace.graph.syms.eval(trace.expr_ids, {entry->symbols, static_cast<size_t>(trace.symbol_count)},
+                                 {exprs, static_cast<size_t>(trace.expr_count)});
 }
 
 bool ReplayState::bind_result(Id v, PyRef result) {

@@ -129,51 +129,56 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
     auto** data = static_cast<char**>(alloca(sizeof(char*) * (nb + 1)));
     auto* strides = static_cast<int64_t*>(alloca(sizeof(int64_t) * (p.stride_count + 1)));
     auto* syms = static_cast<int64_t*>(alloca(sizeof(int64_t) * (p.syms.size() + 1)));
-    auto* scalars = static_cast<char*>(alloca(16 * (p.scalars.size() + 1) + 64));
+    auto* scalars = static_cast<char*>(alloca(s.scalar_image.size()));
     ScratchList scratch;
     for (size_t i = 0; i < p.syms.size(); ++i) syms[i] = st.exprs[p.syms[i].id];
     for (size_t i = 0; i < nb; ++i) {
-        const kernels::Buffer& b = p.buffers[i];
-        int64_t* own = strides + b.stride_base;
-        size_t rank = b.shape.size();
-        if (b.kind == kernels::BufferKind::Scratch) {
-            fill_contiguous(b, st.exprs, own);
-            data[i] = scratch.get(element_count(b.shape, st.exprs) * graph::info(b.dtype).size);
-            continue;
-        }
-        PyObject* array = st.memory(b.value);
-        if (b.kind == kernels::BufferKind::Output) {
-            int64_t dims[16];
-            for (size_t d = 0; d < rank; ++d) dims[d] = st.exprs[b.shape[d].id];
-            array = numpy::new_array(b.dtype, static_cast<int>(rank), dims, b.perm);
-            if (!array) {
-                PyErr_Clear();
-                return false;
+        const BufferPlan& plan = s.buffer_plans[i];
+        int64_t* own = strides + plan.stride_base;
+        PyObject* array = nullptr;
+        switch (plan.kind) {
+            case kernels::BufferKind::Scratch: {
+                const kernels::Buffer& b = p.buffers[i];
+                fill_contiguous(b, st.exprs, own);
+                data[i] = scratch.get(element_count(b.shape, st.exprs) * graph::info(b.dtype).size);
+                continue;
             }
-            st.set_array(b.value, array);
+            case kernels::BufferKind::Output: {
+                const kernels::Buffer& b = p.buffers[i];
+                int64_t dims[16];
+                for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[b.shape[d].id];
+                array = numpy::new_array(b.dtype, plan.rank, dims, b.perm);
+                if (!array) {
+                    PyErr_Clear();
+                    return false;
+                }
+                Py_XSETREF(st.arrays[plan.slot], array);
+                break;
+            }
+            case kernels::BufferKind::Input:
+                array = plan.input >= 0 ? st.entry->inputs[plan.input] : plan.slot >= 0 ? st.arrays[plan.slot] : nullptr;
+                if (!array) array = st.memory(plan.value);
+                break;
         }
         if (!array) {
-            log(LogTopic::Errors, "internal: " + st.trace.name + " has no memory for %" + std::to_string(b.value));
+            log(LogTopic::Errors, "internal: " + st.trace.name + " has no memory for %" + std::to_string(plan.value));
             return false;
         }
         data[i] = numpy::data(array);
         const int64_t* from = numpy::strides(array);
-        for (size_t d = 0; d < rank; ++d) own[d] = from[d];
+        for (int d = 0; d < plan.rank; ++d) own[d] = from[d];
     }
+    memcpy(scalars, s.scalar_image.data(), s.scalar_image.size());
     for (size_t i = 0; i < p.scalars.size(); ++i) {
-        const kernels::Scalar& sc = p.scalars[i];
+        const ScalarPlan& plan = s.scalar_plans[i];
         char* slot = scalars + 16 * i;
-        switch (sc.kind) {
-            case kernels::ScalarKind::Const: memcpy(slot, sc.bits, 16); break;
-            case kernels::ScalarKind::Sym: int_to_bits(st.exprs[st.trace.graph.nodes[sc.value].syms[0].id], sc.dtype, slot); break;
-            case kernels::ScalarKind::Input: {
-                // A 0-d array counts as a scalar operand, but its value lies in the array.
-                PyObject* array = st.trace.graph.nodes[sc.value].box == graph::Box::Array ? st.memory(sc.value) : nullptr;
-                if (array) memcpy(slot, numpy::data(array), graph::info(sc.dtype).size);
-                else memcpy(slot, st.scalar(sc.value), 16);
-                break;
-            }
-            case kernels::ScalarKind::Result: memset(slot, 0, 16); break;
+        if (plan.kind == kernels::ScalarKind::Sym) {
+            int_to_bits(st.exprs[plan.expr], plan.dtype, slot);
+        } else if (plan.kind == kernels::ScalarKind::Input) {
+            // A 0-d array counts as a scalar operand, but its value lies in the array.
+            PyObject* array = plan.in_array ? st.memory(plan.value) : nullptr;
+            if (array) memcpy(slot, numpy::data(array), graph::info(plan.dtype).size);
+            else memcpy(slot, st.scalar(plan.value), 16);
         }
     }
     kernels::KernelArgs args{data, strides, syms, scalars, s.loops.data(), nullptr};
@@ -303,7 +308,7 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     entry.inputs = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (inputs + 1)));
     entry.scalars = static_cast<char*>(alloca(16 * (inputs + 1)));
     entry.symbols = static_cast<int64_t*>(alloca(sizeof(int64_t) * (t.symbol_count + 1)));
-    for (int i = 0; i < t.symbol_count; ++i) entry.symbols[i] = t.graph.syms.symbol_info(i).lo;
+    memcpy(entry.symbols, t.symbol_start.data(), sizeof(int64_t) * t.symbol_count);
     entry.owned_count = 0;
     int failed = t.guards.check(slots, entry);
     if (failed >= 0) {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include <cstring>
+
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/replay/materialize.h"
 
 namespace stator::frontend {
 
@@ -136,6 +139,62 @@ void number_slots(Trace& t) {
         if (r.kind == RecipeKind::Value) give(r.index);
 }
 
+void plan_segment(Trace& t, Segment& s) {
+    const auto& g = t.graph;
+    auto input_of = [&](Id v) {
+        if (g.nodes[v].op == Op::Store) {
+            Id root = graph::buffer_root(g, v);
+            if (g.nodes[root].op == Op::Input) v = root;
+        }
+        return g.nodes[v].op == Op::Input ? static_cast<int>(g.nodes[v].ints[0]) : -1;
+    };
+    for (const auto& b : s.program->buffers) {
+        BufferPlan plan{b.kind, static_cast<int>(b.shape.size()), b.stride_base};
+        if (b.kind != kernels::BufferKind::Scratch) {
+            plan.value = b.value;
+            plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
+            plan.slot = t.value_slots[b.value];
+        }
+        s.buffer_plans.push_back(plan);
+    }
+    s.scalar_image.assign(16 * (s.program->scalars.size() + 1), 0);
+    for (size_t i = 0; i < s.program->scalars.size(); ++i) {
+        const auto& sc = s.program->scalars[i];
+        ScalarPlan plan{sc.kind};
+        plan.dtype = sc.dtype;
+        plan.value = sc.value;
+        char* image = s.scalar_image.data() + 16 * i;
+        if (sc.kind == kernels::ScalarKind::Const) memcpy(image, sc.bits, 16);
+        if (sc.kind == kernels::ScalarKind::Sym) {
+            graph::Sym sym = g.nodes[sc.value].syms[0];
+            if (auto c = g.syms.as_const(sym)) int_to_bits(*c, sc.dtype, image), plan.kind = kernels::ScalarKind::Const;
+            plan.expr = sym.id;
+        }
+        if (sc.kind == kernels::ScalarKind::Input || sc.kind == kernels::ScalarKind::Result) {
+            plan.input = sc.kind == kernels::ScalarKind::Input ? input_of(sc.value) : -1;
+            plan.slot = t.value_slots[sc.value];
+            plan.in_array = sc.kind == kernels::ScalarKind::Input && g.nodes[sc.value].box == graph::Box::Array;
+        }
+        s.scalar_plans.push_back(plan);
+    }
+}
+
+// The expressions that a replay needs: whatever shapes, views, programs, recipes and relations mention.
+void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
+    const auto& g = t.graph;
+    auto all = [&](const std::vector<graph::Sym>& list) { wanted.insert(wanted.end(), list.begin(), list.end()); };
+    for (const Node& n : g.nodes) all(n.shape), all(n.syms);
+    for (const auto& r : g.recipes)
+        if (r.sym) wanted.push_back(r.sym);
+    for (const Segment& s : t.segments) {
+        all(s.program->syms);
+        for (const auto& b : s.program->buffers) all(b.shape);
+        for (const auto& nest : s.program->nests) wanted.push_back(nest.extent), wanted.push_back(nest.work);
+    }
+    t.expr_ids = g.syms.closure(wanted);
+    for (int i = 0; i < t.symbol_count; ++i) t.symbol_start.push_back(g.syms.symbol_info(i).lo);
+}
+
 void request_code(Trace& t, const FunctionOptions& options) {
     const kernels::CompilerApi* api = compiler();
     for (Segment& s : t.segments) {
@@ -161,6 +220,10 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->recorded_text = graph::print(b.graph);
     *why = graph::verify(b.graph);
     if (!why->empty()) return nullptr;
+    // Passes may drop relations that others imply; the guard program keeps them all.
+    std::vector<graph::Sym> relation_syms;
+    for (const Node& n : b.graph.nodes)
+        if (n.op == Op::SymGuard) relation_syms.insert(relation_syms.end(), n.syms.begin(), n.syms.end());
     graph::run_passes(
         b.graph,
         [](const graph::Pass& p, const graph::Graph& g, void* ctx) {
@@ -177,6 +240,8 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->guards.finish(t->graph.syms, static_cast<int>(t->graph.inputs.size()));
     t->expr_count = t->graph.syms.size();
     t->symbol_count = t->graph.syms.symbol_count();
+    for (Segment& s : t->segments) plan_segment(*t, s);
+    plan_symbols(*t, std::move(relation_syms));
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
     for (int i = 0; i < t->guards.source_count(); ++i) {
         const auto& src = t->guards.source(i);

@@ -18,7 +18,28 @@
 
 namespace stator::frontend {
 
+// Where a segment finds its operands, looked up once.
+struct BufferPlan {
+    kernels::BufferKind kind;
+    int rank;
+    int stride_base;
+    int input = -1;         // graph input whose array holds the memory, or
+    int slot = -1;          // value slot of the array (Output: where it goes)
+    graph::Id value = -1;   // neither: look it up (a store's newest version)
+};
+struct ScalarPlan {
+    kernels::ScalarKind kind;
+    int input = -1, slot = -1;   // Input, Result
+    int expr = -1;               // Sym
+    bool in_array = false;       // Input: the value lies in a 0-d array
+    graph::DType dtype;
+    graph::Id value = -1;
+};
+
 struct Segment {
+    std::vector<BufferPlan> buffer_plans;
+    std::vector<ScalarPlan> scalar_plans;   // those not constant
+    std::vector<char> scalar_image;         // 16 bytes per scalar, constants filled in
     std::shared_ptr<kernels::Program> program;
     std::shared_ptr<kernels::CodeSlot> code;
     std::shared_ptr<kernels::CompileRequest> request;
@@ -50,6 +71,8 @@ struct Trace {
     std::vector<int> slot_indices;     // entry slots that the guard program reads
     std::vector<int> value_slots;      // per node: where a replay keeps its array or scalar, -1 = nowhere
     int slot_count = 0;
+    std::vector<int32_t> expr_ids;     // expressions that a replay evaluates, operands first
+    std::vector<int64_t> symbol_start; // per symbol: its value until something binds it
     int expr_count = 0;
     int symbol_count = 0;
     bool retired = false;
