@@ -278,12 +278,17 @@ void Scheduler::sink_scalar(Id v) {
 }
 
 void Scheduler::sink_flags(Id v) {
-    std::vector<Read> reads;
     Map m = identity(node(v).shape);
-    collect(v, m, reads);
-    int made = place(space_of(node(v).shape), reads, false);
+    int made = place_after(v, m);
+    behind_ = made >= 0;
+    if (!behind_) {
+        std::vector<Read> reads;
+        collect(v, m, reads);
+        made = place(space_of(node(v).shape), reads, false);
+    }
     if (rank0(v)) eval_scalar(drafts_[made], v);
     else eval(drafts_[made], v, m);
+    behind_ = false;
 }
 
 namespace {
