@@ -23,7 +23,7 @@ bool array_items(TraceBuilder& tb, const Operand* o, std::vector<Operand>* items
 ShadowRef fresh(TraceBuilder& tb, Shape shape, PyObject* like) {
     DType t;
     if (!is_array(like) || !dtype_of_object(like, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
-    return finish(tb, tb.empty(t, std::move(shape), like), like);
+    return fresh_array(tb, tb.empty(t, std::move(shape), like), like);
 }
 
 int fixed_axis(TraceBuilder& tb, const Operand* o, int fallback, int ndim, bool* ok) {
@@ -211,6 +211,7 @@ ShadowRef lower_roll(TraceBuilder& tb, const Call& call) {
     const Shape shape = tb.shape(p[0]->shadow);
     for (Sym s : shape)
         if (tb.hint(s) == 0) return tb.fail(Reason::UnknownCall, "roll of nothing");
+    if (unit_axes_at_entry(tb, p[0]->shadow)) return lower_library(tb, call);
     const Operand* axis = given(tb, p[2]);
     std::vector<Operand> shift_items, axis_items;
     if (PyLong_CheckExact(p[1]->obj)) shift_items.push_back(*p[1]);
@@ -349,9 +350,10 @@ ShadowRef lower_pad(TraceBuilder& tb, const Call& call) {
     if (!bind(tb, call, {"array", "pad_width", "mode", "constant_values"}, p) || !array_operand(tb, p[0]) || !p[1]) return nullptr;
     const Shape shape = tb.shape(p[0]->shadow);
     DType t = p[0]->shadow->dtype;
-    for (Sym s : shape)
-        if (tb.hint(s) < 2) return tb.fail(Reason::UnknownCall, "pad of such a shape");
     if (!read_pad_mode(tb, p[2], &mode)) return nullptr;
+    int64_t least = mode == PadMode::Constant ? 0 : mode == PadMode::Edge ? 1 : 2;
+    for (Sym s : shape)
+        if (tb.hint(s) < least) return tb.fail(Reason::UnknownCall, "pad of such a shape");
     if (shape.empty() || !read_pad(tb, *p[1], shape.size(), &pads)) return tb.fail(Reason::UnknownCall, "this pad width");
     Arg fill;
     if (mode == PadMode::Constant) {

@@ -22,8 +22,6 @@ ShadowRef lower_where(TraceBuilder& tb, const Call& call) {
     if (!dtype_of_object(call.result, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     Id in[3];
     for (int i = 0; i < 3; i++) {
-        bool int_condition = i == 0 && args[0].weak == Weak::Int;
-        if (int_condition) return tb.fail(Reason::UnknownCall, "where with an int condition");
         in[i] = arg_id(tb, args[i], i == 0 ? DType::Bool : t);
         if (in[i] == kNone) return nullptr;
     }
@@ -45,7 +43,7 @@ ShadowRef lower_clip(TraceBuilder& tb, const Call& call) {
     if (low) in.push_back(*low);
     if (high) in.push_back(*high);
     const char* name = low && high ? "clip" : low ? "maximum" : high ? "minimum" : "positive";
-    return lower_ufunc(tb, *find_ufunc(name), in, out, nullptr, std::nullopt, call.result);
+    return lower_ufunc(tb, *find_ufunc(name), in, out, nullptr, {}, call.result);
 }
 
 // Elements [from, from + length) along one axis.
@@ -125,15 +123,18 @@ ShadowRef gradient_axis(TraceBuilder& tb, Id f, int axis, const Spacing& dx, PyO
     if (!is_array(result) || !dtype_of_object(result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     const Shape shape = tb.node(f).shape;
     Sym n = shape[axis], zero = tb.int_const(0), one = tb.int_const(1);
-    if (tb.hint(n) < 4) return tb.fail(Reason::UnknownCall, "gradient of so few samples");
+    if (tb.hint(n) < 2) return tb.fail(Reason::UnknownCall, "gradient of so few samples");
     ShadowRef out = finish(tb, tb.empty(dtype, shape, result), result);
     if (!out) return nullptr;
     Sym inner = fixed_extent(tb, t.sub(n, tb.int_const(2)));
-    Id ahead = part(tb, f, axis, tb.int_const(2), inner), behind = part(tb, f, axis, zero, inner);
-    Id middle = emit(tb, "divide", {arg_of(tb, emit(tb, "subtract", {arg_of(tb, ahead), arg_of(tb, behind)})), dx.twice});
-    ViewStep step = whole(shape, tb);
-    narrow(step, axis, one, inner);
-    if (middle == kNone || !store_value(tb, out, &step, arg_of(tb, middle))) return nullptr;
+    if (tb.hint(inner) > 0) {
+        Id ahead = part(tb, f, axis, tb.int_const(2), inner), behind = part(tb, f, axis, zero, inner);
+        Id rise = emit(tb, "subtract", {arg_of(tb, ahead), arg_of(tb, behind)});
+        Id slope = rise == kNone ? kNone : emit(tb, "divide", {arg_of(tb, rise), dx.twice});
+        ViewStep step = whole(shape, tb);
+        narrow(step, axis, one, inner);
+        if (slope == kNone || !store_value(tb, out, &step, arg_of(tb, slope))) return nullptr;
+    }
     Sym last = t.sub(n, one);
     const Sym edges[2][3] = {{zero, one, zero}, {last, last, t.sub(n, tb.int_const(2))}};
     for (const auto& [at, upper, lower] : edges) {

@@ -81,6 +81,7 @@ ShadowRef lower_make_like(TraceBuilder& tb, const Call& call) {
         return nullptr;
     if (!plain(tb, nullptr, p[5]) || !fixed_if_given(tb, {p[1], p[2], p[3]}) || !like_shape(tb, *p[0], p[4], &shape))
         return nullptr;
+    if (unit_axes_at_entry(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "an array like one with axes of extent 1");
     return make(tb, call, std::move(shape), F);
 }
 
@@ -117,19 +118,20 @@ ShadowRef lower_full_like(TraceBuilder& tb, const Call& call) {
     return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
 }
 
+bool drops_imaginary(const Operand& a, PyObject* result) {
+    DType t;
+    return dtype_of_object(result, &t) && graph::is_complex(a.shadow->dtype) && !graph::is_complex(t) && t != DType::Bool;
+}
+
 // A fresh array with the (cast) elements of `a`, in the memory order of the result.
 ShadowRef converted(TraceBuilder& tb, const Operand& a, PyObject* result) {
     DType t;
     size_t before = tb.graph.nodes.size();
     if (!dtype_of_object(result, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     if (!contiguous(result)) return tb.fail(Reason::UnknownCall, "a copy with gaps");
+    if (drops_imaginary(a, result)) return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
     Id v = tb.value(a.shadow);
     return v == kNone ? nullptr : finish_copy(tb, tb.cast(v, t), before, result);
-}
-
-bool drops_imaginary(const Operand& a, PyObject* result) {
-    DType t;
-    return dtype_of_object(result, &t) && graph::is_complex(a.shadow->dtype) && !graph::is_complex(t) && t != DType::Bool;
 }
 
 ShadowRef lower_astype(TraceBuilder& tb, const Call& call) {
@@ -138,8 +140,7 @@ ShadowRef lower_astype(TraceBuilder& tb, const Call& call) {
     if (!array_operand(tb, p[0])) return nullptr;
     if (!fixed_if_given(tb, {p[1], p[2], p[3], p[4], p[5], p[6]})) return nullptr;
     if (call.result == p[0]->obj) return p[0]->shadow;  // copy=False and nothing to do
-    // NumPy warns when an imaginary part is lost.
-    if (drops_imaginary(*p[0], call.result)) return lower_library(tb, call);
+    if (unit_axes_at_entry(tb, p[0]->shadow) && !drops_imaginary(*p[0], call.result)) return lower_library(tb, call);
     return converted(tb, *p[0], call.result);
 }
 
@@ -147,6 +148,7 @@ ShadowRef lower_astype(TraceBuilder& tb, const Call& call) {
 ShadowRef lower_copy(TraceBuilder& tb, const Call& call) {
     const Operand* p[3];
     if (!bind(tb, call, {"a", "order", "subok"}, p) || !array_operand(tb, p[0]) || !fixed_if_given(tb, {p[1], p[2]})) return nullptr;
+    if (unit_axes_at_entry(tb, p[0]->shadow)) return lower_library(tb, call);
     return converted(tb, *p[0], call.result);
 }
 
@@ -159,11 +161,18 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
     if (!is_array(a.obj)) return lower_library(tb, call);
     if (!array_operand(tb, &a)) return nullptr;
     if (call.result == a.obj) return a.shadow;
-    if (!is_array(call.result) || PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result)) || drops_imaginary(a, call.result))
+    if (!is_array(call.result) || PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result)))
         return tb.fail(Reason::UnknownCall, "this conversion");
+    // Whether an argument is copied may depend on its layout.
+    if (!known_layout(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a conversion of this layout");
+    if (unit_axes_at_entry(tb, a.shadow) && !drops_imaginary(a, call.result)) return lower_library(tb, call);
     auto* r = reinterpret_cast<PyArrayObject*>(call.result);
     if (PyArray_NDIM(r) != PyArray_NDIM(reinterpret_cast<PyArrayObject*>(a.obj))) return tb.fail(Reason::UnknownCall, "ndmin=");
     return converted(tb, a, call.result);
+}
+
+bool within(TraceBuilder& tb, Sym s, int64_t limit) {
+    return tb.require(Relation::Lt, s, tb.int_const(limit)) && tb.require(Relation::Ge, s, tb.int_const(-limit));
 }
 
 // np.arange over ints: the extent is symbolic. Start, stop and step keep their signs.
@@ -176,12 +185,15 @@ ShadowRef arange_of_ints(TraceBuilder& tb, const Call& call, Sym start, Sym stop
         length = fixed_extent(tb, stride == 1 ? span : s.floordiv(s.add(span, tb.int_const(stride - 1)), tb.int_const(stride)));
     auto* r = reinterpret_cast<PyArrayObject*>(call.result);
     if (PyArray_NDIM(r) != 1 || PyArray_DIM(r, 0) != tb.hint(length)) return tb.fail(Reason::ModelMismatch, "arange");
-    // Small integer dtypes wrap on the way; NumPy checks the first two elements only.
-    if (t != DType::I64 && t != DType::F64) return tb.fail(Reason::UnknownCall, "arange of this dtype");
+    // NumPy converts the first two elements and continues with their difference: both have to be exact in the dtype.
+    Sym second = s.add(start, tb.int_const(step));
+    bool exact = graph::is_integer(t) ? tb.sym_scalar(start, t) != kNone && tb.sym_scalar(second, t) != kNone
+                                      : (t == DType::F32 || t == DType::F64) && within(tb, start, 1 << 23) && within(tb, second, 1 << 23);
+    if (!exact) return tb.fail(Reason::UnknownCall, "arange of this dtype");
     graph::Node n;
     n.op = Op::Arange;
     n.dtype = t;
-    n.in = {tb.sym_scalar(start, t), tb.cast(tb.sym_scalar(tb.int_const(step), DType::I64), t)};
+    n.in = {tb.cast(tb.sym_scalar(start, DType::I64), t), tb.cast(tb.sym_scalar(tb.int_const(step), DType::I64), t)};
     n.shape = {length};
     if (n.in[0] == kNone || n.in[1] == kNone) return nullptr;
     return finish(tb, tb.append(std::move(n)), call.result);

@@ -5,6 +5,7 @@
 // `x[1:-1]` works for every length that clamps the same way. Extents of results specialize on 0 and 1 like those of
 // inputs (fixed_extent): broadcasting, memory order and NumPy's own loops treat them differently.
 #include <algorithm>
+#include <cmath>
 
 #include "frontend/hosts/numpy/lower.h"
 
@@ -72,7 +73,8 @@ Range slice_range(TraceBuilder& tb, const IndexItem& item, Sym n) {
     Sym start = item.has_start ? clamp_bound(tb, item.start, n, low, high) : (up ? low : high);
     Sym stop = item.has_stop ? clamp_bound(tb, item.stop, n, low, high) : (up ? high : low);
     Sym span = up ? t.sub(stop, start) : t.sub(start, stop);
-    if (!tb.decide(Relation::Ge, span, one)) return {zero, zero, item.stride};
+    // An empty slice has NumPy start at 0 in steps of 1.
+    if (!tb.decide(Relation::Ge, span, one)) return {zero, zero, 1};
     int64_t stride = up ? item.stride : -item.stride;
     Sym length = stride == 1 ? span : t.floordiv(t.add(span, tb.int_const(stride - 1)), tb.int_const(stride));
     // A slice that happens to cover the axis is contiguous where a shorter one would not be: one or the other, not both.
@@ -276,6 +278,18 @@ bool stores_itself(TraceBuilder& tb, const Operand& a, const ViewStep& step, con
 
 }  // namespace
 
+namespace {
+
+// A Python float that int() takes into the dtype's range: it is fixed, since others raise.
+bool float_into_integers(TraceBuilder& tb, const Operand& value, DType dst) {
+    if (!PyFloat_CheckExact(value.obj) || dst == DType::Bool) return false;
+    double v = PyFloat_AS_DOUBLE(value.obj), limit = std::ldexp(1.0, graph::info(dst).size * 8 - (graph::is_signed(dst) ? 1 : 0));
+    double least = graph::is_signed(dst) ? -limit : 0;
+    return v > least && v < limit && require_fixed(tb, value);
+}
+
+}  // namespace
+
 bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
     if (!is_array(a.obj) || !tb.resolve(a.shadow, a.obj) || a.shadow->kind != ShadowKind::Array)
         return tb.reason == Reason::None ? (tb.fail(Reason::Unstoreable, "not an ndarray"), false) : false;
@@ -289,10 +303,10 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     if (!select(tb, tb.shape(a.shadow), items, &step)) return tb.fail(Reason::Unstoreable, "this index"), false;
     if (stores_itself(tb, a, step, value)) return true;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
-    bool to_integer = graph::is_integer(dst) || (dst == DType::Bool);
+    bool to_integer = graph::is_integer(dst) || dst == DType::Bool;
     bool scalar_float = !v.array && (graph::is_float(v.dtype) || graph::is_complex(v.dtype));
-    if (to_integer && scalar_float) return tb.fail(Reason::Unstoreable, "a float scalar into integers"), false;
-    if (dst == DType::Bool && v.weak == Weak::Int) return tb.fail(Reason::Unstoreable, "an int scalar into bools"), false;
+    if (to_integer && scalar_float && !float_into_integers(tb, value, dst))
+        return tb.fail(Reason::Unstoreable, "a float scalar into integers"), false;
     return store_value(tb, a.shadow, &step, v);
 }
 

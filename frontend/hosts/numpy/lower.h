@@ -51,6 +51,13 @@ bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out);
 Arg arg_of(TraceBuilder& tb, Id v);                    // a graph value as a strong operand
 Id arg_id(TraceBuilder& tb, const Arg& a, DType dtype);  // the operand's value as `dtype`
 bool is_array(PyObject* o);                            // exactly numpy.ndarray
+// The array object at the start of a chain of views.
+const Shadow& root_of(const ShadowRef& s);
+// Whether the guards fix the array's strides: it is, or views, a dense array. Guards on other layouts leave the signs of
+// strides open, and admit dense arrays as well.
+bool known_layout(TraceBuilder& tb, const ShadowRef& s);
+// Whether it views an input with axes of extent 1, whose strides no guard looks at but copies in K order do.
+bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s);
 // An integer operand without a value guard: a Python int. False (no reason set) when it is not one.
 bool read_int(TraceBuilder& tb, const Operand& o, Sym* out);
 // The operand's value is now fixed by guards (recursing into tuples, lists and slices).
@@ -84,9 +91,14 @@ inline constexpr int kMaxIn = 3;
 struct LoopTypes {
     DType in[kMaxIn], out;
 };
+// What a call chooses itself: `dtype=`, `casting=` (index in no, equiv, safe, same_kind, unsafe; -1 = default).
+struct Choice {
+    std::optional<DType> dtype;
+    int casting = -1;
+};
 // The dtypes in which NumPy would run the ufunc on these operands (and this `out` array, this `dtype=`).
 bool resolve_loop(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, std::optional<DType> out,
-                  std::optional<DType> dtype, LoopTypes* types);
+                  const Choice& choice, LoopTypes* types);
 // The ufunc's nodes: casts, broadcasts, the operation.
 Id emit_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, const LoopTypes& types);
 // The only element of a value whose extents are all 1, as a scalar.
@@ -94,11 +106,11 @@ Id only_element(TraceBuilder& tb, Id v);
 // Resolve and emit in one step, for compound lowerings.
 Id emit(TraceBuilder& tb, std::string_view ufunc, std::initializer_list<Arg> args);
 // Whether chunk calls of the loop have the bits of eager's call on these objects (SEMANTICS: stride classes).
-bool chunkable(const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands, int result_ndim,
-               const npy_intp* result_shape);
+bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands,
+               int result_ndim, const npy_intp* result_shape);
 // A ufunc applied to operands, with an `out` array when not nullptr. The whole of calls and operators.
 ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand* out,
-                      const Operand* where, std::optional<DType> dtype, PyObject* result);
+                      const Operand* where, const Choice& choice, PyObject* result);
 ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call);
 ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call);  // np.add.reduce (reductions.cpp)
 
@@ -136,6 +148,7 @@ bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, c
 // --- results (promotion.cpp) ---
 // The shadow of what NumPy returned, holding `v`: a fresh array or a scalar, dtype checked against the object.
 ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result);
+ShadowRef fresh_array(TraceBuilder& tb, Id v, PyObject* result);
 // Also when `v` is a view, or the value of another array (a node older than `nodes_before`): copies then, because two
 // array objects never share one node.
 ShadowRef finish_copy(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result);

@@ -105,7 +105,7 @@ ShadowRef lower_power(TraceBuilder& tb, const Operand& a, const Operand& b, bool
     bool python_exponent = PyLong_CheckExact(b.obj) || PyFloat_CheckExact(b.obj);
     Operand both[] = {a, b};
     if (!is_array(a.obj) || (is_array(b.obj) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(b.obj)) > 0))
-        return lower_ufunc(tb, *power, both, out, nullptr, std::nullopt, result);
+        return lower_ufunc(tb, *power, both, out, nullptr, {}, result);
     if (!python_exponent) {  // some versions look into 0-d exponents too
         if (in_place) return tb.fail(Reason::UnknownOp, "**= with this exponent");
         return library_of(tb, operator_function(kPower), {a, b}, result);
@@ -115,8 +115,8 @@ ShadowRef lower_power(TraceBuilder& tb, const Operand& a, const Operand& b, bool
     bool binary = false;
     const Ufunc* u = ufunc_of_power(a.shadow->dtype, b.obj, in_place, &binary);
     if (!u || (binary ? u->nin != 2 : u->nin != 1)) return tb.fail(Reason::UnknownOp, "** with this exponent");
-    return lower_ufunc(tb, *u, binary ? std::span<const Operand>(both) : std::span<const Operand>(both, 1), out, nullptr,
-                       std::nullopt, result);
+    return lower_ufunc(tb, *u, binary ? std::span<const Operand>(both) : std::span<const Operand>(both, 1), out, nullptr, {},
+                       result);
 }
 
 }  // namespace
@@ -137,14 +137,14 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
         return library_of(tb, operator_function(op), {a, b}, result);
     }
     Operand both[] = {a, b};
-    return lower_ufunc(tb, *find_ufunc(kOperators[op].ufunc), both, in_place ? &a : nullptr, nullptr, std::nullopt, result);
+    return lower_ufunc(tb, *find_ufunc(kOperators[op].ufunc), both, in_place ? &a : nullptr, nullptr, {}, result);
 }
 
 ShadowRef lower_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result) {
     if (py_op < 0 || py_op > Py_GE) return tb.fail(Reason::UnknownOp, "this comparison");
     if (!is_array(a.obj) && !is_array(b.obj)) return lower_scalar_compare(tb, py_op, a, b, result);
     Operand both[] = {a, b};
-    if (ShadowRef s = lower_ufunc(tb, *find_ufunc(kCompare[py_op]), both, nullptr, nullptr, std::nullopt, result)) return s;
+    if (ShadowRef s = lower_ufunc(tb, *find_ufunc(kCompare[py_op]), both, nullptr, nullptr, {}, result)) return s;
     // A Python int outside the array's dtype has an answer of its own (u8 < 300), which NumPy may give.
     Arg x, y;
     if (!read_arg(tb, a, &x) || !read_arg(tb, b, &y)) return nullptr;
@@ -155,7 +155,7 @@ ShadowRef lower_unary(TraceBuilder& tb, Host::Unary op, const Operand& a, PyObje
     if (!is_array(a.obj)) return lower_scalar_unary(tb, op, a, result);
     static constexpr const char* kNames[] = {"negative", "positive", "invert", "absolute"};
     Operand in[] = {a};
-    return lower_ufunc(tb, *find_ufunc(kNames[static_cast<int>(op)]), in, nullptr, nullptr, std::nullopt, result);
+    return lower_ufunc(tb, *find_ufunc(kNames[static_cast<int>(op)]), in, nullptr, nullptr, {}, result);
 }
 
 }  // namespace stator::frontend::numpy

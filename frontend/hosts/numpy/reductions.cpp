@@ -26,10 +26,7 @@ bool layout_is_c(const Operand& a) {
 
 // Every element at a positive stride, axes in C order, known for every replay: a view of a dense array.
 bool ordered_view(TraceBuilder& tb, const Operand& a) {
-    const Shadow* root = a.shadow.get();
-    while (root->base) root = root->base.get();
-    graph::Layout layout = root->input >= 0 ? tb.graph.inputs[root->input].layout : root->layout;
-    if (layout != graph::Layout::Contiguous || !std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end())) return false;
+    if (!known_layout(tb, a.shadow) || !std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end())) return false;
     auto* o = reinterpret_cast<PyArrayObject*>(a.obj);
     for (int d = 0; d < PyArray_NDIM(o); d++)
         if (PyArray_STRIDE(o, d) <= 0 && PyArray_DIM(o, d) > 1) return false;

@@ -157,7 +157,10 @@ PyObject* new_view(PyObject* base, DType dtype, int ndim, const int64_t* shape, 
     PyArray_Descr* descr = PyArray_DESCR(root)->type_num == graph::info(dtype).numpy_type ? PyArray_DESCR(root)
                                                                                         : descr_of(dtype);
     Py_INCREF(descr);
-    int flags = PyArray_ISWRITEABLE(root) ? NPY_ARRAY_WRITEABLE : 0;
+    // A stretched axis means np.broadcast_to, whose results are read-only.
+    bool stretched = false;
+    for (int i = 0; i < ndim; i++) stretched |= strides[i] == 0 && shape[i] > 1 && PyArray_SIZE(root) > 0;
+    int flags = PyArray_ISWRITEABLE(root) && !stretched ? NPY_ARRAY_WRITEABLE : 0;
     PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, nullptr);
     if (!view) return nullptr;
     // Collapses chains of views to the array that owns the memory, as NumPy's own views do.

@@ -139,7 +139,7 @@ ShadowRef lower_numpy_binary(TraceBuilder& tb, int op, const Operand& a, const O
     if (!read_arg(tb, a, &args[0]) || !read_arg(tb, b, &args[1])) return nullptr;
     const Ufunc* u = find_ufunc(kUfuncs[op]);
     LoopTypes types;
-    if (op != kMatmul && PyArray_CheckScalar(result) && resolve_loop(tb, *u, args, std::nullopt, std::nullopt, &types) &&
+    if (op != kMatmul && PyArray_CheckScalar(result) && resolve_loop(tb, *u, args, std::nullopt, {}, &types) &&
         scalar_operator_is_loop(op, types))
         return finish(tb, emit_ufunc(tb, *u, args, types), result);
     return library_of(tb, operator_function(op), {a, b}, result);
@@ -216,7 +216,7 @@ ShadowRef lower_scalar_compare(TraceBuilder& tb, int py_op, const Operand& a, co
     if (!read_arg(tb, a, &args[0]) || !read_arg(tb, b, &args[1])) return nullptr;
     const Ufunc* u = find_ufunc(kCompareUfuncs[py_op]);
     LoopTypes types;
-    if (!resolve_loop(tb, *u, args, std::nullopt, std::nullopt, &types)) return nullptr;
+    if (!resolve_loop(tb, *u, args, std::nullopt, {}, &types)) return nullptr;
     return finish(tb, emit_ufunc(tb, *u, args, types), result);
 }
 
@@ -325,6 +325,18 @@ ShadowRef lower_numpy_float(TraceBuilder& tb, const Call& call) {
     return boxed(tb, call, T, Box::NpScalar);
 }
 
+// np.int32(n) of a Python int in range.
+template <DType T>
+ShadowRef lower_numpy_int(TraceBuilder& tb, const Call& call) {
+    const Operand* a = only(call);
+    Sym s;
+    DType t;
+    if (!a || !PyArray_CheckScalar(call.result) || !dtype_of_object(call.result, &t) || t != T || !read_int(tb, *a, &s))
+        return tb.fail(Reason::UnknownCall, "a conversion");
+    Id v = tb.sym_scalar(s, T);
+    return v == kNone ? nullptr : tb.new_scalar(v, Box::NpScalar);
+}
+
 ShadowRef lower_bool(TraceBuilder& tb, const Call& call) {
     const Operand* a = only(call);
     return a ? lower_truth(tb, *a) : nullptr;
@@ -415,6 +427,9 @@ constexpr CallRow kRows[] = {
     {"builtins:int", lower_int},       {"builtins:min", lower_extremum_of_two<false>},
     {"builtins:max", lower_extremum_of_two<true>},
     {"float64", lower_numpy_float<DType::F64>}, {"float32", lower_numpy_float<DType::F32>},
+    {"int8", lower_numpy_int<DType::I8>},   {"int16", lower_numpy_int<DType::I16>}, {"int32", lower_numpy_int<DType::I32>},
+    {"int64", lower_numpy_int<DType::I64>}, {"uint8", lower_numpy_int<DType::U8>},  {"uint16", lower_numpy_int<DType::U16>},
+    {"uint32", lower_numpy_int<DType::U32>}, {"uint64", lower_numpy_int<DType::U64>},
     {"math:sqrt", lower_math_sqrt},    {"math:fabs", lower_math_fabs},
 #define X(name) {"math:" #name, lower_math<kLoop_##name>},
     STATOR_MATH(X)

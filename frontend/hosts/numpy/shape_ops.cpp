@@ -136,6 +136,8 @@ bool c_contiguous(const Operand& a) {
 }
 
 ShadowRef reshape_view(TraceBuilder& tb, const ShadowRef& base, Shape shape, PyObject* result) {
+    for (Sym s : shape)
+        if (tb.hint(s) == 0) return tb.fail(Reason::UnknownCall, "a reshape of nothing");
     ViewStep step;
     step.reshape = true;
     step.shape = std::move(shape);
@@ -155,6 +157,7 @@ ShadowRef copied(TraceBuilder& tb, const Operand& a, PyObject* copy) {
 ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* result) {
     if (!is_array(result)) return tb.fail(Reason::ModelMismatch, "a reshape");
     if (c_contiguous(a)) return reshape_view(tb, a.shadow, std::move(shape), result);
+    if (!known_layout(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a reshape of this layout");
     // NumPy copied into C order and views the copy.
     PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
     if (!base || base == a.obj || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(a.obj)))
@@ -199,6 +202,7 @@ bool default_order(TraceBuilder& tb, const Operand* order) {
     return true;
 }
 
+// A flat copy, where ravel would give a view of an operand of another layout.
 ShadowRef flat_copy(TraceBuilder& tb, const Operand& a, PyObject* result) {
     size_t before = tb.graph.nodes.size();
     Id v = tb.value(a.shadow);
@@ -217,6 +221,7 @@ ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
     if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1])) return nullptr;
     if (c_contiguous(*p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
+    if (!known_layout(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
     return flat_copy(tb, *p[0], call.result);
 }
 
@@ -273,6 +278,8 @@ ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
         !read_shape(tb, *p[1], &to))
         return nullptr;
     const Shape from = tb.shape(p[0]->shadow);
+    for (Sym s : to)
+        if (tb.hint(s) == 0) return tb.fail(Reason::UnknownCall, "broadcast_to of nothing");
     if (from.size() > to.size()) return tb.fail(Reason::ModelMismatch, "broadcast_to");
     ViewStep step;
     size_t shift = to.size() - from.size();
@@ -285,6 +292,61 @@ ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
     }
     step.shape = std::move(to);
     return tb.new_view(p[0]->shadow, std::move(step), call.result);
+}
+
+ShadowRef flipped(TraceBuilder& tb, const Operand& a, const std::vector<int>& axes, PyObject* result) {
+    const Shape shape = tb.shape(a.shadow);
+    ViewStep step = whole(shape, tb);
+    for (int d : axes) {
+        if (tb.hint(shape[d]) == 0) continue;
+        step.step[d] = -1;
+        step.start[d] = tb.syms().sub(shape[d], tb.int_const(1));
+    }
+    return tb.new_view(a.shadow, std::move(step), result);
+}
+
+ShadowRef lower_flip(TraceBuilder& tb, const Call& call) {
+    const Operand* p[2];
+    std::vector<int> axes;
+    if (!bind(tb, call, {"m", "axis"}, p) || !array_operand(tb, p[0])) return nullptr;
+    if (!read_axes(tb, given(tb, p[1]), rank_of(tb, *p[0]), &axes)) return nullptr;
+    return flipped(tb, *p[0], axes, call.result);
+}
+
+template <int Axis>
+ShadowRef lower_flip_axis(TraceBuilder& tb, const Call& call) {
+    const Operand* p[1];
+    if (!bind(tb, call, {"m"}, p) || !array_operand(tb, p[0])) return nullptr;
+    return flipped(tb, *p[0], {Axis}, call.result);
+}
+
+template <int Rank>
+ShadowRef lower_at_least(TraceBuilder& tb, const Call& call) {
+    if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
+    const Operand& a = call.args[0];
+    if (call.result == a.obj) return a.shadow;
+    const Shape shape = tb.shape(a.shadow);
+    if (Rank != 2 || shape.size() != 1 || !is_array(call.result)) return tb.fail(Reason::UnknownCall, "atleast of this rank");
+    ViewStep step = whole(shape, tb);  // a[np.newaxis, :]
+    step.map[0] = 1;
+    step.shape.insert(step.shape.begin(), tb.int_const(1));
+    return tb.new_view(a.shadow, std::move(step), call.result);
+}
+
+ShadowRef lower_view(TraceBuilder& tb, const Call& call) {
+    if (call.args.size() != 1 || !array_operand(tb, &call.args[0])) return tb.fail(Reason::UnknownCall, "view as another type");
+    const Operand& a = call.args[0];
+    return tb.new_view(a.shadow, whole(tb.shape(a.shadow), tb), call.result);
+}
+
+// Facts about dtypes: answers follow from fixed arguments.
+ShadowRef lower_fact(TraceBuilder& tb, const Call& call) {
+    for (const Operand& o : call.args) {
+        bool plain = PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj) || PyBool_Check(o.obj);
+        if (!plain) return tb.fail(Reason::UnknownCall, "a question about such an argument");
+        if (!require_fixed(tb, o)) return nullptr;
+    }
+    return tb.constant(call.result);
 }
 
 // len(x), np.shape(x), np.ndim(x), np.size(x): what the attribute says.
@@ -316,7 +378,13 @@ constexpr CallRow kRows[] = {
     {".squeeze", lower_squeeze},      {"expand_dims", lower_expand_dims},
     {"broadcast_to", lower_broadcast_to}, {"shape", lower_shape},
     {"ndim", lower_ndim},             {"size", lower_size},
-    {"builtins:len", lower_len},
+    {"builtins:len", lower_len},      {"flip", lower_flip},
+    {"flipud", lower_flip_axis<0>},   {"fliplr", lower_flip_axis<1>},
+    {"atleast_1d", lower_at_least<1>}, {"atleast_2d", lower_at_least<2>},
+    {"atleast_3d", lower_at_least<3>}, {".view", lower_view},
+    {"dtype", lower_fact},            {"finfo", lower_fact},
+    {"issubdtype", lower_fact},       {"promote_types", lower_fact},
+    {"result_type", lower_fact},      {"can_cast", lower_fact},
 };
 
 }  // namespace

@@ -101,7 +101,9 @@ PyObject* kind_object(const Arg& a) {
     return reinterpret_cast<PyObject*>(descr_of(a.dtype));
 }
 
-Resolved ask_ufunc(const Ufunc& u, std::span<const Arg> args, std::optional<DType> out, std::optional<DType> dtype) {
+constexpr const char* kCastings[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
+
+Resolved ask_ufunc(const Ufunc& u, std::span<const Arg> args, std::optional<DType> out, const Choice& choice) {
     Resolved r;
     Py_ssize_t n = static_cast<Py_ssize_t>(args.size());
     PyRef tuple = PyRef::steal(PyTuple_New(n + 1));
@@ -111,16 +113,18 @@ Resolved ask_ufunc(const Ufunc& u, std::span<const Arg> args, std::optional<DTyp
     PyRef answer;
     PyRef method = PyRef::steal(PyObject_GetAttrString(u.object, "resolve_dtypes"));
     PyRef positional = PyRef::steal(PyTuple_Pack(1, tuple.get()));
-    if (method && dtype) {
+    PyRef kwargs = PyRef::steal(PyDict_New());
+    if (choice.dtype) {
         PyRef signature = PyRef::steal(PyTuple_New(n + 1));
         for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(signature.get(), i, Py_NewRef(Py_None));
-        PyTuple_SET_ITEM(signature.get(), n, Py_NewRef(reinterpret_cast<PyObject*>(descr_of(*dtype))));
-        PyRef kwargs = PyRef::steal(PyDict_New());
+        PyTuple_SET_ITEM(signature.get(), n, Py_NewRef(reinterpret_cast<PyObject*>(descr_of(*choice.dtype))));
         PyDict_SetItemString(kwargs.get(), "signature", signature.get());
-        answer = PyRef::steal(PyObject_Call(method.get(), positional.get(), kwargs.get()));
-    } else if (method) {
-        answer = PyRef::steal(PyObject_Call(method.get(), positional.get(), nullptr));
     }
+    if (choice.casting >= 0) {
+        PyRef casting = PyRef::steal(PyUnicode_FromString(kCastings[choice.casting]));
+        PyDict_SetItemString(kwargs.get(), "casting", casting.get());
+    }
+    if (method) answer = PyRef::steal(PyObject_Call(method.get(), positional.get(), kwargs.get()));
     if (answer && PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == n + 1) {
         r.ok = true;
         for (Py_ssize_t i = 0; i <= n && r.ok; i++) {
@@ -138,7 +142,7 @@ Resolved ask_ufunc(const Ufunc& u, std::span<const Arg> args, std::optional<DTyp
 }  // namespace
 
 bool resolve_loop(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, std::optional<DType> out,
-                  std::optional<DType> dtype, LoopTypes* types) {
+                  const Choice& choice, LoopTypes* types) {
     if (static_cast<int>(args.size()) != u.nin || u.nin > kMaxIn || u.nout != 1 || u.generalized)
         return tb.fail(Reason::UnknownCall, u.name), false;
     auto code = [](const Arg& a) {
@@ -147,10 +151,11 @@ bool resolve_loop(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, s
     uint64_t key = static_cast<uint64_t>(u.index);
     for (int i = 0; i < kMaxIn; i++) key = key << 5 | (i < u.nin ? code(args[i]) : 31);
     key = key << 5 | (out ? static_cast<uint64_t>(*out) : 31);
-    key = key << 5 | (dtype ? static_cast<uint64_t>(*dtype) : 31);
+    key = key << 5 | (choice.dtype ? static_cast<uint64_t>(*choice.dtype) : 31);
+    key = key << 3 | static_cast<uint64_t>(choice.casting + 1);
     static auto* cache = new std::unordered_map<uint64_t, Resolved>;
     auto it = cache->find(key);
-    if (it == cache->end()) it = cache->emplace(key, ask_ufunc(u, args, out, dtype)).first;
+    if (it == cache->end()) it = cache->emplace(key, ask_ufunc(u, args, out, choice)).first;
     if (!it->second.ok) return tb.fail(Reason::UnknownOp, u.name + " for these dtypes"), false;
     *types = it->second.types;
     return true;
@@ -164,7 +169,9 @@ bool fits_op(const Ufunc& u, const LoopTypes& types) {
         if (types.in[i] != types.in[0]) return false;
     switch (graph::info(u.op).dtype) {
         case graph::DTypeRule::same: return types.out == types.in[0];
-        case graph::DTypeRule::bool_: return types.out == DType::Bool;
+        case graph::DTypeRule::bool_:
+            // Complex comparisons raise invalid on NaN, unlike the rows of ops.def.
+            return types.out == DType::Bool && !graph::is_complex(types.in[0]);
         case graph::DTypeRule::free: return false;
     }
     return false;
@@ -213,12 +220,12 @@ Id emit(TraceBuilder& tb, std::string_view name, std::initializer_list<Arg> args
     std::span<const Arg> span(args.begin(), args.size());
     for (const Arg& a : args)
         if (a.id == kNone && a.weak != Weak::Int) return kNone;
-    if (!u || !resolve_loop(tb, *u, span, std::nullopt, std::nullopt, &types)) return kNone;
+    if (!u || !resolve_loop(tb, *u, span, std::nullopt, {}, &types)) return kNone;
     return emit_ufunc(tb, *u, span, types);
 }
 
-bool chunkable(const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands, int result_ndim,
-               const npy_intp* result_shape) {
+bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands,
+               int result_ndim, const npy_intp* result_shape) {
     bool exact = u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]));
     bool inexact = false, picky = false;
     for (int i = 0; i < u.nin; i++) {
@@ -236,6 +243,7 @@ bool chunkable(const Ufunc& u, const LoopTypes& types, std::span<const Operand> 
         bool same = PyArray_NDIM(a) == result_ndim && PyArray_CompareLists(PyArray_DIMS(a), result_shape, result_ndim);
         if (u.scalar_paths && !same) return false;
         if (exact || !inexact) continue;
+        if (!known_layout(tb, o.shadow)) return false;
         if (picky && !(same && PyArray_ISONESEGMENT(a))) return false;
         for (int d = 0; d < PyArray_NDIM(a); d++)
             if (PyArray_STRIDE(a, d) < 0 && PyArray_DIM(a, d) > 1) return false;
@@ -292,7 +300,7 @@ bool power_is_safe(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std
 }  // namespace
 
 ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand* out,
-                      const Operand* where, std::optional<DType> dtype, PyObject* result) {
+                      const Operand* where, const Choice& choice, PyObject* result) {
     std::vector<Arg> args(in.size());
     for (size_t i = 0; i < in.size(); i++)
         if (!read_arg(tb, in[i], &args[i])) return nullptr;
@@ -303,14 +311,22 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
         out_dtype = out->shadow->dtype;
     }
     LoopTypes types;
-    if (!resolve_loop(tb, u, args, out_dtype, dtype, &types)) return nullptr;
+    if (!resolve_loop(tb, u, args, out_dtype, choice, &types)) return nullptr;
+    for (size_t i = 0; i < args.size(); i++)
+        if (graph::is_complex(args[i].dtype) && !graph::is_complex(types.in[i]))
+            return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
+    if (out && graph::is_complex(types.out) && !graph::is_complex(*out_dtype))
+        return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
     auto* array = is_array(result) ? reinterpret_cast<PyArrayObject*>(result) : nullptr;
-    bool fits = chunkable(u, types, in, array ? PyArray_NDIM(array) : 0, array ? PyArray_DIMS(array) : nullptr) &&
+    std::vector<Operand> operands(in.begin(), in.end());
+    if (out) operands.push_back(*out);
+    int ndim = array ? PyArray_NDIM(array) : 0;
+    bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
     if (!fits && (out || where)) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
     if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
     if (!fits) {
-        if (dtype) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+        if (choice.dtype || choice.casting >= 0) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
         return tb.library(u.object, in, nullptr, result);
     }
     if (where) return masked_call(tb, u, std::move(args), types, *out, *where);
@@ -329,7 +345,9 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
     if (positional < static_cast<size_t>(u->nin)) return tb.fail(Reason::UnknownCall, u->name);
     const Operand *out = nullptr, *where = nullptr;
     Operand unpacked;
-    std::optional<DType> dtype;
+    Choice choice;
+    // np.maximum and np.minimum warn about a positional output.
+    if (positional > static_cast<size_t>(u->nin) && u->name.ends_with("imum")) return tb.fail(Reason::UnknownCall, u->name);
     if (positional > static_cast<size_t>(u->nin)) out = given(tb, &call.args[u->nin]);
     for (size_t i = 0; i < keywords; i++) {
         const Operand* value = given(tb, &call.args[positional + i]);
@@ -350,12 +368,16 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
         } else if (key == "dtype") {
             DType t;
             if (!read_dtype(tb, *value, &t)) return nullptr;
-            dtype = t;
+            choice.dtype = t;
+        } else if (key == "casting") {
+            for (int c = 0; c < 5 && PyUnicode_Check(value->obj); c++)
+                if (PyUnicode_CompareWithASCIIString(value->obj, kCastings[c]) == 0) choice.casting = c;
+            if (choice.casting < 0 || !require_fixed(tb, *value)) return tb.fail(Reason::UnknownCall, "casting=");
         } else {
             return tb.fail(Reason::UnknownCall, u->name + " with " + std::string(key) + "=");
         }
     }
-    return lower_ufunc(tb, *u, call.args.first(u->nin), out, where, dtype, call.result);
+    return lower_ufunc(tb, *u, call.args.first(u->nin), out, where, choice, call.result);
 }
 
 }  // namespace stator::frontend::numpy
