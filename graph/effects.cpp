@@ -85,6 +85,9 @@ bool can_fault(const Graph& g, Id v) {
         case Op::Reciprocal: return true;
         default: break;
     }
+    // The table speaks about real numbers: complex comparisons, for one, raise invalid on NaN.
+    if (faults == "-" && info(n.op).cls == OpClass::Pointwise && n.op != Op::Where && n.op != Op::Copy)
+        return std::any_of(n.in.begin(), n.in.end(), [&](Id i) { return is_complex(g.node(i).dtype); });
     if (faults == "-") return false;
     if (faults == "?") return true;
     return std::any_of(n.in.begin(), n.in.end(), [&](Id i) { return inexact(g.node(i).dtype); });

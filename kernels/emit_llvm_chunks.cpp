@@ -19,7 +19,7 @@ Value* NestEmitter::spill(int i) {
     if (s.kind == StmtKind::Scalar) return scalar_slot(s.slot);
     if (!spilled_[i]) {
         OpContext c{b_, o_, 1, faults_};
-        spilled_[i] = slot(llvm::ArrayType::get(b_.getInt64Ty(), 2), "spill");
+        spilled_[i] = slot(b_.getInt128Ty(), "spill");
         Value* v = s.dtype == DType::Bool ? as_bytes(c, outer_[i]) : outer_[i].v;
         b_.CreateStore(v, spilled_[i]);
     }
@@ -49,7 +49,7 @@ void NestEmitter::host_call(int i, Value* begin, Value* count) {
     for (int k = 0; k + 1 < n; ++k) put(k, host_operand(s.in[static_cast<size_t>(k)], begin));
     int into = begin ? phases_.into[i] : -1;
     if (!begin) {
-        spilled_[i] = slot(llvm::ArrayType::get(b_.getInt64Ty(), 2), "result");
+        spilled_[i] = slot(b_.getInt128Ty(), "result");
         put(n - 1, {spilled_[i], i64(0)});
     } else if (into >= 0) {
         put(n - 1, {b_.CreateGEP(b_.getInt8Ty(), row_[into], b_.CreateMul(begin, step_[into].bytes)),

@@ -207,9 +207,51 @@ Val float_to_int(const Args& a) {
 Val to_half(OpContext& c, Value* x, DType from);
 Value* half_to_float(OpContext& c, Value* bits);
 
+// ---- complex numbers, which move as integers that hold both parts ----
+
+DType part_of(DType t) { return t == DType::C64 ? DType::F32 : DType::F64; }
+
+// The real (0) or imaginary (1) parts.
+Value* part(const Args& a, int which) {
+    llvm::Type* element = element_type(a.b().getContext(), part_of(a.t));
+    Value* both = a.b().CreateBitCast(a[0], llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * a.c.lanes)));
+    if (a.c.lanes == 1) return a.b().CreateExtractElement(both, static_cast<uint64_t>(which));
+    std::vector<int> pick(static_cast<size_t>(a.c.lanes));
+    for (int k = 0; k < a.c.lanes; ++k) pick[static_cast<size_t>(k)] = 2 * k + which;
+    return a.b().CreateShuffleVector(both, pick);
+}
+
+Val join(const Args& a, Value* re, Value* im) {
+    Builder& b = a.b();
+    Value* both;
+    if (a.c.lanes == 1) {
+        both = llvm::PoisonValue::get(llvm::FixedVectorType::get(re->getType(), 2));
+        both = b.CreateInsertElement(b.CreateInsertElement(both, re, uint64_t{0}), im, uint64_t{1});
+    } else {
+        std::vector<int> pick;
+        for (int k = 0; k < a.c.lanes; ++k) pick.insert(pick.end(), {k, k + a.c.lanes});
+        both = b.CreateShuffleVector(re, im, pick);
+    }
+    return plain(b.CreateBitCast(both, type_of(a.c, a.r)));
+}
+
+Val complex_cast(const Args& a) {
+    if (!graph::is_complex(a.t)) {
+        Val re = compute(a.c, Op::Cast, a.t, part_of(a.r), a.in);
+        return join(a, re.v, llvm::Constant::getNullValue(re.v->getType()));
+    }
+    Val re = plain(part(a, 0)), im = plain(part(a, 1));
+    DType from = part_of(a.t), to = graph::is_complex(a.r) ? part_of(a.r) : a.r;
+    Val re_cast = compute(a.c, Op::Cast, from, to, {re});
+    if (a.r == DType::Bool)
+        return mask(a.b().CreateOr(re_cast.v, compute(a.c, Op::Cast, from, to, {im}).v));
+    return graph::is_complex(a.r) ? join(a, re_cast.v, compute(a.c, Op::Cast, from, to, {im}).v) : re_cast;
+}
+
 Val cast(const Args& a) {
     Builder& b = a.b();
     if (a.t == a.r) return a.in[0];
+    if (graph::is_complex(a.t) || graph::is_complex(a.r)) return complex_cast(a);
     if (a.t == DType::F16) {
         Value* wide = half_to_float(a.c, a[0]);
         if (a.r == DType::F32) return plain(wide);

@@ -46,6 +46,15 @@ CASES = [
     case("a bool among complex numbers", "def f(y):\n    return y < True, np.add(y, True)\n", *twice(Array("c16", (3,)))),
     case("a mask of complex sums", "def f(a, x):\n    v = x + a\n    return v[v > 0]\n", *twice(Array("?", (16,)), Array("c8", ()))),
     case("an empty view beside a store", "def f(a):\n    v = a.clip(None, 3)\n    a *= a\n    return v[1:, 0:0, 1::2, -3:]\n", *twice(Array("f8", (1, 0, 1, 2)))),
+    case("flags of what an empty result is computed from", "def f(a, x):\n    v = np.divide(x, 0)\n    a -= v\n", *twice(Array("f8", (0,)), Array("f8", (1,)))),
+    case("flags of a scalar that an empty result is computed from", "def f(a, x):\n    x[...] = 3\n    v = x / 0\n    return a - v\n", *twice(Array("f8", (0,)), Array("f8", ()))),
+    case("casts to complex", "def f(a, b, c):\n    return a.astype(complex), b.astype(np.complex64), c.astype(np.complex64), c.astype(complex), b.astype(complex)\n",
+         *twice(Array("f4", (37,)), Array("i8", (37,)), Array("f2", (5, 7)))),
+    case("casts between complex dtypes", "def f(a, b):\n    return a.astype(np.complex64), b.astype(complex), a[::3].astype(np.complex64), a.astype(bool), b.astype(bool)\n",
+         *twice(Array("c16", (37,), "C", "wild"), Array("c8", (37,), "C", "wild")), *twice(Array("c16", (37,)), Array("c8", (37,)))),
+    case("underflow in casts", "def f(a):\n    with np.errstate(all='warn'):\n        return (a * 1e-42).astype(np.float32)\n", *twice(Array("f8", (9,)))),
+    case("in-place sums of many lengths", "def f(a, b):\n    a += b\n    a[1:] -= 1\n    a *= 2\n",
+         *([Array("i8", (n,)), Array("i8", (n,))] for n in (2, 31, 33, 100, 2049, 8193))),
 ]  # fmt: skip
 
 
