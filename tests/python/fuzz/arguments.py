@@ -5,6 +5,7 @@ A description prints as the expression that makes it, so a failing program can b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -186,6 +187,8 @@ def shape(c: Choices, pool: tuple[int, ...]) -> tuple[int, ...]:
     )
     if pool[0] > 1000 and rank == 2:
         out = [c.pick((1, 2, 3)), pool[0]]
+    while math.prod(out) > 20_000 and rank > 1:
+        out[out.index(max(out))] = 2
     return tuple(1 if c.chance(0.05) else n for n in out)
 
 
