@@ -149,7 +149,11 @@ Step op_PushExcInfo(const Op& o) {
 Step op_PopExcept(const Op& o) {
     _PyErr_StackItem* info = o.ts->exc_info;
     PyObject* handled = info->exc_value;
-    info->exc_value = raw::slot_take(pop_slot(o));
+    // "Nothing handled" is None on the stack and NULL in the thread state (up to 3.13 None will do there
+    // too).
+    PyObject* previous = raw::slot_take(pop_slot(o));
+    if (previous == Py_None) Py_CLEAR(previous);
+    info->exc_value = previous;
     Py_XDECREF(handled);
     return next(o);
 }
