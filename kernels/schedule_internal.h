@@ -105,6 +105,8 @@ private:
     bool tree_faults(Id v);
     bool tree_native(Id v);
     bool tree_dense(Id v);  // every array leaf is contiguous in C order and read where the value is
+    bool nonempty(Sym extent) const;
+    bool may_be_skipped(Id v);
     bool covers(const Map& m, const std::vector<Sym>& shape, const Space& space) const;
     template <class F>
     bool all_of_tree(Id v, std::set<Id>& seen, const F& f);

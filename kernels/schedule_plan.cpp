@@ -110,6 +110,8 @@ bool Scheduler::tree_dense(Id v) {
     });
 }
 
+bool Scheduler::nonempty(Sym extent) const { return g_.syms.bounds(extent).lo >= 1; }
+
 // Whether `m`, as a function of the axes of `space`, meets every element of a value of that shape.
 bool Scheduler::covers(const Map& m, const std::vector<Sym>& shape, const Space& space) const {
     std::set<int> used;
@@ -119,7 +121,20 @@ bool Scheduler::covers(const Map& m, const std::vector<Sym>& shape, const Space&
                     space.extent[m[d].axis] == shape[d] && used.insert(m[d].axis).second;
         if (!full) return false;
     }
+    for (int a = 0; a < static_cast<int>(space.extent.size()); ++a)
+        if (!used.count(a) && !nonempty(space.extent[a])) return false;
     return true;
+}
+
+// Whether some user of the scalar v, which raises flags and is computed from memory, may have no elements: v would not
+// be computed there.
+bool Scheduler::may_be_skipped(Id v) {
+    std::set<Id> seen;
+    bool memory = !all_of_tree(v, seen, [&](Id u) { return is_virtual(u) || (rank0(u) && !has_stores_[root(u)]); });
+    return memory && tree_faults(v) && std::any_of(users_[v].begin(), users_[v].end(), [&](Id u) {
+        auto shape = node(u).op == Op::Store ? store_shape(node(u)) : node(u).shape;
+        return !std::all_of(shape.begin(), shape.end(), [&](Sym e) { return nonempty(e); });
+    });
 }
 
 // ---- decisions ----
@@ -179,8 +194,11 @@ void Scheduler::plan_uses(Id v) {
             // A host loop sees the stride class of its operands, so views that it reads backwards stay views.
             bool backwards = std::any_of(m.begin(), m.end(), [](const DimMap& dim) { return dim.step < 0; });
             must |= backwards && own_cost(node(u)) >= kHostLoopCost;
-            must |= (replicated && tree_cost(v) > 0) || !tree_native(v) ||
-                    (tree_faults(v) && !covers(m, node(v).shape, space));
+            must |= (replicated && tree_cost(v) > 0) || !tree_native(v);
+            if (!must && tree_faults(v)) {
+                if (rank0(operand)) space = space_of(node(u).op == Op::Store ? store_shape(node(u)) : node(u).shape);
+                must = !covers(m, node(v).shape, space);
+            }
             contexts.insert(operand);
         }
     }
@@ -245,7 +263,8 @@ void Scheduler::plan() {
         if (!needed_[v] || is_leaf(v)) continue;
         auto cls = graph::info(node(v).op).cls;
         if (cls == OpClass::Reduction || node(v).op == Op::Store) materialize(v);
-        else if (rank0(v) && cls == OpClass::Pointwise && (tree_cost(v) > kCheap || !tree_native(v))) materialize(v);
+        else if (rank0(v) && cls == OpClass::Pointwise && (tree_cost(v) > kCheap || !tree_native(v) || may_be_skipped(v)))
+            materialize(v);
         else if (!rank0(v) && cls != OpClass::View && node(v).op != Op::Empty) plan_uses(v);
     }
     plan_hazards();
