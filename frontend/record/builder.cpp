@@ -381,7 +381,11 @@ ShadowRef TraceBuilder::new_view(const ShadowRef& base, ViewStep step, PyObject*
     if (!read_array_meta(like, &meta, &why)) return fail(Reason::ArrayKind, why);
     if (meta.shape.size() != step.shape.size() || view_strides(*base, step, meta) != meta.strides)
         return fail(Reason::ModelMismatch, "strides of a view");
-    if (meta.writeable != base->writeable) return fail(Reason::UnknownCall, "a view that changes writeability");
+    // Stretched views are np.broadcast_to's, which are read-only; the hosts' new_view makes them so again.
+    bool stretched = false;
+    for (size_t d = 0; d < meta.shape.size(); ++d) stretched |= meta.strides[d] == 0 && meta.shape[d] > 1;
+    if (meta.writeable != base->writeable && (meta.writeable || !stretched))
+        return fail(Reason::UnknownCall, "a view that changes writeability");
     auto s = std::make_shared<Shadow>();
     s->kind = ShadowKind::Array;
     s->strides = meta.strides;

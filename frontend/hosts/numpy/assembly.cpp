@@ -23,7 +23,7 @@ bool array_items(TraceBuilder& tb, const Operand* o, std::vector<Operand>* items
 ShadowRef fresh(TraceBuilder& tb, Shape shape, PyObject* like) {
     DType t;
     if (!is_array(like) || !dtype_of_object(like, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
-    return fresh_array(tb, tb.empty(t, std::move(shape), like), like);
+    return finish(tb, tb.empty(t, std::move(shape), like), like);
 }
 
 int fixed_axis(TraceBuilder& tb, const Operand* o, int fallback, int ndim, bool* ok) {

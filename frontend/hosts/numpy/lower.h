@@ -148,7 +148,6 @@ bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, c
 // --- results (promotion.cpp) ---
 // The shadow of what NumPy returned, holding `v`: a fresh array or a scalar, dtype checked against the object.
 ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result);
-ShadowRef fresh_array(TraceBuilder& tb, Id v, PyObject* result);
 // Also when `v` is a view, or the value of another array (a node older than `nodes_before`): copies then, because two
 // array objects never share one node.
 ShadowRef finish_copy(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result);

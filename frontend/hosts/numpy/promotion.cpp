@@ -4,7 +4,6 @@
 // own dtype. What adapts to what is never decided here: resolve_loop (ufuncs.cpp) asks the ufunc. This file turns
 // operands into that question, and the answer into casts.
 #include <algorithm>
-#include <numeric>
 
 #include "frontend/hosts/numpy/lower.h"
 
@@ -235,65 +234,12 @@ bool read_shape(TraceBuilder& tb, const Operand& o, Shape* out) {
     return true;
 }
 
-namespace {
-
-// The memory order, axes from outermost to innermost, in which new_array gives a fresh array exactly `o`'s strides;
-// empty for C order. Axes of extent 1 have strides too, which NumPy derives from where it sorted them.
-bool memory_order(PyObject* o, std::vector<int>* perm) {
-    auto* a = reinterpret_cast<PyArrayObject*>(o);
-    int ndim = PyArray_NDIM(a);
-    std::vector<int> order(ndim);
-    std::iota(order.begin(), order.end(), 0);
-    auto matches = [&] {
-        npy_intp step = PyArray_ITEMSIZE(a);
-        for (int k = ndim - 1; k >= 0; k--) {
-            if (PyArray_STRIDE(a, order[k]) != step) return false;
-            npy_intp extent = PyArray_DIM(a, order[k]);
-            step *= extent > 0 ? extent : 1;
-        }
-        return true;
-    };
-    perm->clear();
-    if (matches()) return true;
-    if (PyArray_SIZE(a) == 0) {  // an empty array's strides follow a rule of their own, the same for all fresh ones
-        PyRef other = PyRef::steal(new_array(DType::Bool, ndim, PyArray_DIMS(a), {}));
-        auto* b = reinterpret_cast<PyArrayObject*>(other.get());
-        npy_intp size = PyArray_ITEMSIZE(a);
-        for (int i = 0; i < ndim; i++)
-            if (!b || PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i) * size) return false;
-        return true;
-    }
-    std::stable_sort(order.begin(), order.end(), [&](int x, int y) {
-        npy_intp p = PyArray_STRIDE(a, x), q = PyArray_STRIDE(a, y);
-        if (p != q) return p > q;
-        return PyArray_DIM(a, x) > 1 && PyArray_DIM(a, y) <= 1;
-    });
-    *perm = order;
-    return matches();
-}
-
-}  // namespace
-
-ShadowRef fresh_array(TraceBuilder& tb, Id v, PyObject* result) {
-    std::vector<int> perm;
-    if (!memory_order(result, &perm)) return tb.fail(Reason::ModelMismatch, "the strides of a result");
-    ShadowRef s = tb.new_array(v, result);
-    if (!s) return nullptr;
-    s->layout = graph::Layout::Contiguous;
-    s->perm = perm;
-    // new_array may have put a copy behind a view.
-    graph::Node& n = tb.graph.nodes[tb.value(s)];
-    n.layout = graph::Layout::Contiguous;
-    n.perm = std::move(perm);
-    return s;
-}
-
 ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result) {
     if (v == kNone) return nullptr;
     DType dtype;
     if (!dtype_of_object(result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     if (dtype != tb.node(v).dtype) return tb.fail(Reason::ModelMismatch, "the dtype of a result");
-    if (is_array(result)) return fresh_array(tb, v, result);
+    if (is_array(result)) return tb.new_array(v, result);
     if (!tb.node(v).shape.empty()) return tb.fail(Reason::ModelMismatch, "the rank of a result");
     if (PyFloat_CheckExact(result)) return tb.new_scalar(v, Box::PyFloat);
     if (PyBool_Check(result)) return tb.new_scalar(v, Box::PyBool);
