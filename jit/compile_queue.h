@@ -1,10 +1,12 @@
 // One background thread that works off a bounded list of jobs, in order.
 //
 // The thread starts with the first job. What must hold:
-//  * fork: a forked child has the pending jobs and no thread; the next push or wait_idle starts one. `before_fork`
-//    lets the running job end and joins the thread, so that the child inherits no lock in use, and so that Python,
-//    which counts threads at os.fork(), finds none of ours.
-//  * exit: at process exit the running job is waited for and the others are dropped, before any static destructor
+//  * fork: a forked child has the pending jobs and no thread; the next push or wait_idle starts one.
+//  `before_fork`
+//    lets the running job end and joins the thread, so that the child inherits no lock in use, and so that
+//    Python, which counts threads at os.fork(), finds none of ours.
+//  * exit: at process exit the running job is waited for and the others are dropped, before any static
+//  destructor
 //    (LLVM's, above all) runs under it.
 //  * jobs never call Python: the thread that forks or exits holds the GIL while it waits for one.
 #pragma once
@@ -20,7 +22,7 @@
 namespace stator::jit {
 
 class CompileQueue {
-public:
+  public:
     using Job = std::function<void()>;
 
     explicit CompileQueue(size_t bound) : bound_(bound) {}
@@ -32,13 +34,13 @@ public:
     size_t drop();       // forgets pending jobs; how many
     void stop();         // drops pending jobs, ends the thread, refuses new ones
 
-    void before_fork();           // ends the thread after the job at hand, keeps the pending ones; holds the lock
+    void before_fork();  // ends the thread after the job at hand, keeps the pending ones; holds the lock
     void after_fork(bool child);  // releases the lock; in the parent, goes on with what is pending
 
-private:
+  private:
     static void* run(void* self);
     void work();
-    bool start_thread();                              // with the lock held
+    bool start_thread();                             // with the lock held
     void end_thread(std::unique_lock<std::mutex>&);  // with the lock held; waits for the job at hand
 
     const size_t bound_;

@@ -1,6 +1,6 @@
-// A program's way to machine code. Code that some slot still owns is shared (`table`), so the same computation in two
-// traces is compiled once; what no slot owns is unloaded. Entries in the object cache are stored after the slot is
-// ready, because nobody waits for them.
+// A program's way to machine code. Code that some slot still owns is shared (`table`), so the same
+// computation in two traces is compiled once; what no slot owns is unloaded. Entries in the object cache are
+// stored after the slot is ready, because nobody waits for them.
 #include "jit/compiler.h"
 
 #include <atomic>
@@ -34,7 +34,7 @@ Counters counters;
 struct Table {
     std::mutex mutex;
     std::unordered_map<std::string, std::weak_ptr<Loaded>> loaded;  // by cache key
-    size_t sweep_at = 64;  // expired entries are removed when the table has grown to this
+    size_t sweep_at = 64;                // expired entries are removed when the table has grown to this
     std::shared_ptr<ObjectCache> cache;  // made for these two options:
     std::string cache_dir;
     int64_t cache_size = 0;
@@ -102,12 +102,13 @@ std::shared_ptr<Loaded> load(std::string_view object, const std::string& prefix,
     return error.empty() ? code : nullptr;
 }
 
-void report(const CompileRequest& r, const char* how, double seconds, const Loaded& code, const Object* object) {
+void report(const CompileRequest& r, const char* how, double seconds, const Loaded& code,
+            const Object* object) {
     if (!logs(options(), LogArtifact::Kernels)) return;
     char text[200], parts[80] = "";
     if (object)
-        std::snprintf(parts, sizeof parts, " (LLVM IR %.2f, code generation %.2f)", object->emit_seconds * 1e3,
-                      object->codegen_seconds * 1e3);
+        std::snprintf(parts, sizeof parts, " (LLVM IR %.2f, code generation %.2f)",
+                      object->emit_seconds * 1e3, object->codegen_seconds * 1e3);
     std::snprintf(text, sizeof text, ": %s, %zu loop nests, %lld bytes, %.2f ms%s", how, code.entries.size(),
                   static_cast<long long>(code.code_bytes), seconds * 1e3, parts);
     log_line(LogArtifact::Kernels, r.name + text);
@@ -177,8 +178,8 @@ void compile_safely(const CompileRequest& r) {
 }  // namespace
 
 CompileQueue& compile_queue() {
-    // Never destroyed: other threads may use it while the process exits. The thread ends in an exit handler, which is
-    // registered after LLVM's static destructors and so runs before them.
+    // Never destroyed: other threads may use it while the process exits. The thread ends in an exit handler,
+    // which is registered after LLVM's static destructors and so runs before them.
     static CompileQueue* queue = [] {
         auto* q = new CompileQueue(kQueueBound);
         std::atexit([] { compile_queue().stop(); });
@@ -199,13 +200,14 @@ void wait_idle() { compile_queue().wait_idle(); }
 
 void artifacts(const CompileRequest& r, kernels::Artifacts& out) {
     if (r.graph) out.loop_ir = kernels::print(*r.program, *r.graph);
-    out.error = emit_text(*r.program, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
+    out.error =
+        emit_text(*r.program, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
 }
 
 void stats(kernels::CompilerStats& out) {
     const auto get = [](const std::atomic<int64_t>& a) { return a.load(std::memory_order_relaxed); };
-    out = {get(counters.compiles), get(counters.cache_hits), get(counters.cache_stores), get(counters.failures),
-           static_cast<double>(get(counters.microseconds)) / 1e6};
+    out = {get(counters.compiles), get(counters.cache_hits), get(counters.cache_stores),
+           get(counters.failures), static_cast<double>(get(counters.microseconds)) / 1e6};
 }
 
 void reset() {

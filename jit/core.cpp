@@ -1,5 +1,5 @@
-// Options in force and the log. Options are replaced as a whole and old ones are kept, so that a reference another
-// thread holds stays valid; they change a handful of times in a process.
+// Options in force and the log. Options are replaced as a whole and old ones are kept, so that a reference
+// another thread holds stays valid; they change a handful of times in a process.
 #include "jit/core.h"
 
 #include <unistd.h>

@@ -7,7 +7,8 @@
 
 namespace stator::jit {
 
-// The options of this process: those given to configure(), else those of the environment. The reference stays valid.
+// The options of this process: those given to configure(), else those of the environment. The reference stays
+// valid.
 const Options& options();
 void configure(const Options& options);
 

@@ -1,5 +1,5 @@
-// The one symbol libstator_core.so exports: the table through which the rest of stator reaches it. Nothing may throw
-// through it.
+// The one symbol libstator_core.so exports: the table through which the rest of stator reaches it. Nothing
+// may throw through it.
 #include "jit/compiler.h"
 #include "jit/core.h"
 #include "jit/fork.h"

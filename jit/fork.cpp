@@ -1,5 +1,5 @@
-// The order of locks at fork. Outside of this file no thread holds two of them at once except as listed here (an
-// earlier one before a later one), so taking them in this order cannot deadlock:
+// The order of locks at fork. Outside of this file no thread holds two of them at once except as listed here
+// (an earlier one before a later one), so taking them in this order cannot deadlock:
 //
 //   compile queue   its job ends and its thread is joined; the job may take any lock below
 //   code generation, linking (orc.h)

@@ -1,5 +1,5 @@
-// MurmurHash3 x64 128 (Austin Appleby, public domain): names of cache files and checksums of their contents. Not for
-// secrets: what a file stands for is compared in full, and only files of our own user are read.
+// MurmurHash3 x64 128 (Austin Appleby, public domain): names of cache files and checksums of their contents.
+// Not for secrets: what a file stands for is compared in full, and only files of our own user are read.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // perf's map file and gdb's JIT interface.
 //
-// gdb reads a complete ELF file out of our memory, and finds sections by the addresses in its headers; those of a
-// relocatable object are 0, so a copy of the object is patched with where each section was linked to. The two symbols
-// gdb looks for, __jit_debug_descriptor and __jit_debug_register_code, must be in this library's symbol table under
-// exactly these names.
+// gdb reads a complete ELF file out of our memory, and finds sections by the addresses in its headers; those
+// of a relocatable object are 0, so a copy of the object is patched with where each section was linked to.
+// The two symbols gdb looks for, __jit_debug_descriptor and __jit_debug_register_code, must be in this
+// library's symbol table under exactly these names.
 #include "jit/kernel_symbols.h"
 
 #include <elf.h>
@@ -30,8 +30,11 @@ struct stator_jit_descriptor {
     stator_jit_code_entry* relevant_entry;
     stator_jit_code_entry* first_entry;
 };
-__attribute__((weak, visibility("default"))) stator_jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
-__attribute__((weak, noinline, visibility("default"))) void __jit_debug_register_code() { asm volatile("" ::: "memory"); }
+__attribute__((weak, visibility("default"))) stator_jit_descriptor __jit_debug_descriptor = {1, 0, nullptr,
+                                                                                             nullptr};
+__attribute__((weak, noinline, visibility("default"))) void __jit_debug_register_code() {
+    asm volatile("" ::: "memory");
+}
 }
 
 namespace stator::jit {
@@ -57,7 +60,8 @@ void write_perf_map(const LinkedObject& linked, std::string_view prefix, std::st
                       static_cast<unsigned long long>(f.size));
         text += line + display_name(f.name, prefix, name) + "\n";
     }
-    // CPython writes the same file when its own perf support is on: whole lines are appended, never truncated.
+    // CPython writes the same file when its own perf support is on: whole lines are appended, never
+    // truncated.
     const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
     const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
@@ -116,8 +120,8 @@ struct GdbEntry {
 
 }  // namespace
 
-std::shared_ptr<void> publish_symbols(const LinkedObject& linked, std::string_view object, std::string_view prefix,
-                                      std::string_view name) {
+std::shared_ptr<void> publish_symbols(const LinkedObject& linked, std::string_view object,
+                                      std::string_view prefix, std::string_view name) {
     const Options& o = options();
     if (o.perf) write_perf_map(linked, prefix, name);
     if (o.gdb) return std::make_shared<GdbEntry>(relocate_headers(linked, object));

@@ -1,5 +1,5 @@
-// Makes compiled kernels visible to tools: a line in /tmp/perf-PID.map for perf (STATOR_PERF=1), and gdb's JIT
-// interface (STATOR_GDB=1). Knows ELF, not LLVM.
+// Makes compiled kernels visible to tools: a line in /tmp/perf-PID.map for perf (STATOR_PERF=1), and gdb's
+// JIT interface (STATOR_GDB=1). Knows ELF, not LLVM.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct LinkedObject {
     std::vector<Range> sections;
 };
 
-// Does what the options ask for. Functions `prefix`_x appear as `name`_x. The result undoes the registration with gdb
-// when dropped, and may be null; perf keeps no record that could be undone.
-std::shared_ptr<void> publish_symbols(const LinkedObject& linked, std::string_view object, std::string_view prefix,
-                                      std::string_view name);
+// Does what the options ask for. Functions `prefix`_x appear as `name`_x. The result undoes the registration
+// with gdb when dropped, and may be null; perf keeps no record that could be undone.
+std::shared_ptr<void> publish_symbols(const LinkedObject& linked, std::string_view object,
+                                      std::string_view prefix, std::string_view name);
 
 }  // namespace stator::jit

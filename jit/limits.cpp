@@ -1,7 +1,8 @@
-// Control groups in short: version 2 has one hierarchy, `/proc/self/cgroup` holds "0::/path", and limits of every
-// folder from there up to the root apply (cpu.max "quota period", memory.max). Version 1 has a hierarchy per
-// controller ("4:cpu,cpuacct:/path": cpu.cfs_quota_us, cpu.cfs_period_us; memory.limit_in_bytes). Inside a container
-// the path may not exist below the mount; then the mount itself is the group.
+// Control groups in short: version 2 has one hierarchy, `/proc/self/cgroup` holds "0::/path", and limits of
+// every folder from there up to the root apply (cpu.max "quota period", memory.max). Version 1 has a
+// hierarchy per controller ("4:cpu,cpuacct:/path": cpu.cfs_quota_us, cpu.cfs_period_us;
+// memory.limit_in_bytes). Inside a container the path may not exist below the mount; then the mount itself is
+// the group.
 #include "jit/limits.h"
 
 #include <sched.h>
@@ -57,7 +58,8 @@ int64_t cpu_quota(const std::string& root) {
     for (const std::string& folder : groups(root, "cpu")) {
         const std::string quota = first_line(folder + "/cpu.cfs_quota_us");  // -1 = none
         if (!quota.empty())
-            consider(std::atoll(quota.c_str()), std::atoll(first_line(folder + "/cpu.cfs_period_us").c_str()));
+            consider(std::atoll(quota.c_str()),
+                     std::atoll(first_line(folder + "/cpu.cfs_period_us").c_str()));
     }
     return least;
 }
@@ -90,7 +92,8 @@ int usable_cpus(const std::string& root) {
 int64_t memory_limit(const std::string& root) {
     int64_t least = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
     const auto consider = [&](const std::string& path) {
-        if (const int64_t limit = std::atoll(first_line(path).c_str()); limit > 0) least = std::min(least, limit);
+        if (const int64_t limit = std::atoll(first_line(path).c_str()); limit > 0)
+            least = std::min(least, limit);
     };
     for (const std::string& folder : groups(root, "")) consider(folder + "/memory.max");
     for (const std::string& folder : groups(root, "memory")) consider(folder + "/memory.limit_in_bytes");

@@ -1,5 +1,5 @@
-// The differences between LLVM 19, 20, 21 and 22 that jit/orc*.cpp meets, one function for each, so that the code
-// itself is written once, against LLVM 22. Adding a version: build, and give each error a branch here.
+// The differences between LLVM 19, 20, 21 and 22 that jit/orc*.cpp meets, one function for each, so that the
+// code itself is written once, against LLVM 22. Adding a version: build, and give each error a branch here.
 #pragma once
 
 #include <llvm/Config/llvm-config.h>
@@ -43,11 +43,9 @@ inline const llvm::Target* lookup_target(const llvm::Triple& triple, std::string
 #endif
 }
 
-inline std::unique_ptr<llvm::TargetMachine> create_target_machine(const llvm::Target& target,
-                                                                  const llvm::Triple& triple, llvm::StringRef cpu,
-                                                                  llvm::StringRef features,
-                                                                  const llvm::TargetOptions& options,
-                                                                  llvm::CodeGenOptLevel level) {
+inline std::unique_ptr<llvm::TargetMachine> create_target_machine(
+    const llvm::Target& target, const llvm::Triple& triple, llvm::StringRef cpu, llvm::StringRef features,
+    const llvm::TargetOptions& options, llvm::CodeGenOptLevel level) {
 #if LLVM_VERSION_MAJOR >= 21
     const llvm::Triple& name = triple;
 #else

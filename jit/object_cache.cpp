@@ -33,7 +33,7 @@ struct Header {
 };
 
 class File {
-public:
+  public:
     explicit File(int fd) : fd_(fd) {}
     File(const File&) = delete;
     ~File() {
@@ -42,7 +42,7 @@ public:
     int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
 
-private:
+  private:
     int fd_;
 };
 
@@ -92,14 +92,15 @@ std::optional<std::string> read_entry(int fd, std::string_view key) {
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
         return std::nullopt;
     std::string data;
-    if (st.st_size < static_cast<off_t>(sizeof(Header)) || !read_all(fd, data, static_cast<size_t>(st.st_size)))
+    if (st.st_size < static_cast<off_t>(sizeof(Header)) ||
+        !read_all(fd, data, static_cast<size_t>(st.st_size)))
         return std::nullopt;
     Header header;
     std::memcpy(&header, data.data(), sizeof header);
     const std::string_view body = std::string_view(data).substr(sizeof header);
     if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key_size != key.size() ||
-        header.object_size != body.size() - std::min(body.size(), key.size()) || !(header.checksum == hash128(body)) ||
-        body.substr(0, key.size()) != key)
+        header.object_size != body.size() - std::min(body.size(), key.size()) ||
+        !(header.checksum == hash128(body)) || body.substr(0, key.size()) != key)
         return std::nullopt;
     return std::string(body.substr(key.size()));
 }
@@ -113,11 +114,14 @@ ObjectCache::~ObjectCache() {
 }
 
 std::string ObjectCache::default_dir() {
-    if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && xdg[0] == '/') return std::string(xdg) + "/stator";
-    if (const char* home = std::getenv("HOME"); home && home[0] == '/') return std::string(home) + "/.cache/stator";
+    if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && xdg[0] == '/')
+        return std::string(xdg) + "/stator";
+    if (const char* home = std::getenv("HOME"); home && home[0] == '/')
+        return std::string(home) + "/.cache/stator";
     std::vector<char> buffer(4096);
     passwd entry{}, *found = nullptr;
-    if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found && found->pw_dir[0] == '/')
+    if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found &&
+        found->pw_dir[0] == '/')
         return std::string(found->pw_dir) + "/.cache/stator";
     return "";
 }
@@ -148,7 +152,7 @@ bool ObjectCache::open_locked() {
     fd_ = -1;
     log_warning("the object cache is off: cannot use folder '" + dir_ + "' (" + problem + "); set " +
                 (chosen ? "STATOR_CACHE_DIR to a folder you can write to"
-                        : "STATOR_CACHE_DIR, or STATOR_CACHE_SIZE=0 to do without") );
+                        : "STATOR_CACHE_DIR, or STATOR_CACHE_SIZE=0 to do without"));
     return false;
 }
 
@@ -190,7 +194,8 @@ bool ObjectCache::store(std::string_view key, std::string_view object) {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     const File file(openat(fd_, temporary.c_str(), flags, 0600));
     const bool written =
-        file && write_all(file.get(), std::string_view(reinterpret_cast<const char*>(&header), sizeof header)) &&
+        file &&
+        write_all(file.get(), std::string_view(reinterpret_cast<const char*>(&header), sizeof header)) &&
         write_all(file.get(), body) && renameat(fd_, temporary.c_str(), fd_, name.c_str()) == 0;
     if (!written) {
         const int error = errno;
@@ -206,8 +211,8 @@ bool ObjectCache::store(std::string_view key, std::string_view object) {
     return true;
 }
 
-// Counts the folder once per process and whenever the running count passes the limit (others write too), then deletes
-// the least recently used entries until three quarters of the limit are left.
+// Counts the folder once per process and whenever the running count passes the limit (others write too), then
+// deletes the least recently used entries until three quarters of the limit are left.
 void ObjectCache::trim_locked() {
     if (bytes_ >= 0 && bytes_ <= limit_) return;
     struct Entry {
@@ -238,7 +243,8 @@ void ObjectCache::trim_locked() {
     closedir(dir);
     if (total > limit_) {
         std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-            return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
+            return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec
+                                                  : a.used.tv_nsec < b.used.tv_nsec;
         });
         size_t deleted = 0;
         for (const Entry& e : entries) {

@@ -1,13 +1,13 @@
 // Compiled objects on disk, shared by the processes of one user.
 //
-// An entry is one file, objects-1/<hash of the key>, in the cache folder: a header (magic, lengths, checksum), the key
-// in full, the object. The key says everything the object depends on and is compared byte for byte, so two keys with
-// one hash cannot be confused.
+// An entry is one file, objects-1/<hash of the key>, in the cache folder: a header (magic, lengths,
+// checksum), the key in full, the object. The key says everything the object depends on and is compared byte
+// for byte, so two keys with one hash cannot be confused.
 //
-// Rules. Files are 0600 in a 0700 folder. Before use: a regular file of our own user, closed to others, with the right
-// magic, lengths and checksum; anything else is a miss and is deleted. Writers write a temporary file and rename it,
-// so readers see whole files only. Nothing here ever fails the program: a folder that cannot be used costs one line in
-// the log. The cache may be used from several threads.
+// Rules. Files are 0600 in a 0700 folder. Before use: a regular file of our own user, closed to others, with
+// the right magic, lengths and checksum; anything else is a miss and is deleted. Writers write a temporary
+// file and rename it, so readers see whole files only. Nothing here ever fails the program: a folder that
+// cannot be used costs one line in the log. The cache may be used from several threads.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace stator::jit {
 
 class ObjectCache {
-public:
+  public:
     // `dir` as STATOR_CACHE_DIR gives it; empty = the user's default. `limit` in bytes; 0 = no cache.
     ObjectCache(std::string dir, int64_t limit);
     ObjectCache(const ObjectCache&) = delete;
@@ -32,7 +32,7 @@ public:
     std::mutex& mutex() { return mutex_; }  // for the fork handlers
     static std::string default_dir();       // "" when there is no home folder
 
-private:
+  private:
     bool open_locked();
     void trim_locked();
 

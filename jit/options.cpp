@@ -10,7 +10,8 @@ namespace stator::jit {
 namespace {
 
 constexpr OptionRow kRows[] = {
-#define OPTION(field, type, variable, kind, fallback, help) {#field, variable, OptionKind::kind, fallback, help},
+#define OPTION(field, type, variable, kind, fallback, help) \
+    {#field, variable, OptionKind::kind, fallback, help},
 #define LOG(id, name, help)
 #include "jit/options.def"
 #undef OPTION
@@ -30,7 +31,7 @@ struct Word {
     int value;
 };
 constexpr Word kModes[] = {{"0", 0}, {"1", 1}, {"all", 2}};
-constexpr Word kFlags[] = {{"0", 0},  {"1", 1},   {"off", 0}, {"on", 1},
+constexpr Word kFlags[] = {{"0", 0},  {"1", 1},   {"off", 0},   {"on", 1},
                            {"no", 0}, {"yes", 1}, {"false", 0}, {"true", 1}};
 
 std::string lower(std::string_view s) {
@@ -107,9 +108,11 @@ std::string read(OptionKind, std::string_view text, std::vector<std::string>& ou
 std::string read(OptionKind, std::string_view text, uint32_t& out) {
     uint32_t bits = 0;
     for (const std::string_view part : split(text)) {
-        const auto* row = std::find_if(std::begin(kLogs), std::end(kLogs), [&](const LogRow& r) { return r.name == part; });
+        const auto* row =
+            std::find_if(std::begin(kLogs), std::end(kLogs), [&](const LogRow& r) { return r.name == part; });
         if (row == std::end(kLogs)) {
-            if (part == "help" || part == "all") {  // the caller prints the help; both switch everything or nothing on
+            if (part == "help" ||
+                part == "all") {  // the caller prints the help; both switch everything or nothing on
                 bits |= part == "all" ? (1u << std::size(kLogs)) - 1 : 0;
                 continue;
             }
@@ -224,8 +227,9 @@ Options parse_environment(const char* const* environment, std::vector<std::strin
         if (trim(value).empty()) continue;  // set but empty is as good as not set
         const std::string expected = assign(o, row->field, row->kind, trim(value));
         if (!expected.empty())
-            problems.push_back(std::string(name) + ": expected " + expected + ", found '" + std::string(value) +
-                               "'; the default '" + std::string(row->fallback) + "' is used");
+            problems.push_back(std::string(name) + ": expected " + expected + ", found '" +
+                               std::string(value) + "'; the default '" + std::string(row->fallback) +
+                               "' is used");
     }
     return o;
 }

@@ -1,8 +1,9 @@
 // Options and environment variables, derived from options.def.
 //
-// Needs neither LLVM nor Python, and is compiled into both products (library stator_option_table): the extension
-// parses the environment once, says what is wrong with it, and hands the result to libstator_core.so, which otherwise
-// reads the environment itself. A bad value never stops the program: the default stays and one line says so.
+// Needs neither LLVM nor Python, and is compiled into both products (library stator_option_table): the
+// extension parses the environment once, says what is wrong with it, and hands the result to
+// libstator_core.so, which otherwise reads the environment itself. A bad value never stops the program: the
+// default stays and one line says so.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +48,9 @@ std::span<const LogRow> log_rows();
 
 inline bool logs(const Options& o, LogArtifact a) { return o.log >> static_cast<int>(a) & 1; }
 
-// Options from an environment block ("NAME=value" strings, null at the end). Each unknown STATOR* variable and each
-// bad value adds one line to `problems`, which names the variable, what was found, and what would be right.
+// Options from an environment block ("NAME=value" strings, null at the end). Each unknown STATOR* variable
+// and each bad value adds one line to `problems`, which names the variable, what was found, and what would be
+// right.
 Options parse_environment(const char* const* environment, std::vector<std::string>& problems);
 
 // One option by its Python name. False leaves `options` as it was, with the reason in `error`.

@@ -1,12 +1,13 @@
-// Machine code: from LLVM IR to an object, and from an object to callable entries. The only part of jit/ that sees
-// LLVM.
+// Machine code: from LLVM IR to an object, and from an object to callable entries. The only part of jit/ that
+// sees LLVM.
 //
-// The two halves are separate on purpose: `emit_object` needs a target machine and takes milliseconds, `load_object`
-// only links (0.1 ms) and is all that a hit in the object cache costs.
+// The two halves are separate on purpose: `emit_object` needs a target machine and takes milliseconds,
+// `load_object` only links (0.1 ms) and is all that a hit in the object cache costs.
 //
-// Rules. Objects name no address of the process: the only external symbols are the few of kRuntimeSymbols (orc.cpp).
-// Everything here may be called from any thread; code generation is serialized by one lock. An error of LLVM, fatal
-// ones included, comes back as text and leaves the engine usable. `fork_lock` makes the locks safe to copy.
+// Rules. Objects name no address of the process: the only external symbols are the few of kRuntimeSymbols
+// (orc.cpp). Everything here may be called from any thread; code generation is serialized by one lock. An
+// error of LLVM, fatal ones included, comes back as text and leaves the engine usable. `fork_lock` makes the
+// locks safe to copy.
 #pragma once
 
 #include <memory>
@@ -26,9 +27,9 @@ struct Machine {
     std::string description;  // "znver4, 512-bit vectors (AVX-512)"
     int vector_bits = 128;    // widest vectors worth using
     bool avx2 = false;
-    bool avx512 = false;      // F, BW, DQ and VL
+    bool avx512 = false;  // F, BW, DQ and VL
 };
-const Machine& machine();   // of this process; found out once
+const Machine& machine();    // of this process; found out once
 const char* llvm_version();  // "22.1.8"
 
 kernels::EmitOptions emit_options(std::string prefix, bool fastmath);
@@ -44,8 +45,8 @@ Object emit_object(const kernels::Program& program, const kernels::EmitOptions& 
 // The same from LLVM IR as text (tests).
 Object emit_object_from_ir(std::string_view ir);
 // What `emit_object` passes through, as text, for dumps. `assembly` may be null.
-std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options, std::string* llvm_ir,
-                      std::string* assembly);
+std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options,
+                      std::string* llvm_ir, std::string* assembly);
 
 struct Loaded {
     std::vector<kernels::NestFn> entries;  // <prefix>_nest0, <prefix>_nest1, ...

@@ -1,17 +1,17 @@
 // From a program to an object: LLVM IR, then code generation.
 //
-// What was measured decides what runs here (10-op f64 kernel in 512-bit vectors with a scalar tail, LLVM 22.1;
-// milliseconds, first time in a process / later). Writing LLVM IR: 0.17 / 0.07. Code generation at level Default: 5.5 /
-// 2.5, at Less: the same, at None: 1.6 / 0.5 but with code several times slower; so Default it is. Of its time a third
-// is setting up some hundred passes, a third instruction selection; no single pass costs more than 0.4 (loop strength
-// reduction does), so none is left out. Mapping the library's code pages beforehand (MADV_POPULATE_READ) costs the 1 ms
-// that it saves. The emitter writes vectors itself and folds as it goes, so no pass of the middle end runs at all.
-// A target machine costs 0.3 and is kept.
+// What was measured decides what runs here (10-op f64 kernel in 512-bit vectors with a scalar tail,
+// LLVM 22.1; milliseconds, first time in a process / later). Writing LLVM IR: 0.17 / 0.07. Code generation at
+// level Default: 5.5 / 2.5, at Less: the same, at None: 1.6 / 0.5 but with code several times slower; so
+// Default it is. Of its time a third is setting up some hundred passes, a third instruction selection; no
+// single pass costs more than 0.4 (loop strength reduction does), so none is left out. Mapping the library's
+// code pages beforehand (MADV_POPULATE_READ) costs the 1 ms that it saves. The emitter writes vectors itself
+// and folds as it goes, so no pass of the middle end runs at all. A target machine costs 0.3 and is kept.
 //
 // Numerics: no option here may let LLVM change a bit. FP contraction is off (Strict).
 //
-// Errors. LLVM reports some through a diagnostic handler and some through report_fatal_error, which must not return:
-// the handler installed here throws, emit_object catches, and the target machine in use is given up.
+// Errors. LLVM reports some through a diagnostic handler and some through report_fatal_error, which must not
+// return: the handler installed here throws, emit_object catches, and the target machine in use is given up.
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -19,9 +19,9 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
 #include <mutex>
@@ -62,8 +62,8 @@ void create_target_machine(Codegen& c) {
     }
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    c.target_machine = compat::create_target_machine(*target, triple, machine().cpu, machine().features, options,
-                                                     llvm::CodeGenOptLevel::Default);
+    c.target_machine = compat::create_target_machine(*target, triple, machine().cpu, machine().features,
+                                                     options, llvm::CodeGenOptLevel::Default);
     if (!c.target_machine) c.error = "LLVM cannot create a target machine for " + machine().cpu;
 }
 
@@ -79,8 +79,8 @@ struct Diagnostics : llvm::DiagnosticHandler {
     std::string* errors;
 };
 
-// Everything the target needs to know that the emitter leaves open. Function attributes repeat CPU and features,
-// because code generation reads them from there.
+// Everything the target needs to know that the emitter leaves open. Function attributes repeat CPU and
+// features, because code generation reads them from there.
 void prepare(llvm::Module& module, const llvm::TargetMachine& tm) {
     compat::set_triple(module, host_triple());
     module.setDataLayout(tm.createDataLayout());
@@ -96,7 +96,8 @@ void prepare(llvm::Module& module, const llvm::TargetMachine& tm) {
 }
 
 // Runs code generation into `out`; on a problem returns it as text.
-std::string generate(Codegen& c, llvm::Module& module, llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
+std::string generate(Codegen& c, llvm::Module& module, llvm::CodeGenFileType type,
+                     llvm::raw_pwrite_stream& out) {
     std::string verification;
     llvm::raw_string_ostream stream(verification);
     if (llvm::verifyModule(module, &stream)) return "invalid LLVM IR: " + verification;
@@ -153,9 +154,9 @@ std::mutex& codegen_mutex() { return codegen().mutex; }
 
 Object emit_object(const kernels::Program& program, const kernels::EmitOptions& options) {
     Object object;
-    object.error = with_module(
-        [&](llvm::LLVMContext& context, std::string&) { return kernels::emit_llvm(context, program, options); },
-        llvm::CodeGenFileType::ObjectFile, object);
+    object.error = with_module([&](llvm::LLVMContext& context,
+                                   std::string&) { return kernels::emit_llvm(context, program, options); },
+                               llvm::CodeGenFileType::ObjectFile, object);
     return object;
 }
 
@@ -174,8 +175,8 @@ Object emit_object_from_ir(std::string_view ir) {
     return object;
 }
 
-std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options, std::string* llvm_ir,
-                      std::string* assembly) {
+std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options,
+                      std::string* llvm_ir, std::string* assembly) {
     Object object;
     const auto emit = [&](llvm::LLVMContext& context, std::string&) {
         auto module = kernels::emit_llvm(context, program, options);

@@ -1,11 +1,11 @@
 // From an object to callable entries, through ORC's ObjectLinkingLayer in a bare ExecutionSession.
 //
-// LLJIT would bring a platform, its IR layers and a thread pool: 0.5 to 1.4 ms to create, for things stator does not
-// use. A bare session takes 0.02 ms, and linking an object 0.1 ms. Each object gets a JITDylib of its own, which goes
-// when its owner does. Tasks run in place, so ORC starts no thread.
+// LLJIT would bring a platform, its IR layers and a thread pool: 0.5 to 1.4 ms to create, for things stator
+// does not use. A bare session takes 0.02 ms, and linking an object 0.1 ms. Each object gets a JITDylib of
+// its own, which goes when its owner does. Tasks run in place, so ORC starts no thread.
 //
-// Invariant: an object refers only to kRuntimeSymbols. Anything else is an error here and not a search through the
-// process, because cached objects must mean the same in every process.
+// Invariant: an object refers only to kRuntimeSymbols. Anything else is an error here and not a search
+// through the process, because cached objects must mean the same in every process.
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
@@ -34,7 +34,8 @@ struct RuntimeSymbol {
 };
 using F64 = double (*)(double);
 using F32 = float (*)(float);
-// What code generation may fall back on: block moves, and rounding where SSE4.1 is missing. All of them exact.
+// What code generation may fall back on: block moves, and rounding where SSE4.1 is missing. All of them
+// exact.
 const RuntimeSymbol kRuntimeSymbols[] = {
     {"stator_host_call", reinterpret_cast<void*>(&kernels::stator_host_call)},
     {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
@@ -56,7 +57,7 @@ const RuntimeSymbol kRuntimeSymbols[] = {
 
 // Notes where functions and sections of the object being linked end up.
 class Recorder : public orc::ObjectLinkingLayer::Plugin {
-public:
+  public:
     explicit Recorder(LinkedObject* out) : out_(out) {}
     void modifyPassConfig(orc::MaterializationResponsibility&, jitlink::LinkGraph&,
                           jitlink::PassConfiguration& config) override {
@@ -64,7 +65,8 @@ public:
             for (jitlink::Section& section : graph.sections()) {
                 const jitlink::SectionRange range(section);
                 if (range.empty()) continue;
-                out_->sections.push_back({std::string(section.getName()), range.getStart().getValue(), range.getSize()});
+                out_->sections.push_back(
+                    {std::string(section.getName()), range.getStart().getValue(), range.getSize()});
             }
             for (jitlink::Symbol* symbol : graph.defined_symbols())
                 if (symbol->hasName() && symbol->isCallable())
@@ -74,10 +76,12 @@ public:
         });
     }
     llvm::Error notifyFailed(orc::MaterializationResponsibility&) override { return llvm::Error::success(); }
-    llvm::Error notifyRemovingResources(orc::JITDylib&, orc::ResourceKey) override { return llvm::Error::success(); }
+    llvm::Error notifyRemovingResources(orc::JITDylib&, orc::ResourceKey) override {
+        return llvm::Error::success();
+    }
     void notifyTransferringResources(orc::JITDylib&, orc::ResourceKey, orc::ResourceKey) override {}
 
-private:
+  private:
     LinkedObject* out_;
 };
 
@@ -116,8 +120,9 @@ void open(Session& s) {
     s.runtime = &s.session->createBareJITDylib("runtime");
     orc::SymbolMap symbols;
     for (const RuntimeSymbol& r : kRuntimeSymbols)
-        symbols[s.session->intern(r.name)] = {orc::ExecutorAddr::fromPtr(r.address),
-                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+        symbols[s.session->intern(r.name)] = {
+            orc::ExecutorAddr::fromPtr(r.address),
+            llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
     llvm::cantFail(s.runtime->define(orc::absoluteSymbols(std::move(symbols))));
 }
 
@@ -127,8 +132,8 @@ void unload(orc::JITDylib* dylib) {
     llvm::consumeError(s.session->removeJITDylib(*dylib));
 }
 
-std::string link(Session& s, orc::JITDylib& dylib, std::string_view object, const std::string& prefix, int nests,
-                 Loaded& out) {
+std::string link(Session& s, orc::JITDylib& dylib, std::string_view object, const std::string& prefix,
+                 int nests, Loaded& out) {
     dylib.addToLinkOrder(*s.runtime);
     auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), prefix);
     if (auto e = s.layer->add(dylib, std::move(buffer))) return llvm::toString(std::move(e));
@@ -138,12 +143,14 @@ std::string link(Session& s, orc::JITDylib& dylib, std::string_view object, cons
         names.push_back(s.session->intern(prefix + "_nest" + std::to_string(i)));
         wanted.add(names.back());
     }
-    auto found = s.session->lookup({{&dylib, orc::JITDylibLookupFlags::MatchExportedSymbolsOnly}}, std::move(wanted));
+    auto found =
+        s.session->lookup({{&dylib, orc::JITDylibLookupFlags::MatchExportedSymbolsOnly}}, std::move(wanted));
     if (!found) {
         const std::string error = llvm::toString(found.takeError());
         return s.reported.empty() ? error : s.reported;
     }
-    for (const auto& name : names) out.entries.push_back((*found)[name].getAddress().toPtr<kernels::NestFn>());
+    for (const auto& name : names)
+        out.entries.push_back((*found)[name].getAddress().toPtr<kernels::NestFn>());
     return "";
 }
 

@@ -25,14 +25,18 @@ Machine detect() {
     m.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
     m.vector_bits = m.avx512 ? 512 : m.avx2 ? 256 : 128;
     m.description = m.cpu + ", " + std::to_string(m.vector_bits) + "-bit vectors (" +
-                    (m.avx512 ? "AVX-512" : m.avx2 ? "AVX2" : "baseline") + ")";
+                    (m.avx512 ? "AVX-512"
+                     : m.avx2 ? "AVX2"
+                              : "baseline") +
+                    ")";
     return m;
 }
 
 }  // namespace
 
 const Machine& machine() {
-    static const Machine* m = new Machine(detect());  // never destroyed: threads may outlive static destructors
+    static const Machine* m =
+        new Machine(detect());  // never destroyed: threads may outlive static destructors
     return *m;
 }
 

@@ -36,7 +36,8 @@ void* map(int64_t bytes) {
 }  // namespace
 
 int size_class(int64_t bytes) {
-    const auto units = static_cast<uint64_t>(std::max(bytes, kPoolMinimum) + kPoolMinimum / 4 - 1) / (kPoolMinimum / 4);
+    const auto units =
+        static_cast<uint64_t>(std::max(bytes, kPoolMinimum) + kPoolMinimum / 4 - 1) / (kPoolMinimum / 4);
     // `units` quarter-steps of 64 KiB, at least 4: the top three bits give the class, the rest rounds up.
     const int shift = std::bit_width(units) - 3;
     const uint64_t rounded = (units + (uint64_t{1} << shift) - 1) >> shift;  // 4 .. 8
@@ -46,7 +47,8 @@ int size_class(int64_t bytes) {
 int64_t class_bytes(int c) { return (kPoolMinimum / 4 * (4 + c % 4)) << (c / 4); }
 
 void* Pool::allocate(int64_t bytes) {
-    if (bytes < kPoolMinimum) return std::aligned_alloc(64, static_cast<size_t>(std::max<int64_t>(bytes, 1) + 63) & ~size_t{63});
+    if (bytes < kPoolMinimum)
+        return std::aligned_alloc(64, static_cast<size_t>(std::max<int64_t>(bytes, 1) + 63) & ~size_t{63});
     if (bytes > int64_t{1} << 46) return nullptr;
     const int c = size_class(bytes);
     {
@@ -88,7 +90,8 @@ void Pool::trim_locked(int64_t keep) {
     while (kept_ > keep) {
         int oldest = -1;
         for (int c = 0; c < static_cast<int>(free_.size()); ++c)
-            if (!free_[c].empty() && (oldest < 0 || free_[c].front().turn < free_[oldest].front().turn)) oldest = c;
+            if (!free_[c].empty() && (oldest < 0 || free_[c].front().turn < free_[oldest].front().turn))
+                oldest = c;
         if (oldest < 0) return;
         munmap(free_[oldest].front().address, static_cast<size_t>(class_bytes(oldest)));
         free_[oldest].pop_front();

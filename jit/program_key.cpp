@@ -1,5 +1,5 @@
-// See program_key.h. Fields are written in the order of their declaration, lists with their length in front, so two
-// different programs never give the same bytes.
+// See program_key.h. Fields are written in the order of their declaration, lists with their length in front,
+// so two different programs never give the same bytes.
 #include "jit/program_key.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ namespace {
 using namespace kernels;
 
 class Writer {
-public:
+  public:
     template <class T>
         requires(std::is_integral_v<T> || std::is_enum_v<T>)
     Writer& operator<<(T v) {
@@ -50,8 +50,8 @@ public:
     Writer& operator<<(const Access& a) { return *this << a.buffer + 1 << a.space << a.offset << a.axis; }
     Writer& operator<<(const Axis& a) { return *this << a.extent << a.kind; }
     Writer& operator<<(const Stmt& s) {  // without `node`
-        return *this << s.kind << s.dtype << s.depth << s.op << s.name << s.in << s.access << s.slot + 1 << s.order
-                     << s.start;
+        return *this << s.kind << s.dtype << s.depth << s.op << s.name << s.in << s.access << s.slot + 1
+                     << s.order << s.start;
     }
     Writer& operator<<(const LoopNest& n) { return *this << n.axes << n.stmts << n.index_bits << n.in_place; }
     Writer& operator<<(const Buffer& b) {  // without `value` and `shape`, which loop IR does not refer to
@@ -61,7 +61,7 @@ public:
     Writer& operator<<(const LoopRef& l) { return *this << l.name << l.types; }
     std::string take() { return std::move(out_); }
 
-private:
+  private:
     std::string out_;
 };
 
@@ -87,24 +87,27 @@ struct Search {
 int search_library(dl_phdr_info* info, size_t, void* data) {
     auto& search = *static_cast<Search*>(data);
     const std::span headers(info->dlpi_phdr, info->dlpi_phnum);
-    const bool inside = std::any_of(headers.begin(), headers.end(), [&](const ElfW(Phdr)& h) {
+    const bool inside = std::any_of(headers.begin(), headers.end(), [&](const ElfW(Phdr) & h) {
         return h.p_type == PT_LOAD && search.address - (info->dlpi_addr + h.p_vaddr) < h.p_memsz;
     });
     if (!inside) return 0;
-    for (const ElfW(Phdr)& h : headers)
+    for (const ElfW(Phdr) & h : headers)
         if (h.p_type == PT_NOTE && search.found.empty())
-            search.found = find_build_id(reinterpret_cast<const char*>(info->dlpi_addr + h.p_vaddr), h.p_memsz);
+            search.found =
+                find_build_id(reinterpret_cast<const char*>(info->dlpi_addr + h.p_vaddr), h.p_memsz);
     return 1;
 }
 
-// The linker's build-id is a hash of the library's contents. Without one, size and time of the file have to do.
+// The linker's build-id is a hash of the library's contents. Without one, size and time of the file have to
+// do.
 std::string find_own_build_id() {
     Search search{reinterpret_cast<uintptr_t>(&find_own_build_id), ""};
     dl_iterate_phdr(search_library, &search);
     if (!search.found.empty()) return search.found;
     Dl_info info{};
-    struct stat st {};
-    if (!dladdr(reinterpret_cast<void*>(&find_own_build_id), &info) || stat(info.dli_fname, &st) != 0) return "";
+    struct stat st{};
+    if (!dladdr(reinterpret_cast<void*>(&find_own_build_id), &info) || stat(info.dli_fname, &st) != 0)
+        return "";
     return std::to_string(st.st_size) + "." + std::to_string(st.st_mtim.tv_sec) + "." +
            std::to_string(st.st_mtim.tv_nsec);
 }
@@ -113,14 +116,15 @@ std::string find_own_build_id() {
 
 std::string program_key(const Program& p) {
     Writer w;
-    w << p.buffers << p.scalars << p.loops << p.stride_count << p.scratch_bytes << p.fault_mask << p.code.size();
+    w << p.buffers << p.scalars << p.loops << p.stride_count << p.scratch_bytes << p.fault_mask
+      << p.code.size();
     for (size_t i = 0; i < p.code.size(); ++i) w << p.nests[i].splittable << p.nests[i].commit << *p.code[i];
     return w.take();
 }
 
 std::string environment_key(const EmitOptions& options) {
-    return std::string("llvm ") + llvm_version() + "\ncpu " + machine().cpu + " " + machine().features + "\nstator " +
-           build_id() + "\n" + describe(options) + "\n";
+    return std::string("llvm ") + llvm_version() + "\ncpu " + machine().cpu + " " + machine().features +
+           "\nstator " + build_id() + "\n" + describe(options) + "\n";
 }
 
 const std::string& build_id() {

@@ -1,8 +1,9 @@
 // What a compiled object depends on, as bytes: the key of the object cache.
 //
-// Rule: everything the emitter reads, and nothing it does not. In particular no names of functions or values, graph
-// ids, addresses or symbol names, so that the same computation in another function, process or session is a hit. A new
-// field of the loop IR goes in here; the test changes each field in turn and expects another key.
+// Rule: everything the emitter reads, and nothing it does not. In particular no names of functions or values,
+// graph ids, addresses or symbol names, so that the same computation in another function, process or session
+// is a hit. A new field of the loop IR goes in here; the test changes each field in turn and expects another
+// key.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@
 namespace stator::jit {
 
 std::string program_key(const kernels::Program& program);
-std::string environment_key(const kernels::EmitOptions& options);  // LLVM, CPU, this build of stator, emission options
-const std::string& build_id();  // of this library: changes with every change of its code
+std::string environment_key(
+    const kernels::EmitOptions& options);  // LLVM, CPU, this build of stator, emission options
+const std::string& build_id();             // of this library: changes with every change of its code
 
 }  // namespace stator::jit

@@ -1,12 +1,12 @@
 // See threads.h.
 #include "jit/threads.h"
 
+#include <immintrin.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
-#include <immintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -49,7 +49,8 @@ std::shared_ptr<tbb::task_arena> current_arena() {
     Workers& w = workers();
     std::lock_guard lock(w.mutex);
     const int affinity = affinity_cpus();
-    if (affinity != w.affinity.load(std::memory_order_relaxed) || w.count.load(std::memory_order_relaxed) == 0) {
+    if (affinity != w.affinity.load(std::memory_order_relaxed) ||
+        w.count.load(std::memory_order_relaxed) == 0) {
         w.arena.reset();
         decide(w, affinity);
     }

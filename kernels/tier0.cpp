@@ -1,16 +1,16 @@
-// Tier 0: runs a loop nest without compiling anything, by calling the host's inner loops on chunks. It serves while the
-// compiler works, where LLVM refuses, and as the reference that compiled code is compared with.
+// Tier 0: runs a loop nest without compiling anything, by calling the host's inner loops on chunks. It serves
+// while the compiler works, where LLVM refuses, and as the reference that compiled code is compared with.
 //
-// A nest without reductions, or with Sequential ones, is walked in chunks along its innermost parallel axis: every
-// statement runs for the whole chunk before the next one does. A nest with Run reductions is walked element by element
-// over the parallel axes; the operand of a reduction is gathered along the innermost reduced axis into one piece of
-// memory (unless it lies there already) and given to the host's loop in a single call, because that is what NumPy does
-// and the order of summation depends on the length of the call.
+// A nest without reductions, or with Sequential ones, is walked in chunks along its innermost parallel axis:
+// every statement runs for the whole chunk before the next one does. A nest with Run reductions is walked
+// element by element over the parallel axes; the operand of a reduction is gathered along the innermost
+// reduced axis into one piece of memory (unless it lies there already) and given to the host's loop in a
+// single call, because that is what NumPy does and the order of summation depends on the length of the call.
 //
-// Invariants. Host loops see the stride class in which eager would call them: results are contiguous, scalars have
-// stride 0, loads keep the stride they have in memory (a negative one only where there is a single axis, since NumPy's
-// iterator turns the others around). Floating-point flags are cleared before and read after each call that may raise
-// one NumPy would report; the caller's MXCSR comes back unchanged.
+// Invariants. Host loops see the stride class in which eager would call them: results are contiguous, scalars
+// have stride 0, loads keep the stride they have in memory (a negative one only where there is a single axis,
+// since NumPy's iterator turns the others around). Floating-point flags are cleared before and read after
+// each call that may raise one NumPy would report; the caller's MXCSR comes back unchanged.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -27,14 +27,14 @@ using namespace tier0;
 using graph::Op;
 
 class Interpreter {
-public:
+  public:
     Interpreter(const Program& program, const LoopNest& nest, const Plan& plan, const KernelArgs& args);
     uint32_t run(int64_t begin, int64_t end);
 
-private:
+  private:
     struct Address {
-        char* base = nullptr;        // address (Index: nothing) at iteration 0
-        int64_t start = 0;           // Index: value at iteration 0
+        char* base = nullptr;           // address (Index: nothing) at iteration 0
+        int64_t start = 0;              // Index: value at iteration 0
         const int64_t* step = nullptr;  // per axis
     };
 
@@ -65,11 +65,11 @@ private:
     const LoopNest& nest_;
     const Plan& plan_;
     const KernelArgs& args_;
-    std::vector<Operand> value_;     // per statement: where its value is for the chunk at hand
-    std::vector<Address> address_;   // per statement: Load, Store, Index
-    std::vector<int64_t> steps_;     // storage of Address::step
-    std::vector<int64_t> extent_;    // per axis
-    std::vector<int64_t> at_;        // per axis: iteration the chunk starts at
+    std::vector<Operand> value_;               // per statement: where its value is for the chunk at hand
+    std::vector<Address> address_;             // per statement: Load, Store, Index
+    std::vector<int64_t> steps_;               // storage of Address::step
+    std::vector<int64_t> extent_;              // per axis
+    std::vector<int64_t> at_;                  // per axis: iteration the chunk starts at
     std::vector<std::vector<char>> gathered_;  // per statement: the run a reduction works on
     std::vector<Operand> run_;                 // per statement: where that run is
     std::vector<char> extremum_;               // per ArgReduce, 16 bytes: the best element so far
@@ -77,7 +77,8 @@ private:
     uint32_t faults_ = 0;
 };
 
-Interpreter::Interpreter(const Program& program, const LoopNest& nest, const Plan& plan, const KernelArgs& args)
+Interpreter::Interpreter(const Program& program, const LoopNest& nest, const Plan& plan,
+                         const KernelArgs& args)
     : p_(program), nest_(nest), plan_(plan), args_(args) {
     const size_t n = nest.stmts.size(), axes = nest.axes.size();
     value_.resize(n);
@@ -105,7 +106,8 @@ void Interpreter::resolve(int i) {
     for (const Term& t : s.access.offset) offset += term(s.access, t);
     for (size_t a = 0; a < s.access.axis.size(); ++a)
         for (const Term& t : s.access.axis[a]) step[a] += term(s.access, t);
-    address_[i] = {s.kind == StmtKind::Index ? nullptr : args_.buffers[s.access.buffer] + offset, offset, step};
+    address_[i] = {s.kind == StmtKind::Index ? nullptr : args_.buffers[s.access.buffer] + offset, offset,
+                   step};
 }
 
 int64_t Interpreter::moved(const Address& a) const {
@@ -214,8 +216,8 @@ void Interpreter::write(int i, int64_t n, int axis) {
     if (to.ptr != from.ptr) copy(plan_.steps[i].size, from, to, n);
 }
 
-// Calls body for every combination of the axes [first, last), the last one fastest. Axis 0 is limited to the range of
-// this call when it is parallel.
+// Calls body for every combination of the axes [first, last), the last one fastest. Axis 0 is limited to the
+// range of this call when it is parallel.
 template <class Body>
 void Interpreter::for_axes(int first, int last, Body body) {
     const auto low = [&](int a) { return a == 0 && plan_.parallel > 0 ? begin_ : 0; };
@@ -325,8 +327,8 @@ void Interpreter::walk_runs() {
     for_axes(0, plan_.parallel, element);
 }
 
-// Evaluates the statements inside the reduction along its innermost axis and puts each reduction's operand in one
-// piece.
+// Evaluates the statements inside the reduction along its innermost axis and puts each reduction's operand in
+// one piece.
 void Interpreter::gather_run(int64_t length) {
     const int inner = plan_.axes - 1;
     const auto in_memory = [&](int operand) {

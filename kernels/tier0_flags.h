@@ -1,8 +1,8 @@
 // Floating-point status around calls of host loops, as Fault bits.
 //
-// Both status registers count: loops compute with SSE and AVX (MXCSR), but the C library's feraiseexcept, with which
-// NumPy's integer loops report a division by zero, sets some flags in the x87 status word. Host loops may also clear
-// flags, so what a node raises is read directly after its own call.
+// Both status registers count: loops compute with SSE and AVX (MXCSR), but the C library's feraiseexcept,
+// with which NumPy's integer loops report a division by zero, sets some flags in the x87 status word. Host
+// loops may also clear flags, so what a node raises is read directly after its own call.
 #pragma once
 
 #include <xmmintrin.h>
@@ -13,7 +13,8 @@
 
 namespace stator::kernels::tier0 {
 
-inline constexpr unsigned kInvalidFlag = 0x01, kDivideFlag = 0x04, kOverflowFlag = 0x08, kUnderflowFlag = 0x10;
+inline constexpr unsigned kInvalidFlag = 0x01, kDivideFlag = 0x04, kOverflowFlag = 0x08,
+                          kUnderflowFlag = 0x10;
 inline constexpr unsigned kStickyFlags = 0x3f;
 
 inline unsigned x87_flags() {
@@ -45,7 +46,7 @@ inline uint32_t read_faults() {
 
 // Leaves the caller's MXCSR, sticky flags included, as it was.
 class KeepFlags {
-public:
+  public:
     KeepFlags() : csr_(_mm_getcsr()) { clear_flags(); }
     KeepFlags(const KeepFlags&) = delete;
     ~KeepFlags() {
@@ -53,7 +54,7 @@ public:
         if (x87_flags()) asm volatile("fnclex");
     }
 
-private:
+  private:
     unsigned csr_;
 };
 

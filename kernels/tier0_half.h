@@ -36,7 +36,8 @@ uint16_t round_to_half(Bits bits, uint32_t& faults) {
     const int exponent = static_cast<int>(biased) - kBias;
     if (exponent > 15) return faults |= kFaultOverflow, sign | 0x7c00;
     if (biased == 0 && fraction == 0) return sign;
-    // `fraction` with its leading 1, to be shifted right until a half's ten bits (fewer when subnormal) remain.
+    // `fraction` with its leading 1, to be shifted right until a half's ten bits (fewer when subnormal)
+    // remain.
     if (biased != 0) fraction |= Bits{1} << kFraction;
     int shift = kFraction - 10;
     uint16_t result = 0;

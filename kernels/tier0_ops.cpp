@@ -29,20 +29,34 @@ struct Bool {
 // The C++ type of each row of STATOR_DTYPES, in order.
 template <DType t>
 auto representation() {
-    if constexpr (t == DType::Bool) return Bool{};
-    else if constexpr (t == DType::I8) return int8_t{};
-    else if constexpr (t == DType::U8) return uint8_t{};
-    else if constexpr (t == DType::I16) return int16_t{};
-    else if constexpr (t == DType::U16) return uint16_t{};
-    else if constexpr (t == DType::I32) return int32_t{};
-    else if constexpr (t == DType::U32) return uint32_t{};
-    else if constexpr (t == DType::I64) return int64_t{};
-    else if constexpr (t == DType::U64) return uint64_t{};
-    else if constexpr (t == DType::F16) return Half{};
-    else if constexpr (t == DType::F32) return float{};
-    else if constexpr (t == DType::F64) return double{};
-    else if constexpr (t == DType::C64) return Complex<float>{};
-    else return Complex<double>{};
+    if constexpr (t == DType::Bool)
+        return Bool{};
+    else if constexpr (t == DType::I8)
+        return int8_t{};
+    else if constexpr (t == DType::U8)
+        return uint8_t{};
+    else if constexpr (t == DType::I16)
+        return int16_t{};
+    else if constexpr (t == DType::U16)
+        return uint16_t{};
+    else if constexpr (t == DType::I32)
+        return int32_t{};
+    else if constexpr (t == DType::U32)
+        return uint32_t{};
+    else if constexpr (t == DType::I64)
+        return int64_t{};
+    else if constexpr (t == DType::U64)
+        return uint64_t{};
+    else if constexpr (t == DType::F16)
+        return Half{};
+    else if constexpr (t == DType::F32)
+        return float{};
+    else if constexpr (t == DType::F64)
+        return double{};
+    else if constexpr (t == DType::C64)
+        return Complex<float>{};
+    else
+        return Complex<double>{};
 }
 template <DType t>
 using Rep = decltype(representation<t>());
@@ -74,13 +88,13 @@ int64_t truncate64(float x) { return _mm_cvttss_si64(_mm_set_ss(x)); }
 template <class D, class F>
 D float_to_int(F x, uint32_t& faults) {
     if constexpr (std::is_same_v<D, uint32_t>) {
-        // NumPy's loop gives 2^31 for numbers below -2^31 where it runs in vectors and wraps around in its tail, both
-        // depending on the build: reported as a fault, so that eager decides.
+        // NumPy's loop gives 2^31 for numbers below -2^31 where it runs in vectors and wraps around in its
+        // tail, both depending on the build: reported as a fault, so that eager decides.
         if (!(x >= F{-2147483648.0} && x < F{4294967296.0})) faults |= kFaultInvalid;
         return static_cast<D>(truncate64(x));
     } else if constexpr (std::is_same_v<D, uint64_t>) {
         constexpr F kTop = F{9223372036854775808.0};
-        if (x >= kTop) return static_cast<uint64_t>(truncate64(x - kTop)) ^ uint64_t{1} << 63;
+        if (x >= kTop) return static_cast<uint64_t>(truncate64(x - kTop)) ^ uint64_t { 1 } << 63;
         return static_cast<uint64_t>(truncate64(x));
     } else if constexpr (sizeof(D) == 8) {
         return static_cast<D>(truncate64(x));
@@ -94,9 +108,12 @@ D convert(S x, uint32_t& faults) {
     if constexpr (std::is_same_v<S, D>) {
         return x;
     } else if constexpr (std::is_same_v<D, Bool>) {
-        if constexpr (is_complex<S>) return {x.re != 0 || x.im != 0};
-        else if constexpr (std::is_same_v<S, Half>) return {(x.bits & 0x7fff) != 0};
-        else return {x != 0};
+        if constexpr (is_complex<S>)
+            return {x.re != 0 || x.im != 0};
+        else if constexpr (std::is_same_v<S, Half>)
+            return {(x.bits & 0x7fff) != 0};
+        else
+            return {x != 0};
     } else if constexpr (std::is_same_v<S, Bool>) {
         return convert<uint8_t, D>(x.byte != 0, faults);
     } else if constexpr (is_complex<S> && is_complex<D>) {
@@ -108,8 +125,11 @@ D convert(S x, uint32_t& faults) {
     } else if constexpr (std::is_same_v<S, Half>) {
         return convert<float, D>(half_to_float(x.bits), faults);
     } else if constexpr (std::is_same_v<D, Half>) {
-        if constexpr (std::is_same_v<S, double>) return {double_to_half(x, faults)};
-        else return {float_to_half(static_cast<float>(x), faults)};  // integers too go through single precision
+        if constexpr (std::is_same_v<S, double>)
+            return {double_to_half(x, faults)};
+        else
+            return {
+                float_to_half(static_cast<float>(x), faults)};  // integers too go through single precision
     } else if constexpr (std::is_floating_point_v<S> && std::is_integral_v<D>) {
         return float_to_int<D>(x, faults);
     } else {
@@ -151,27 +171,37 @@ void where_loop(Operand c, Operand yes, Operand no, Operand out, int64_t n) {
     }
 }
 // By the size's logarithm: 1, 2, 4, 8, 16.
-constexpr decltype(&copy_loop<uint8_t>) kCopies[] = {copy_loop<uint8_t>, copy_loop<uint16_t>, copy_loop<uint32_t>,
-                                                     copy_loop<uint64_t>, copy_loop<Bytes16>};
-constexpr decltype(&where_loop<uint8_t>) kWheres[] = {where_loop<uint8_t>, where_loop<uint16_t>, where_loop<uint32_t>,
-                                                      where_loop<uint64_t>, where_loop<Bytes16>};
+constexpr decltype(&copy_loop<uint8_t>) kCopies[] = {
+    copy_loop<uint8_t>, copy_loop<uint16_t>, copy_loop<uint32_t>, copy_loop<uint64_t>, copy_loop<Bytes16>};
+constexpr decltype(&where_loop<uint8_t>) kWheres[] = {where_loop<uint8_t>, where_loop<uint16_t>,
+                                                      where_loop<uint32_t>, where_loop<uint64_t>,
+                                                      where_loop<Bytes16>};
 int log2_of(int size) { return std::countr_zero(static_cast<unsigned>(size)); }
 
 // Quiet comparisons throughout: NaN raises nothing here.
 template <class T>
 bool is_nan(T x) {
-    if constexpr (is_complex<T>) return x.re != x.re || x.im != x.im;
-    else if constexpr (std::is_same_v<T, Half>) return (x.bits & 0x7fff) > 0x7c00;
-    else if constexpr (std::is_floating_point_v<T>) return x != x;
-    else return false;
+    if constexpr (is_complex<T>)
+        return x.re != x.re || x.im != x.im;
+    else if constexpr (std::is_same_v<T, Half>)
+        return (x.bits & 0x7fff) > 0x7c00;
+    else if constexpr (std::is_floating_point_v<T>)
+        return x != x;
+    else
+        return false;
 }
 template <class T>
 bool less(T a, T b) {
-    if constexpr (is_complex<T>) return less(a.re, b.re) || (a.re == b.re && less(a.im, b.im));
-    else if constexpr (std::is_same_v<T, Half>) return less(half_to_float(a.bits), half_to_float(b.bits));
-    else if constexpr (std::is_same_v<T, Bool>) return !a.byte && b.byte;
-    else if constexpr (std::is_floating_point_v<T>) return __builtin_isless(a, b);
-    else return a < b;
+    if constexpr (is_complex<T>)
+        return less(a.re, b.re) || (a.re == b.re && less(a.im, b.im));
+    else if constexpr (std::is_same_v<T, Half>)
+        return less(half_to_float(a.bits), half_to_float(b.bits));
+    else if constexpr (std::is_same_v<T, Bool>)
+        return !a.byte && b.byte;
+    else if constexpr (std::is_floating_point_v<T>)
+        return __builtin_isless(a, b);
+    else
+        return a < b;
 }
 template <class T, bool maximum>
 bool better_of(const char* a, const char* b) {
@@ -181,7 +211,8 @@ bool better_of(const char* a, const char* b) {
     return maximum ? less(x, y) : less(y, x);
 }
 template <int... t>
-constexpr std::array<std::array<Better, 2>, graph::kDTypeCount> better_table(std::integer_sequence<int, t...>) {
+constexpr std::array<std::array<Better, 2>, graph::kDTypeCount> better_table(
+    std::integer_sequence<int, t...>) {
     return {std::array<Better, 2>{better_of<RepAt<t>, false>, better_of<RepAt<t>, true>}...};
 }
 constexpr auto kBetter = better_table(std::make_integer_sequence<int, graph::kDTypeCount>{});

@@ -11,7 +11,8 @@ Phase phase_of(const LoopNest& nest, const Plan& plan, const Stmt& s) {
     const bool reduced = plan.parallel < plan.axes;
     if (s.depth == plan.axes && plan.axes > 0 && s.depth > plan.parallel) return Phase::Inside;
     bool late = reduces(s) || (reduced && s.depth == plan.parallel && writes(s));
-    for (const int in : s.in) late |= nest.stmts[in].depth <= plan.parallel && plan.steps[in].phase == Phase::After;
+    for (const int in : s.in)
+        late |= nest.stmts[in].depth <= plan.parallel && plan.steps[in].phase == Phase::After;
     if (late) return Phase::After;
     return s.depth == 0 ? Phase::Once : Phase::Before;
 }
@@ -46,7 +47,8 @@ std::shared_ptr<const Plan> make_plan(const Program& program, const LoopNest& ne
         }
         plan->phase[static_cast<int>(step.phase)].push_back(i);
         if (step.reduces) plan->reductions.push_back(i);
-        plan->runs |= s.kind == StmtKind::ArgReduce || (s.kind == StmtKind::Reduce && s.order == RunOrder::Run);
+        plan->runs |=
+            s.kind == StmtKind::ArgReduce || (s.kind == StmtKind::Reduce && s.order == RunOrder::Run);
     }
     for (int i = 0; i < n; ++i)
         if (uses[i] != 1) plan->steps[i].sole_store = -1;

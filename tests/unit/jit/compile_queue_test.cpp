@@ -81,7 +81,9 @@ TEST(CompileQueue, SignalsGoToOtherThreads) {
 int threads_of_this_process() {
     FILE* f = std::fopen("/proc/self/stat", "r");
     int threads = 0;
-    if (f && std::fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d", &threads) != 1)
+    if (f &&
+        std::fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
+                    &threads) != 1)
         threads = -1;
     if (f) std::fclose(f);
     return threads;

@@ -36,7 +36,7 @@ kernels::CompilerStats stats() {
 }
 
 class CoreApi : public testing::Test {
-protected:
+  protected:
     void SetUp() override {
         std::string name = (fs::temp_directory_path() / "stator_core_XXXXXX").string();
         ASSERT_NE(mkdtemp(name.data()), nullptr);
@@ -49,7 +49,8 @@ protected:
         api().reset();
         fs::remove_all(dir_);
     }
-    static std::shared_ptr<CodeSlot> compile(Segment& segment, const std::string& name = "step#1", bool wait = true) {
+    static std::shared_ptr<CodeSlot> compile(Segment& segment, const std::string& name = "step#1",
+                                             bool wait = true) {
         auto slot = std::make_shared<CodeSlot>();
         kernels::CompileRequest r;
         r.name = name;

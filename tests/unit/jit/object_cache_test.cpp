@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> lines;
 class ObjectCacheTest : public testing::Test {
-protected:
+  protected:
     void SetUp() override {
         std::string name = (fs::temp_directory_path() / "stator_cache_XXXXXX").string();
         ASSERT_NE(mkdtemp(name.data()), nullptr);
@@ -41,7 +41,10 @@ protected:
 constexpr int64_t kLarge = 1 << 20;
 
 TEST_F(ObjectCacheTest, KeepsWhatIsStored) {
-    const std::string key("key\0with zero", 13), object("\x7f" "ELF\0code", 9);
+    const std::string key("key\0with zero", 13), object(
+                                                     "\x7f"
+                                                     "ELF\0code",
+                                                     9);
     {
         ObjectCache cache(dir_, kLarge);
         EXPECT_EQ(cache.load(key), std::nullopt);
@@ -105,7 +108,8 @@ TEST_F(ObjectCacheTest, StaysWithinItsLimitAndDropsTheLeastRecentlyUsed) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     EXPECT_TRUE(cache.load("key0"));  // now the most recently used
-    for (int i = 8; i < 11; ++i) ASSERT_TRUE(cache.store("key" + std::to_string(i), std::string(10'000, 'x')));
+    for (int i = 8; i < 11; ++i)
+        ASSERT_TRUE(cache.store("key" + std::to_string(i), std::string(10'000, 'x')));
     int64_t total = 0;
     for (const auto& e : entries()) total += static_cast<int64_t>(fs::file_size(e));
     EXPECT_LE(total, 100'000);
@@ -141,7 +145,8 @@ TEST_F(ObjectCacheTest, SeveralProcessesAtOnce) {
             ObjectCache cache(dir_, 50'000);
             bool good = true;
             for (int i = 0; i < 200; ++i) {
-                const std::string key = "key" + std::to_string(i % 17), object(3000, static_cast<char>('a' + i % 17));
+                const std::string key = "key" + std::to_string(i % 17),
+                                  object(3000, static_cast<char>('a' + i % 17));
                 const auto found = cache.load(key);
                 good &= !found || *found == object;
                 cache.store(key, object);

@@ -35,10 +35,10 @@ TEST(Options, DefaultsAreThoseOfTheTable) {
 
 TEST(Options, EveryVariableIsRead) {
     std::vector<std::string> problems;
-    const Options o = parse({"PATH=/bin", "STATOR=all", "STATOR_LOG=cache,kernels", "STATOR_CACHE_SIZE=64k",
-                             "STATOR_THREADS=3", "STATOR_ASYNC=off", "STATOR_ONLY=step, solve*", "STATOR_DUMP=/tmp/d",
-                             "STATOR_VERIFY="},
-                            problems);
+    const Options o = parse(
+        {"PATH=/bin", "STATOR=all", "STATOR_LOG=cache,kernels", "STATOR_CACHE_SIZE=64k", "STATOR_THREADS=3",
+         "STATOR_ASYNC=off", "STATOR_ONLY=step, solve*", "STATOR_DUMP=/tmp/d", "STATOR_VERIFY="},
+        problems);
     EXPECT_TRUE(problems.empty()) << problems[0];
     EXPECT_EQ(o.mode, Mode::All);
     EXPECT_TRUE(logs(o, LogArtifact::Cache));

@@ -31,7 +31,9 @@ done:
 }
 )";
 
-kernels::KernelArgs arguments(char* const* buffers) { return {buffers, nullptr, nullptr, nullptr, nullptr, nullptr}; }
+kernels::KernelArgs arguments(char* const* buffers) {
+    return {buffers, nullptr, nullptr, nullptr, nullptr, nullptr};
+}
 
 TEST(Orc, CompilesAndRuns) {
     const Object object = emit_object_from_ir(kAddIr);
@@ -96,11 +98,13 @@ define i32 @t_nest0(ptr %args, i64 %begin, i64 %end) {
 
 TEST(Orc, ErrorsComeBackAsText) {
     EXPECT_NE(emit_object_from_ir("this is not IR").error, "");
-    EXPECT_NE(emit_object_from_ir("define void @f() {\n  %x = add i32 %x, 1\n ret void\n}").error.find("invalid"),
-              std::string::npos);
+    EXPECT_NE(
+        emit_object_from_ir("define void @f() {\n  %x = add i32 %x, 1\n ret void\n}").error.find("invalid"),
+        std::string::npos);
     // An error of the code generator's own.
     const Object object = emit_object_from_ir(
-        "define i32 @t_nest0(ptr %a, i64 %b, i64 %e) {\n call void asm \"no such instruction\", \"\"()\n ret i32 0\n}");
+        "define i32 @t_nest0(ptr %a, i64 %b, i64 %e) {\n call void asm \"no such instruction\", \"\"()\n ret "
+        "i32 0\n}");
     EXPECT_NE(object.error, "");
     EXPECT_EQ(object.bytes, "");
     // And a fatal one, which LLVM does not expect anybody to survive.

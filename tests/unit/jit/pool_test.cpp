@@ -13,11 +13,14 @@ TEST(Pool, ClassesAreTightAndMonotonous) {
     for (int c = 0; c < 80; ++c) {
         EXPECT_EQ(size_class(class_bytes(c)), c);
         EXPECT_EQ(size_class(class_bytes(c) + 1), c + 1);
-        if (c) { EXPECT_LE(class_bytes(c), previous / 4 * 5); }
+        if (c) {
+            EXPECT_LE(class_bytes(c), previous / 4 * 5);
+        }
         previous = class_bytes(c);
     }
     EXPECT_EQ(class_bytes(0), kPoolMinimum);
-    for (const int64_t n : {int64_t{65536}, int64_t{65537}, int64_t{524288}, int64_t{8'000'000}, int64_t{80'000'000}})
+    for (const int64_t n :
+         {int64_t{65536}, int64_t{65537}, int64_t{524288}, int64_t{8'000'000}, int64_t{80'000'000}})
         EXPECT_LE(class_bytes(size_class(n)), n + n / 4 + kPoolMinimum / 4);
 }
 
@@ -38,11 +41,14 @@ TEST(Pool, LastReleasedGoesOutFirst) {
 
 TEST(Pool, BuffersAreAlignedAndUsable) {
     Pool pool(1 << 30);
-    for (const int64_t bytes : {int64_t{0}, int64_t{1}, int64_t{1000}, int64_t{65536}, int64_t{300'000}, int64_t{2} << 20, int64_t{5'000'000}}) {
+    for (const int64_t bytes : {int64_t{0}, int64_t{1}, int64_t{1000}, int64_t{65536}, int64_t{300'000},
+                                int64_t{2} << 20, int64_t{5'000'000}}) {
         char* p = static_cast<char*>(pool.allocate(bytes));
         ASSERT_NE(p, nullptr);
         EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % 64, 0u);
-        if (bytes >= kHugePage) { EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % kHugePage, 0u); }
+        if (bytes >= kHugePage) {
+            EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % kHugePage, 0u);
+        }
         std::memset(p, 1, static_cast<size_t>(bytes));
         pool.release(p, bytes);
     }

@@ -57,7 +57,9 @@ TEST(Threads, EveryIterationOnceAndFaultsTogether) {
             for (auto& c : v.count) ASSERT_EQ(c, 1);
             EXPECT_TRUE(v.aligned) << "pieces are cut at multiples of the grain";
             EXPECT_LE(v.threads.size(), static_cast<size_t>(threads));
-            if (n == 10'007 && threads > 1) { EXPECT_EQ(faults, 9u); }
+            if (n == 10'007 && threads > 1) {
+                EXPECT_EQ(faults, 9u);
+            }
         }
     }
     EXPECT_EQ(thread_count(), 4);
@@ -112,7 +114,7 @@ TEST(Threads, FollowTheAffinityMask) {
 }
 
 class LimitsTest : public testing::Test {
-protected:
+  protected:
     void SetUp() override {
         std::string name = (std::filesystem::temp_directory_path() / "stator_limits_XXXXXX").string();
         ASSERT_NE(mkdtemp(name.data()), nullptr);

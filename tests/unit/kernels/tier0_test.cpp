@@ -70,7 +70,8 @@ TEST(Tier0, KeepsANegativeStrideWhereEagerWould) {
   %1 = loop exp %0 : f64[s0]
   return %1
 }
-)", 100));
+)",
+                      100));
     auto x = numbers(100, 1);
     calls.clear();
     run.input(0, x, 99, {-8})();
@@ -110,7 +111,8 @@ TEST(Tier0, SumsOverRowsColumnsAndBoth) {
   %3 = reduce maximum %0 {axes=(1), order=c} : f64[s0]
   return (%1, %2, %3)
 }
-)", rows, columns));
+)",
+                      rows, columns));
     run.input(0, x)(3);
     std::vector<double> by_row(rows), by_column(columns, 0.0), greatest(rows);
     for (int64_t i = 0; i < rows; ++i) {
@@ -151,7 +153,8 @@ TEST(Tier0, LogicalReductionTestsNumbers) {
   %1 = reduce logical_or %0 {axes=(0), order=c} : b1 as npscalar
   return %1
 }
-)", 2000));
+)",
+                      2000));
     std::vector<double> x(2000, 0.0);
     run.input(0, x)();
     EXPECT_EQ(run.result<uint8_t>(), 0);
@@ -177,7 +180,8 @@ TEST(Tier0, ReportsFlagsPerStatement) {
   %3 = less %0, %2 : b1[s0]
   return %3
 }
-)", 4));
+)",
+                        4));
     std::vector<double> w = {1, std::nan(""), 3, 4};
     EXPECT_EQ(quiet.input(0, w)(), kFaultOverflow);
     w = {1, std::nan(""), 0.5, 0.25};
@@ -191,7 +195,8 @@ TEST(Tier0, IntegerFaultsRaisedThroughTheCLibrary) {
   %2 = floor_divide %0, %1 : i64[s0]
   return %2
 }
-)", 3));
+)",
+                      3));
     std::vector<int64_t> x = {7, -7, 5}, y = {2, 2, -5};
     EXPECT_EQ(run.input(0, x).input(1, y)(), 0u);
     EXPECT_EQ(run.output<int64_t>(), (std::vector<int64_t>{3, -4, -1}));
@@ -228,7 +233,8 @@ TEST(Tier0, StoresInPlace) {
   %4 = multiply %3, %1 : f64[s0]
   return %4
 }
-)", 2500));
+)",
+                      2500));
     auto a = numbers(2500, 1), b = numbers(2500, 2);
     const auto before = a;
     run.input(0, a).input(1, b)(2);
@@ -244,7 +250,8 @@ TEST(Tier0, AMissingHostLoopIsAFaultAndNotACrash) {
   %1 = loop no_such_loop %0 : f64[s0]
   return %1
 }
-)", 10));
+)",
+                      10));
     auto x = numbers(10, 1);
     EXPECT_EQ(run.input(0, x)() & kFaultHost, kFaultHost);
 }
@@ -265,8 +272,10 @@ std::pair<D, uint32_t> cast_one(DType from, DType to, S value) {
 
 TEST(Tier0Cast, OutOfRangeIsWhatX86Gives) {
     const double nan = std::nan(""), big = 1e300;
-    EXPECT_EQ((cast_one<double, int32_t>(DType::F64, DType::I32, big)), std::pair(INT32_MIN, uint32_t{kFaultInvalid}));
-    EXPECT_EQ((cast_one<double, int64_t>(DType::F64, DType::I64, nan)), std::pair(INT64_MIN, uint32_t{kFaultInvalid}));
+    EXPECT_EQ((cast_one<double, int32_t>(DType::F64, DType::I32, big)),
+              std::pair(INT32_MIN, uint32_t{kFaultInvalid}));
+    EXPECT_EQ((cast_one<double, int64_t>(DType::F64, DType::I64, nan)),
+              std::pair(INT64_MIN, uint32_t{kFaultInvalid}));
     EXPECT_EQ((cast_one<double, uint8_t>(DType::F64, DType::U8, 300.0)), std::pair(uint8_t{44}, 0u));
     EXPECT_EQ((cast_one<double, int8_t>(DType::F64, DType::I8, -129.0)), std::pair(int8_t{127}, 0u));
     EXPECT_EQ((cast_one<double, uint32_t>(DType::F64, DType::U32, -1.0)), std::pair(UINT32_MAX, 0u));
@@ -274,7 +283,8 @@ TEST(Tier0Cast, OutOfRangeIsWhatX86Gives) {
     EXPECT_EQ((cast_one<double, float>(DType::F64, DType::F32, big)),
               std::pair(std::numeric_limits<float>::infinity(), uint32_t{kFaultOverflow}));
     EXPECT_EQ((cast_one<double, uint8_t>(DType::F64, DType::Bool, nan)), std::pair(uint8_t{1}, 0u));
-    EXPECT_EQ((cast_one<uint8_t, double>(DType::Bool, DType::F64, 7)), std::pair(1.0, 0u)) << "any byte but 0 is true";
+    EXPECT_EQ((cast_one<uint8_t, double>(DType::Bool, DType::F64, 7)), std::pair(1.0, 0u))
+        << "any byte but 0 is true";
 }
 
 TEST(Tier0Cast, Half) {

@@ -1,5 +1,5 @@
-// A segment of a graph given as text, scheduled and run by tier 0 or by compiled code, with host loops written here in
-// C++. Sizes are the symbols' hints.
+// A segment of a graph given as text, scheduled and run by tier 0 or by compiled code, with host loops
+// written here in C++. Sizes are the symbols' hints.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ namespace stator::kernels {
 
 using graph::DType;
 
-// ---- host loops, as NumPy's: contiguous or strided, and reducing when accumulator and result coincide with stride 0
+// ---- host loops, as NumPy's: contiguous or strided, and reducing when accumulator and result coincide with
+// stride 0
 
 struct Call {
     std::string name;
@@ -85,18 +86,24 @@ inline int64_t floor_divide(int64_t a, int64_t b) {
 #define STATOR_TEST_LOOP(body) [](char** args, const int64_t* n, const int64_t* s, void*) { body; }
 inline const std::map<std::string, HostLoopFn> kLoops = {
     {"add f64", add_f64},
-    {"subtract f64", STATOR_TEST_LOOP((binary<double, double>(args, n, s, [](double a, double b) { return a - b; })))},
-    {"multiply f64", STATOR_TEST_LOOP((note("multiply", n, s, 3),
-                           binary<double, double>(args, n, s, [](double a, double b) { return a * b; })))},
-    {"divide f64", STATOR_TEST_LOOP((binary<double, double>(args, n, s, [](double a, double b) { return a / b; })))},
+    {"subtract f64",
+     STATOR_TEST_LOOP((binary<double, double>(args, n, s, [](double a, double b) { return a - b; })))},
+    {"multiply f64",
+     STATOR_TEST_LOOP((note("multiply", n, s, 3),
+                       binary<double, double>(args, n, s, [](double a, double b) { return a * b; })))},
+    {"divide f64",
+     STATOR_TEST_LOOP((binary<double, double>(args, n, s, [](double a, double b) { return a / b; })))},
     {"maximum f64", STATOR_TEST_LOOP((binary<double, double>(
                         args, n, s, [](double a, double b) { return a >= b || std::isnan(a) ? a : b; })))},
     // As NumPy's: ordered comparisons raise invalid for NaN and the loop clears the flags afterwards.
-    {"less f64", STATOR_TEST_LOOP((binary<double, uint8_t>(args, n, s, [](double a, double b) { return a < b; }),
+    {"less f64",
+     STATOR_TEST_LOOP((binary<double, uint8_t>(args, n, s, [](double a, double b) { return a < b; }),
                        std::feclearexcept(FE_ALL_EXCEPT)))},
-    {"logical_or b1", STATOR_TEST_LOOP((binary<uint8_t, uint8_t>(args, n, s, [](int a, int b) { return a || b; })))},
+    {"logical_or b1",
+     STATOR_TEST_LOOP((binary<uint8_t, uint8_t>(args, n, s, [](int a, int b) { return a || b; })))},
     {"floor_divide i64", STATOR_TEST_LOOP((binary<int64_t, int64_t>(args, n, s, floor_divide)))},
-    {"exp f64", STATOR_TEST_LOOP((note("exp", n, s, 2), unary(args, n, s, [](double x) { return std::exp(x); })))},
+    {"exp f64",
+     STATOR_TEST_LOOP((note("exp", n, s, 2), unary(args, n, s, [](double x) { return std::exp(x); })))},
 };
 #undef STATOR_TEST_LOOP
 
@@ -108,7 +115,7 @@ struct Array {
 };
 
 class Segment {
-public:
+  public:
     explicit Segment(const std::string& text) {
         graph::ParseResult parsed = graph::parse(text);
         EXPECT_EQ(parsed.error, "") << text;
@@ -138,18 +145,22 @@ public:
         scalar_inputs_[slot] = value;
         return *this;
     }
-    // Runs every nest, by tier 0 unless compiled code is given; `pieces` > 1 cuts splittable ones into ranges.
+    // Runs every nest, by tier 0 unless compiled code is given; `pieces` > 1 cuts splittable ones into
+    // ranges.
     uint32_t operator()(int pieces = 1, const std::vector<NestFn>* code = nullptr) {
         bind();
-        auto* scratch = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch_.data()) + 63) & ~uintptr_t{63});
-        const KernelArgs args{buffers_.data(), strides_.data(), syms_.data(), scalars_.data(), loops_.data(), scratch};
+        auto* scratch =
+            reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch_.data()) + 63) & ~uintptr_t{63});
+        const KernelArgs args{buffers_.data(), strides_.data(), syms_.data(),
+                              scalars_.data(), loops_.data(),   scratch};
         uint32_t faults = 0;
         for (size_t i = 0; i < program_.nests.size(); ++i) {
             const int64_t extent = g_.syms.hint(program_.nests[i].extent);
             const int64_t n = program_.nests[i].splittable ? pieces : 1;
             for (int64_t k = 0; k < n; ++k)
                 faults |= code ? (*code)[i](&args, extent * k / n, extent * (k + 1) / n)
-                               : interpret(program_, static_cast<int>(i), args, extent * k / n, extent * (k + 1) / n);
+                               : interpret(program_, static_cast<int>(i), args, extent * k / n,
+                                           extent * (k + 1) / n);
         }
         EXPECT_EQ(faults & ~program_.fault_mask, 0u);
         return faults;
@@ -178,7 +189,7 @@ public:
     Program& program() { return program_; }
     const graph::Graph& graph() const { return g_; }
 
-private:
+  private:
     void collect(int32_t r, std::vector<graph::Id>& out) {
         if (r < 0) return;
         const graph::Recipe& recipe = g_.recipes[static_cast<size_t>(r)];
@@ -192,7 +203,8 @@ private:
             int64_t size = graph::info(buffer.dtype).size;
             std::vector<int> order = buffer.perm;
             if (order.empty()) order.resize(dense.size()), std::iota(order.begin(), order.end(), 0);
-            for (auto d = order.rbegin(); d != order.rend(); ++d) dense[*d] = size, size *= g_.syms.hint(buffer.shape[*d]);
+            for (auto d = order.rbegin(); d != order.rend(); ++d)
+                dense[*d] = size, size *= g_.syms.hint(buffer.shape[*d]);
             if (buffer.kind == BufferKind::Input) {
                 const Array& a = inputs_.at(static_cast<int>(g_.node(buffer.value).ints[0]));
                 buffers_[b] = a.data;
@@ -207,7 +219,8 @@ private:
             const Scalar& scalar = program_.scalars[s];
             if (scalar.kind == ScalarKind::Const) std::memcpy(scalars_.data() + 16 * s, scalar.bits, 16);
             if (scalar.kind == ScalarKind::Input)
-                std::memcpy(scalars_.data() + 16 * s, &scalar_inputs_.at(static_cast<int>(g_.node(scalar.value).ints[0])), 8);
+                std::memcpy(scalars_.data() + 16 * s,
+                            &scalar_inputs_.at(static_cast<int>(g_.node(scalar.value).ints[0])), 8);
         }
     }
 
@@ -232,7 +245,8 @@ inline std::vector<double> numbers(size_t n, unsigned seed) {
 }
 inline std::string sized(std::string text, int64_t s0, int64_t s1 = 0) {
     for (const auto& [name, value] : {std::pair{"@0", s0}, {"@1", s1}})
-        for (size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, 2, std::to_string(value));
+        for (size_t at; (at = text.find(name)) != std::string::npos;)
+            text.replace(at, 2, std::to_string(value));
     return text;
 }
 template <class T>
