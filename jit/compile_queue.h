@@ -5,9 +5,9 @@
 //  `before_fork`
 //    lets the running job end and joins the thread, so that the child inherits no lock in use, and so that
 //    Python, which counts threads at os.fork(), finds none of ours.
-//  * exit: at process exit the running job is waited for and the others are dropped, before any static
-//  destructor
-//    (LLVM's, above all) runs under it.
+//  * exit: `stop`, called by an exit handler, waits for the running job and drops the others, so that LLVM's
+//  global
+//    objects are not destroyed under it.
 //  * jobs never call Python: the thread that forks or exits holds the GIL while it waits for one.
 #pragma once
 

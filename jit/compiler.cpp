@@ -178,8 +178,10 @@ void compile_safely(const CompileRequest& r) {
 }  // namespace
 
 CompileQueue& compile_queue() {
-    // Never destroyed: other threads may use it while the process exits. The thread ends in an exit handler,
-    // which is registered after LLVM's static destructors and so runs before them.
+    // Never destroyed: other threads may use it while the process exits. The exit handler runs before the
+    // destructors of LLVM's global objects, but after those of function-local ones that the first
+    // compilations created; so under Python the bindings empty the queue when the interpreter ends, before
+    // any of them (core_library.cpp).
     static CompileQueue* queue = [] {
         auto* q = new CompileQueue(kQueueBound);
         std::atexit([] { compile_queue().stop(); });
