@@ -2,12 +2,10 @@
 //
 // The thread starts with the first job. What must hold:
 //  * fork: a forked child has the pending jobs and no thread; the next push or wait_idle starts one.
-//  `before_fork`
-//    lets the running job end and joins the thread, so that the child inherits no lock in use, and so that
-//    Python, which counts threads at os.fork(), finds none of ours.
+//    `before_fork` lets the running job end and joins the thread, so that the child inherits no lock in use,
+//    and so that Python, which counts threads at os.fork(), finds none of ours.
 //  * exit: `stop`, called by an exit handler, waits for the running job and drops the others, so that LLVM's
-//  global
-//    objects are not destroyed under it.
+//    global objects are not destroyed under it.
 //  * jobs never call Python: the thread that forks or exits holds the GIL while it waits for one.
 #pragma once
 
