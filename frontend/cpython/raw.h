@@ -30,6 +30,10 @@
 // Without this, pycore_atomic.h of 3.11 and 3.12 asks for <stdatomic.h>, which C++ does not have.
 #undef HAVE_STD_ATOMIC
 
+#ifdef Py_GIL_DISABLED
+#error "stator does not know the frames of a free-threaded CPython"
+#endif
+
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
 #include "frontend/cpython/raw_v311.h"
 #elif PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000

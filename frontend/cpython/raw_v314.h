@@ -20,10 +20,6 @@
 
 #include "frontend/cpython/raw_monitoring.h"
 
-#ifdef Py_GIL_DISABLED
-#error "stator does not know the frames of a free-threaded CPython"
-#endif
-
 namespace stator::frontend::raw {
 
 inline constexpr int kMinor = 14;
