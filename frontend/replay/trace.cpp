@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/replay/driver.h"
 #include "frontend/replay/materialize.h"
 
 namespace stator::frontend {
@@ -263,6 +264,12 @@ std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const Func
 TraceInfo describe(const Trace& t) {
     TraceInfo info;
     info.name = t.name;
+    if (t.place) {
+        const Insn& insn = t.place->code->insns[t.place->pc];
+        std::string file = PyUnicode_AsUTF8(t.place->code->code->co_filename);
+        info.place = file.substr(file.rfind('/') + 1) + ":" + std::to_string(insn.line) +
+                     (t.place->pc == 0 ? " (function entry)" : " (resumed)");
+    }
     info.graph_recorded = t.recorded_text;
     info.graph = graph::print(t.graph);
     info.passes = t.pass_texts;
