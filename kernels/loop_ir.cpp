@@ -125,8 +125,9 @@ struct Checker {
 
 }  // namespace
 
-std::string verify(const Program& p, const graph::Graph&) {
+std::string verify(const Program& p, const graph::Graph& g) {
     std::string out;
+    bool committed = false;
     if (p.nests.size() != p.code.size()) return "nests and code differ in length\n";
     for (size_t n = 0; n < p.code.size(); ++n) {
         Checker c{p, *p.code[n], static_cast<int>(n), {}};
@@ -135,7 +136,14 @@ std::string verify(const Program& p, const graph::Graph&) {
             if (reduced && a.kind == AxisKind::Parallel) c.out += "a parallel axis inside a reduced one\n";
             reduced |= a.kind == AxisKind::Reduce;
         }
-        for (int i = 0; i < static_cast<int>(c.nest.stmts.size()); ++i) c.stmt(i);
+        committed |= p.nests[n].commit;
+        for (int i = 0; i < static_cast<int>(c.nest.stmts.size()); ++i) {
+            c.stmt(i);
+            const Stmt& s = c.nest.stmts[i];
+            bool computes = s.kind == StmtKind::Compute || s.kind == StmtKind::Reduce;
+            if (committed && !p.nests[n].commit && computes && s.node >= 0 && graph::can_fault(g, s.node))
+                c.fail(i, "may fault behind a commit");
+        }
         out += c.out;
     }
     return out;

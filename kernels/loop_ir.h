@@ -14,6 +14,7 @@
 //  * Iterations of parallel axes are independent. A buffer that is stored to is either not loaded in the same nest, or
 //    loaded at exactly the access it is stored to, by an earlier statement (`in_place`). Stores of one nest never
 //    touch the same element twice.
+//  * Behind a nest that commits, only commits compute what can fault (and they computed it before, without storing).
 //  * Every access is inside its buffer for every iteration. An axis may have extent 0; with no axes the body runs once.
 //    NestInfo::extent is the extent of axis 0 if that is parallel, else the constant 1 (the call runs all of it).
 //  * SetScalar statements have depth 0, or parallel_axes() == 0; when the nest is called in ranges, only the call with

@@ -9,7 +9,8 @@
 //
 // Hazards. A version of a buffer is read in nests that run before the store that makes the next version, or in the same
 // nest at exactly the element that is stored. Values that would be computed from a version too late get memory of their
-// own (plan), old versions that are read late are copied first (snapshot).
+// own (plan), old versions that are read late are copied first (snapshot). A segment that faults is run again, so
+// nothing that can fault may wait for a store that others see: it reads the stored value or a copy of the buffer (shadow).
 #include <algorithm>
 
 #include "kernels/reduce.h"
@@ -25,9 +26,10 @@ namespace scheduling {
 
 Scheduler::Scheduler(Graph& g, const SegmentRequest& rq) : g_(g), rq_(rq) {
     size_t n = g.nodes.size();
-    for (auto* flags : {&available_, &needed_, &materialized_, &wanted_, &has_stores_}) flags->assign(n, 0);
+    for (auto* flags : {&available_, &needed_, &materialized_, &wanted_, &has_stores_, &checked_first_}) flags->assign(n, 0);
     users_.resize(n);
     snapshot_before_.assign(n, graph::kNone);
+    alias_.assign(n, graph::kNone);
     for (auto* ints : {&cost_, &buffer_, &made_by_, &slot_}) ints->assign(n, -1);
     for (Id v : rq.available) available_[v] = 1;
     for (Id v = 0; v < rq.end; ++v) {
@@ -59,6 +61,7 @@ void Scheduler::collect(Id v, const Map& m, std::vector<Read>& out) {
 void Scheduler::collect(Id v, const Map& m, std::vector<Read>& out, std::set<std::pair<Id, Map>>& seen) {
     if (!seen.emplace(v, m).second) return;
     const Node& n = node(v);
+    if (alias_[v] >= 0) return collect(alias_[v], rank0(alias_[v]) ? Map{} : m, out, seen);
     if (!is_virtual(v) || buffer_[v] >= 0 || slot_[v] >= 0) {
         out.push_back({v, m});
         return;
@@ -73,6 +76,14 @@ void Scheduler::collect(Id v, const Map& m, std::vector<Read>& out, std::set<std
     } else {
         for (Id in : n.in) descend(in, m);
     }
+}
+
+// Whether something is read that a commit, or a nest behind one, has made.
+bool Scheduler::reads_late(const std::vector<Read>& reads) const {
+    return std::any_of(reads.begin(), reads.end(), [&](const Read& r) {
+        int made = made_by_[r.v];
+        return made >= 0 && (drafts_[made].commit || drafts_[made].late);
+    });
 }
 
 bool Scheduler::reads_ready(int draft, const std::vector<Read>& reads) {
@@ -127,11 +138,13 @@ void Scheduler::order_after(int draft, const std::vector<Read>& reads, int writt
 }
 
 // The last nest that can take the sink, or a new one. For stores, buffer hazards count too.
-int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool commit, Id store, const Map* store_map) {
-    int buffer = store == graph::kNone ? -1 : store_buffer_.at(root(store));
+int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool commit, Id store, const Map* store_map,
+                     int buffer) {
     int found = -1;
+    bool late = !commit && reads_late(reads);
     for (int j = static_cast<int>(drafts_.size()) - 1; j >= 0 && found < 0; --j) {
-        if (!(drafts_[j].space == space) || drafts_[j].commit != commit || !reads_ready(j, reads)) continue;
+        if (!(drafts_[j].space == space) || drafts_[j].commit != commit || drafts_[j].late != late) continue;
+        if (!reads_ready(j, reads)) continue;
         if (buffer >= 0 && !store_ready(j, buffer, *store_map, store)) continue;
         found = j;
     }
@@ -140,6 +153,7 @@ int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool co
         found = static_cast<int>(drafts_.size()) - 1;
         drafts_[found].space = space;
         drafts_[found].commit = commit;
+        drafts_[found].late = late;
     }
     order_after(found, reads, buffer);
     return found;
@@ -169,7 +183,7 @@ int Scheduler::place_after(Id v, Map& m) {
             used |= here;
             ready &= here || made_by_[r.v] < j;
         }
-        if (!ready || !used) continue;
+        if (!ready || !used || d.late != reads_late(reads)) continue;
         m = at;
         order_after(j, reads, -1);
         return j;
@@ -186,7 +200,7 @@ void Scheduler::sink(Id v) {
     if (n.op == Op::Store && (!rank0(v) || visible(v))) return sink_store(v);
     if (cls == OpClass::Reduction) return sink_reduce(v);
     if (materialized_[v]) return rank0(v) ? sink_scalar(v) : sink_value(v);
-    if (cls == OpClass::Pointwise && users_[v].empty() && graph::can_fault(g_, v)) sink_flags(v);
+    if (checked_first_[v] || (cls == OpClass::Pointwise && users_[v].empty() && graph::can_fault(g_, v))) sink_flags(v);
 }
 
 void Scheduler::sink_value(Id v) {
@@ -231,32 +245,53 @@ void Scheduler::sink_snapshot(Id v) {
     writers_[buffer].emplace_back(made, v);
 }
 
-void Scheduler::sink_store(Id v) {
-    const Node& n = node(v);
-    Id r = root(v), value = n.in[1];
-    if (!store_buffer_.count(r)) located(r);
-    auto shape = store_shape(n);
-    Space space = space_of(shape);
-    Map at = compose(n, identity(shape)), id = identity(shape);
+// Evaluates the value of store v and stores it to `buffer`, which is v's or a shadow of it; returns the draft.
+int Scheduler::put(Id v, int buffer, bool commit) {
+    Id value = node(v).in[1];
+    auto shape = store_shape(node(v));
+    Map id = identity(shape), at = compose(node(v), id);
     std::vector<Read> reads;
     collect(value, rank0(value) ? Map{} : id, reads);
-    int buffer = store_buffer_.at(r);
-    bool commit = visible(v);
-    int made = place(space, reads, commit, v, &at);
+    int made = place(space_of(shape), reads, commit, v, &at, buffer);
     Draft& d = drafts_[made];
     int i = rank0(value) ? eval_scalar(d, value) : eval(d, value, id);
     store(d, buffer, at, i, Level::Full, v);
     writers_[buffer].emplace_back(made, v);
-    buffer_[v] = buffer;
-    made_by_[v] = std::max(made, made_by_[n.in[0]]);
-    bool whole = at == identity(node(r).shape) && covers(at, node(r).shape, space);
-    if (!whole) return;
-    made_by_[v] = made;
-    d.memo[{v, at}] = i;
-    if (commit && !rank0(value) && materialized_[value] && buffer_[value] >= 0) {  // read the value, not the store
-        buffer_[v] = buffer_[value];
-        made_by_[v] = made_by_[value];
+    if (whole(v)) d.memo[{v, at}] = i;
+    return made;
+}
+
+// What may fault after a store that cannot be repeated must not read what was stored: it reads a copy, made here.
+int Scheduler::shadow_of(Id v) {
+    int& shadow = shadow_.at(root(v));
+    if (shadow >= 0) return shadow;
+    Id old = node(v).in[0];
+    Map m = identity(node(old).shape);
+    std::vector<Read> reads{{old, m}};
+    int made = place(space_of(node(old).shape), reads, false);
+    int value = rank0(old) ? eval_scalar(drafts_[made], old) : eval(drafts_[made], old, m);
+    shadow = new_buffer(BufferKind::Scratch, old);
+    store(drafts_[made], shadow, m, value, Level::Full, old);
+    writers_[shadow].emplace_back(made, old);
+    return shadow;
+}
+
+void Scheduler::sink_store(Id v) {
+    Id r = root(v);
+    if (!store_buffer_.count(r)) located(r);
+    int buffer = store_buffer_.at(r), made = -1;
+    bool commit = commits(v);
+    if (commit && alias_[v] < 0 && shadow_.count(r)) {
+        buffer_[v] = shadow_of(v);
+        made = put(v, buffer_[v], false);
+        for (auto& [w, node] : writers_[buffer_[v]]) made = std::max(made, w);
+        put(v, buffer, true);
+    } else {
+        made = put(v, buffer, commit);
+        buffer_[v] = buffer;
+        if (!whole(v)) made = std::max(made, made_by_[node(v).in[0]]);
     }
+    made_by_[v] = made;
 }
 
 void Scheduler::sink_scalar(Id v) {

@@ -255,7 +255,9 @@ int Scheduler::eval(Draft& d, Id v, const Map& m) {
     if (auto it = memo(d).find(key); it != memo(d).end()) return it->second;
     const Node& n = node(v);
     int r;
-    if (int b = located(v); b >= 0) {
+    if (alias_[v] >= 0) {
+        r = rank0(alias_[v]) ? eval_scalar(d, alias_[v]) : eval(d, alias_[v], m);
+    } else if (int b = located(v); b >= 0) {
         r = load(d, v, b, m, n.shape);
     } else if (n.op == Op::View) {
         r = rank0(n.in[0]) ? eval_scalar(d, n.in[0]) : eval(d, n.in[0], compose(n, m));
@@ -277,7 +279,9 @@ int Scheduler::eval_scalar(Draft& d, Id v) {
     if (auto it = memo(d).find(key); it != memo(d).end()) return it->second;
     const Node& n = node(v);
     int r;
-    if (slot_[v] >= 0) {
+    if (alias_[v] >= 0) {
+        r = eval_scalar(d, alias_[v]);
+    } else if (slot_[v] >= 0) {
         r = scalar_stmt(d, slot_[v]);
     } else if (int b = located(v); b >= 0) {
         r = load(d, v, b, {}, n.shape);

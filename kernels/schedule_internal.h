@@ -67,6 +67,7 @@ struct DraftStmt {
 struct Draft {
     Space space;
     bool commit = false;
+    bool late = false;  // behind a commit: nothing that can fault goes here
     std::vector<DraftStmt> stmts;
     std::map<std::pair<Id, Map>, int> memo;  // value at an index map -> statement
     std::map<std::pair<Id, Map>, int> after_memo;  // the same behind a reduction, reductions included
@@ -97,6 +98,10 @@ private:
     void plan_uses(Id v);
     void plan_hazards();
     void plan_store_value(Id store);
+    void plan_late_readers();
+    bool repeatable(Id root);
+    bool whole(Id store);  // covers its buffer, element by element
+    bool reaches_fault(Id store);
     void plan_crossings(Id store);
     void materialize(Id v);
     bool fusable_reduce(Id reduce, Id operand);
@@ -122,8 +127,11 @@ private:
     void collect(Id v, const Map& m, std::vector<Read>& out);
     void collect(Id v, const Map& m, std::vector<Read>& out, std::set<std::pair<Id, Map>>& seen);
     int place(const Space& space, const std::vector<Read>& reads, bool commit, Id store = graph::kNone,
-              const Map* store_map = nullptr);
+              const Map* store_map = nullptr, int buffer = -1);
+    int put(Id store, int buffer, bool commit);
+    int shadow_of(Id store);
     int place_after(Id v, Map& m);
+    bool reads_late(const std::vector<Read>& reads) const;
     bool reads_ready(int draft, const std::vector<Read>& reads);
     bool store_ready(int draft, int buffer, const Map& map, Id store);
     bool disjoint(Id a, Id b);
@@ -170,6 +178,7 @@ private:
     Id root(Id v) const { return graph::buffer_root(g_, v); }
     bool in_segment(Id v) const { return v >= rq_.begin && v < rq_.end; }
     bool visible(Id store) const;   // the stored-to buffer exists outside this segment
+    bool commits(Id store) { return visible(store) && !repeatable(root(store)); }
     bool is_leaf(Id v) const;       // constant, symbol, or available before the segment
     bool is_view(Id v) const { return graph::info(node(v).op).cls == OpClass::View; }
     bool is_virtual(Id v) const { return !is_leaf(v) && !materialized_[v]; }
@@ -182,9 +191,13 @@ private:
 
     // per graph node
     std::vector<char> available_, needed_, materialized_, wanted_, has_stores_;
+    std::vector<char> checked_first_;     // computed once for its flags, and again where a commit stores it
+    std::map<Id, bool> repeatable_;       // by root
     std::vector<std::vector<Id>> users_;  // needed users (not through a store's operand 0)
     std::vector<Id> snapshot_before_;     // the store before which an old version is copied, kNone
     std::multimap<Id, Id> snapshots_;     // store -> old versions copied before it
+    std::vector<Id> alias_;               // the value that a store's readers use in place of its memory, kNone
+    std::map<Id, int> shadow_;            // roots of which late readers use a copy -> that buffer, -1 until made
     std::vector<int> cost_;               // memo of tree_cost, -1
     std::vector<int> buffer_;             // where the value is read from, -1
     std::vector<int> made_by_;            // draft that completes it, -1 = before the program

@@ -221,7 +221,28 @@ void Scheduler::plan_store_value(Id st) {
         if (alias && !rank0(value)) snapshot_before_[value] = st;
         return;
     }
-    if (alias || (visible(st) && tree_faults(value))) materialize(value);
+    bool twice = commits(st) && shadow_.count(root(st)) && !rank0(value) && tree_cost(value) > 0;
+    if (alias || twice) return materialize(value);
+    if (!commits(st) || !tree_faults(value)) return;
+    // Computing it twice moves less memory than keeping it.
+    bool cheap = alias_[st] < 0 && !rank0(value) && !is_view(value) && users_[value].size() == 1 && tree_cost(value) <= kCheap &&
+                 tree_native(value);
+    if (cheap) checked_first_[value] = 1;
+    else materialize(value);
+}
+
+// Whether running the segment again from its start would not see what it stored to this buffer: every value that is
+// read from it is the last one stored.
+bool Scheduler::repeatable(Id r) {
+    if (!rq_.stores_can_repeat) return false;
+    auto [it, fresh] = repeatable_.try_emplace(r, true);
+    if (!fresh) return it->second;
+    Id last = graph::kNone;
+    for (Id v = rq_.begin; v < rq_.end; ++v)
+        if (needed_[v] && node(v).op == Op::Store && root(v) == r) last = v;
+    for (Id v = 0; v < rq_.end; ++v)
+        if (v != last && root(v) == r && !is_view(v) && !users_[v].empty()) it->second = false;
+    return it->second;
 }
 
 // A value computed from a buffer must not be computed after a store to that buffer.
@@ -247,7 +268,47 @@ void Scheduler::plan_crossings(Id st) {
     }
 }
 
+bool Scheduler::whole(Id st) {
+    const Node& n = node(st);
+    auto shape = store_shape(n);
+    Map at = compose(n, identity(shape));
+    const auto& target = node(root(st)).shape;
+    return at == identity(target) && covers(at, target, space_of(shape));
+}
+
+// Whether something that can fault is computed from what the store leaves behind.
+bool Scheduler::reaches_fault(Id st) {
+    std::vector<char> reached(static_cast<size_t>(rq_.end), 0);
+    reached[st] = 1;
+    for (Id v = st + 1; v < rq_.end; ++v) {
+        if (!needed_[v]) continue;
+        for (Id in : node(v).in) reached[v] |= reached[in];
+        if (reached[v] && node(v).op != Op::Store && graph::can_fault(g_, v)) return true;
+    }
+    return false;
+}
+
+// Where something that can fault depends on a store that cannot be repeated, it reads the value that was stored, if
+// that covers the buffer and has memory of its own, or else a shadow of the buffer.
+void Scheduler::plan_late_readers() {
+    for (Id v = rq_.begin; v < rq_.end; ++v) {
+        if (!needed_[v] || node(v).op != Op::Store || !commits(v) || !reaches_fault(v)) continue;
+        Id value = node(v).in[1];
+        bool own = !is_leaf(value) && !is_view(value) && !has_stores_[root(value)];
+        bool constant = rank0(value) && is_leaf(value) && !has_stores_[value];
+        if (whole(v) && (own || constant)) {
+            materialize(value);
+            alias_[v] = value;
+        } else {
+            shadow_.emplace(root(v), -1);
+        }
+    }
+    for (Id v = rq_.begin; v < rq_.end; ++v)
+        if (alias_[v] >= 0 && shadow_.count(root(v))) alias_[v] = graph::kNone;  // a shadow holds every version
+}
+
 void Scheduler::plan_hazards() {
+    plan_late_readers();
     for (Id v = rq_.begin; v < rq_.end; ++v)
         if (needed_[v] && node(v).op == Op::Store) {
             if (!rank0(v) || visible(v)) plan_crossings(v);

@@ -5,7 +5,8 @@
 //   ---
 //   program { ... }
 //
-// The whole graph is one segment; what it returns is wanted. STATOR_BLESS=1 rewrites the expectations.
+// The whole graph is one segment; what it returns is wanted; a title with "(repeat)" sets stores_can_repeat.
+// STATOR_BLESS=1 rewrites the expectations.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,11 +32,11 @@ std::vector<graph::Id> returned(const graph::Graph& g) {
     return out;
 }
 
-std::string scheduled(const std::string& text) {
+std::string scheduled(const std::string& text, bool repeat) {
     graph::ParseResult parsed = graph::parse(text);
     if (!parsed.error.empty()) return "parse: " + parsed.error + "\n";
     if (std::string bad = graph::verify(parsed.graph); !bad.empty()) return "graph: " + bad;
-    kernels::SegmentRequest request{0, static_cast<graph::Id>(parsed.graph.nodes.size()), {}, returned(parsed.graph)};
+    kernels::SegmentRequest request{0, static_cast<graph::Id>(parsed.graph.nodes.size()), {}, returned(parsed.graph), repeat};
     kernels::Program p = kernels::schedule(parsed.graph, request);
     return kernels::print(p, parsed.graph) + kernels::verify(p, parsed.graph);
 }
@@ -70,7 +71,7 @@ TEST(ScheduleGolden, Files) {
         auto cases = read_cases(entry.path());
         std::ostringstream blessed;
         for (Case& c : cases) {
-            std::string got = scheduled(c.graph);
+            std::string got = scheduled(c.graph, c.title.find("(repeat)") != std::string::npos);
             if (!bless) {
                 EXPECT_EQ(got, c.expected) << entry.path().filename() << ": " << c.title;
             }
