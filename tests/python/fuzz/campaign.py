@@ -137,7 +137,7 @@ def batch(
             "-X",
             "faulthandler",
             "-m",
-            __package__,
+            "tests.python.fuzz",
             "--worker",
             kind,
             mode,

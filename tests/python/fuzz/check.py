@@ -61,10 +61,10 @@ def _share(before: dict[str, float], after: dict[str, float]) -> float:
 
 def _reasons(function: Any) -> list[str]:
     """Why a compiled function left things to Python, each once."""
-    try:
-        from stator import _stator
-    except ImportError:
+    if not hasattr(function, "stats"):
         return []
+    from stator import _stator
+
     return sorted({f"{r.reason}: {r.message}" for r in _stator.remarks(function) if r.is_break}) or [
         "no reason given"
     ]
@@ -98,7 +98,7 @@ def check(program: Program, module: Any) -> Verdict:
             if difference(expected, again) is None:
                 verdict.failure = f"call {k}: {report(expected, found)}"
                 break
-        elif k in (1, 3) and not (verdict.raised or verdict.warned or program.wide):
+        elif hasattr(compiled, "stats") and k in (1, 3) and not (verdict.raised or verdict.warned or program.wide):
             after = _counters(compiled)
             opaque = after.get("opaque_steps", 0) - before.get("opaque_steps", 0)
             verdict.statements += total

@@ -55,6 +55,10 @@ CASES = [
     case("underflow in casts", "def f(a):\n    with np.errstate(all='warn'):\n        return (a * 1e-42).astype(np.float32)\n", *twice(Array("f8", (9,)))),
     case("in-place sums of many lengths", "def f(a, b):\n    a += b\n    a[1:] -= 1\n    a *= 2\n",
          *([Array("i8", (n,)), Array("i8", (n,))] for n in (2, 31, 33, 100, 2049, 8193))),
+    case("loops over copies of reversed arrays", "def f(x):\n    return np.cbrt(np.pad(x, 0)), np.exp(np.roll(x, 0)), np.arctan(np.concatenate((x,)))\n",
+         *twice(Array("f8", (1500,), "reversed")), *twice(Array("f4", (1500,), "reversed"))),
+    case("loops over one element of a reversed array", "def f(x):\n    return np.cbrt(x[:1])\n", *twice(Array("f8", (1500,), "reversed", "tame"))),
+    case("complex products of one element", "def f(b, x):\n    return x * x, x[:1] * b\n", *twice(Array("c16", ()), Array("c16", (1,)))),
 ]  # fmt: skip
 
 
