@@ -156,7 +156,7 @@ def build(specs: Sequence[Spec], seed: int) -> list[Any]:
 def extents(c: Choices) -> tuple[int, ...]:
     """Three extents from which the shapes of one program are made, so that operands often fit each other."""
     if c.chance(0.04):
-        return (c.pick((5000, 8193, 20000, 4096)), 1, c.integer(2, 4))
+        return (c.pick((5000, 8193, 20000, 4096, 70_001)), 1, c.integer(2, 4))  # the last is shared among threads
     table = Weighted(
         (4, 3),
         (4, 5),
@@ -187,7 +187,7 @@ def shape(c: Choices, pool: tuple[int, ...]) -> tuple[int, ...]:
     )
     if pool[0] > 1000 and rank == 2:
         out = [c.pick((1, 2, 3)), pool[0]]
-    while math.prod(out) > 20_000 and rank > 1:
+    while math.prod(out) > 20_000 and rank > 1 and pool[0] <= 1000:
         out[out.index(max(out))] = 2
     return tuple(1 if c.chance(0.05) else n for n in out)
 

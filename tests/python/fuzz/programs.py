@@ -90,7 +90,7 @@ def _leaves(body: list[Statement]) -> Iterator[str]:
             yield statement
 
 
-MAX_ELEMENTS = 50_000
+MAX_ELEMENTS = 300_000
 
 
 class Builder:
