@@ -74,7 +74,6 @@ void NestEmitter::prologue() {
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {ptr, i64, i64}, false);
     f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
                                 o_.prefix + "_nest" + std::to_string(index_), m_);
-    f_->addFnAttr(llvm::Attribute::StrictFP);
     f_->addFnAttr(llvm::Attribute::NoUnwind);
     args_ = f_->getArg(0);
     begin_ = f_->getArg(1);
@@ -104,7 +103,14 @@ void NestEmitter::prologue() {
         for (auto& terms : s.access.axis) read(terms);
     }
     for (const Axis& a : n_.axes) num(a.extent);
+    if (o_.fastmath) {
+        llvm::FastMathFlags fast;
+        fast.setAllowContract(true);
+        fast.setAllowReassoc(true);
+        b_.setFastMathFlags(fast);
+    }
     if (!fp_) return;
+    f_->addFnAttr(llvm::Attribute::StrictFP);
     b_.setIsFPConstrained(true);
     b_.setDefaultConstrainedExcept(llvm::fp::ebStrict);
     b_.setDefaultConstrainedRounding(llvm::RoundingMode::Dynamic);

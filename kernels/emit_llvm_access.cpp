@@ -86,7 +86,10 @@ Value* NestEmitter::element(Value* base, const Step& st, Value* index, DType t) 
 }
 
 Value* NestEmitter::load_vector(llvm::Type* elt, Value* p, int lanes, int align) {
-    return b_.CreateAlignedLoad(lanes_type(elt, lanes), p, llvm::Align(static_cast<uint64_t>(align)));
+    llvm::Align at(static_cast<uint64_t>(align));
+    if (lanes == 1 || !elt->isIntegerTy(128)) return b_.CreateAlignedLoad(lanes_type(elt, lanes), p, at);
+    // 16-byte elements move through vector registers only as halves.
+    return b_.CreateBitCast(b_.CreateAlignedLoad(lanes_type(b_.getInt64Ty(), 2 * lanes), p, at), lanes_type(elt, lanes));
 }
 
 // Constant steps of a few elements are vector loads and a shuffle, everything else is a gather.
@@ -126,6 +129,7 @@ void NestEmitter::store(const Stmt& s, Val v, Value* base, const Step& st, int l
     Value* p = element(base, st, index, s.dtype);
     llvm::Align align(static_cast<uint64_t>(align_of(s.dtype)));
     if (lanes == 1 || st.cls == StrideClass::Unit) {
+        if (lanes > 1 && s.dtype == DType::C128) bits = b_.CreateBitCast(bits, lanes_type(b_.getInt64Ty(), 2 * lanes));
         b_.CreateAlignedStore(bits, p, align);
         return;
     }

@@ -67,8 +67,8 @@ void NestEmitter::call_loop(int loop, Value* args, Value* count, Value* strides,
                                          llvm::FunctionType::get(i32, {ptr, ptr, b_.getInt64Ty(), ptr, i32}, false));
     Value* entry = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), loops_, static_cast<uint64_t>(loop) * sizeof(HostLoop));
     llvm::CallInst* call = b_.CreateCall(callee, {entry, args, count, strides, b_.getInt32(mask)});
-    call->addFnAttr(llvm::Attribute::StrictFP);
-    b_.CreateStore(b_.CreateOr(b_.CreateLoad(i32, faults_), call), faults_);
+    if (b_.getIsFPConstrained()) call->addFnAttr(llvm::Attribute::StrictFP);
+    if (fp_) b_.CreateStore(b_.CreateOr(b_.CreateLoad(i32, faults_), call), faults_);
 }
 
 // The generated code of one phase for iterations [begin, end): computes, keeps in slots, stores.
