@@ -22,12 +22,16 @@ ChunkPlan plan_chunks(const LoopNest& nest) {
         bool single = s.depth == 0 || (run && s.depth == parallel && parallel < full);
         return single ? kChunkAlign : kChunkElements * graph::info(s.dtype).size;
     };
-    auto shared = [&](const Stmt& s) { return s.depth == full && full > 0; };  // dies within one chunk
+    // Reductions take their operands when the whole chunk has been computed.
+    std::vector<char> reduced(n, 0);
+    for (const Stmt& s : nest.stmts)
+        if (s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce) reduced[s.in[0]] = 1;
+    auto dies = [&](int i) { return nest.stmts[i].depth == full && full > 0 && !reduced[i]; };  // within one chunk
     for (int i = 0; i < n; ++i) {
         const Stmt& s = nest.stmts[i];
         if (s.kind != StmtKind::Store && s.kind != StmtKind::SetScalar) {
             auto& list = free_slots[bytes_of(s)];
-            if (shared(s) && !list.empty()) {
+            if (s.depth == full && full > 0 && !list.empty()) {
                 plan.offset[i] = list.back();
                 list.pop_back();
             } else {
@@ -35,13 +39,11 @@ ChunkPlan plan_chunks(const LoopNest& nest) {
                 plan.bytes += bytes_of(s);
             }
         }
-        // A reduction consumes its operand after the whole chunk was computed, not where it stands in the list.
-        if (s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce) continue;
         for (size_t k = 0; k < s.in.size(); ++k) {
             int in = s.in[k];
             bool again = false;
             for (size_t j = 0; j < k; ++j) again |= s.in[j] == in;
-            if (last[in] == i && !again && shared(nest.stmts[in])) free_slots[bytes_of(nest.stmts[in])].push_back(plan.offset[in]);
+            if (last[in] == i && !again && dies(in)) free_slots[bytes_of(nest.stmts[in])].push_back(plan.offset[in]);
         }
     }
     return plan;
