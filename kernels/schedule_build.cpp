@@ -130,10 +130,11 @@ SymAccess Scheduler::access(const Draft& d, int buffer, const Map& m, const std:
     int rank = static_cast<int>(m.size());
     std::vector<Sym> dense(rank, t.constant(1));
     bool flat = b.layout == graph::Layout::Contiguous;
+    bool c_order = b.perm.empty() || shape != b.shape;  // what is reshaped lies in C order, whatever its axes are called
     if (flat) {
         Sym stride = t.constant(1);
         for (int k = rank - 1; k >= 0; --k) {
-            int dim = b.perm.empty() ? k : b.perm[k];
+            int dim = c_order ? k : b.perm[k];
             dense[dim] = stride;
             stride = t.mul(stride, shape[dim]);
         }

@@ -59,6 +59,8 @@ CASES = [
          *twice(Array("f8", (1500,), "reversed")), *twice(Array("f4", (1500,), "reversed"))),
     case("loops over one element of a reversed array", "def f(x):\n    return np.cbrt(x[:1])\n", *twice(Array("f8", (1500,), "reversed", "tame"))),
     case("complex products of one element", "def f(b, x):\n    return x * x, x[:1] * b\n", *twice(Array("c16", ()), Array("c16", (1,)))),
+    case("views of a reshaped roll", "def f(b, y):\n    v = np.roll(np.stack((b, y, b)), 2)\n    w = np.expand_dims(v, 0)\n    u = np.square(w)\n    return u, w, np.where(u >= 3, 0.1, v)\n",
+         *twice(Array("f8", (8,)), Array("f8", (8,)))),
 ]  # fmt: skip
 
 
