@@ -99,6 +99,7 @@ private:
     void plan_hazards();
     void plan_store_value(Id store);
     void plan_late_readers();
+    void plan_late_operands();
     bool repeatable(Id root);
     bool whole(Id store);  // covers its buffer, element by element
     bool reaches_fault(Id store);

@@ -305,6 +305,25 @@ void Scheduler::plan_late_readers() {
     }
     for (Id v = rq_.begin; v < rq_.end; ++v)
         if (alias_[v] >= 0 && shadow_.count(root(v))) alias_[v] = graph::kNone;  // a shadow holds every version
+    plan_late_operands();
+}
+
+// What is computed behind a commit may use values that can fault, but not compute them.
+void Scheduler::plan_late_operands() {
+    std::vector<char> late(static_cast<size_t>(rq_.end), 0);
+    for (Id v = rq_.begin; v < rq_.end; ++v) {
+        if (!needed_[v]) continue;
+        const Node& n = node(v);
+        bool stores = n.op == Op::Store;
+        for (Id in : n.in) late[v] |= late[in];
+        if (late[v])
+            for (size_t k = stores ? 1 : 0; k < n.in.size(); ++k) {
+                Map unused = identity(node(n.in[k]).shape);
+                Id base = base_of(n.in[k], unused);
+                if (!late[base] && is_virtual(base) && tree_faults(base)) materialize(base);
+            }
+        if (stores && commits(v)) late[v] = alias_[v] < 0 && !shadow_.count(root(v));
+    }
 }
 
 void Scheduler::plan_hazards() {
