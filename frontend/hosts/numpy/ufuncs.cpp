@@ -282,13 +282,24 @@ ShadowRef masked_call(TraceBuilder& tb, const Ufunc& u, std::vector<Arg> args, c
     Id old = tb.value(out.shadow);
     if (computed == kNone || old == kNone) return nullptr;
     computed = tb.cast(computed, tb.node(old).dtype);
-    Id m = tb.broadcast(mask.id, tb.node(old).shape);
-    if (!tb.node(computed).shape.empty()) computed = tb.broadcast(computed, tb.node(old).shape);
+    const Shape shape = tb.node(old).shape;  // a copy: nodes move when one is added
+    Id m = tb.broadcast(mask.id, shape);
+    if (!tb.node(computed).shape.empty()) computed = tb.broadcast(computed, shape);
     if (m == kNone || computed == kNone) return nullptr;
     Id in[] = {m, computed, old};
     Id merged = tb.pointwise(Op::Where, in, tb.node(old).dtype);
     if (merged == kNone || !store_value(tb, out.shadow, nullptr, arg_of(tb, merged))) return nullptr;
     return out.shadow;
+}
+
+// NumPy hands views that overlap the output but lie ahead of it to the loop as they are, and some loops then leave their
+// vector code. Different buffers never overlap (guarded), and the very same view counts as no overlap.
+bool reads_ahead(const Ufunc& u, const LoopTypes& types, std::span<const Operand> in, const Operand& out) {
+    bool inexact = graph::is_float(types.in[0]) || graph::is_complex(types.in[0]);
+    if (!inexact || u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]))) return false;
+    for (const Operand& o : in)
+        if (is_array(o.obj) && o.obj != out.obj && o.shadow->buffer == out.shadow->buffer) return true;
+    return false;
 }
 
 // Integer powers raise for negative exponents, from inside the loop: the exponent has to be known not to be.
@@ -321,6 +332,7 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
     std::vector<Operand> operands(in.begin(), in.end());
     if (out) operands.push_back(*out);
     int ndim = array ? PyArray_NDIM(array) : 0;
+    if (out && reads_ahead(u, types, in, *out)) return tb.fail(Reason::UnknownOp, u.name + " of overlapping views");
     bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
     if (!fits && (out || where)) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
