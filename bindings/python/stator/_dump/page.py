@@ -83,6 +83,11 @@ def _source_panes(
     return panes
 
 
+def _kind(remark: Mapping[str, Any]) -> str:
+    """Whether a remark means that something stayed in Python, or only says how the code was cut."""
+    return "python" if remark.get("is_break", True) and remark["reason"] != "LoopHeader" else "note"
+
+
 def _marks(trace: Mapping[str, Any], sources: links.Sources) -> dict[str, list[dict[str, Any]]]:
     """Exits and Python steps by source line."""
     out: dict[str, list[dict[str, Any]]] = {}
@@ -98,7 +103,7 @@ def _marks(trace: Mapping[str, Any], sources: links.Sources) -> dict[str, list[d
             )
     for r in trace.get("remarks", ()):
         why = r["message"] + (f"\n→ {r['hint']}" if r.get("hint") else "")
-        kind = "python" if r.get("is_break", True) else "note"
+        kind = _kind(r)
         out.setdefault(sources.key(r["file"], r["line"]), []).append(
             {"kind": kind, "text": f"{r['reason']} ×{r['count']}", "why": why}
         )
@@ -122,7 +127,7 @@ def _left_to_python(trace: Mapping[str, Any], sources: links.Sources) -> list[di
         place = f"{os.path.basename(r['file'])}:{r['line']} {r['function']}"
         rows.append(
             {
-                "kind": "python" if r.get("is_break", True) else "note",
+                "kind": _kind(r),
                 "place": place,
                 "text": f"{r['message']} ({r['count']} times)",
                 "hint": r.get("hint", ""),
