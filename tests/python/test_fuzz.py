@@ -17,7 +17,7 @@ COUNT = int(os.environ.get("STATOR_FUZZ_COUNT", "150"))
 
 
 @pytest.mark.parametrize("kind", ["straight", "branching"])
-@pytest.mark.parametrize("mode", ["tier0", "compiled", "cached", "async"])
+@pytest.mark.parametrize("mode", ["tier0", "compiled", "cached", "async", "all"])
 def test_random_programs(kind, mode):
     summary = campaign.campaign(kind, mode, 1, range(COUNT if kind == "straight" else COUNT // 2))
     assert summary.programs > 0

@@ -156,7 +156,11 @@ def build(specs: Sequence[Spec], seed: int) -> list[Any]:
 def extents(c: Choices) -> tuple[int, ...]:
     """Three extents from which the shapes of one program are made, so that operands often fit each other."""
     if c.chance(0.04):
-        return (c.pick((5000, 8193, 20000, 4096, 70_001)), 1, c.integer(2, 4))  # the last is shared among threads
+        return (
+            c.pick((5000, 8193, 20000, 4096, 70_001)),
+            1,
+            c.integer(2, 4),
+        )  # the last is shared among threads
     table = Weighted(
         (4, 3),
         (4, 5),

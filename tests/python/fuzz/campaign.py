@@ -30,6 +30,7 @@ MODES = {
     "compiled": {"STATOR_ASYNC": "0"},
     "cached": {"STATOR_ASYNC": "0"},
     "async": {},
+    "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
 }
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]

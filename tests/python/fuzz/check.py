@@ -42,9 +42,27 @@ class Eager:
         pass
 
 
+class Everything:
+    """``STATOR=all``: nothing is decorated, functions are found by being called often."""
+
+    rounds = 3
+
+    @staticmethod
+    def compile(function: Callable) -> Callable:
+        return function
+
+    @staticmethod
+    def plain(function: Callable) -> Callable:
+        return importlib.import_module("stator").disable(function)
+
+    @staticmethod
+    def reset() -> None:
+        importlib.import_module("stator").reset()
+
+
 def implementation(mode: str) -> Any:
-    """The module under test: `stator`, or the stand-in for mode ``"eager"``."""
-    return Eager if mode == "eager" else importlib.import_module("stator")
+    """The module under test: `stator`, or what stands for it in modes ``"eager"`` and ``"all"``."""
+    return {"eager": Eager, "all": Everything}.get(mode) or importlib.import_module("stator")
 
 
 def _counters(function: Any) -> dict[str, float]:
@@ -85,9 +103,10 @@ def check(program: Program, module: Any) -> Verdict:
         `failure` is None when every call agreed.
     """
     verdict = Verdict()
-    eager, compiled = program.load(), module.compile(program.load())
+    eager = getattr(module, "plain", lambda f: f)(program.load())
+    compiled = module.compile(program.load())
     total = program.statements()
-    for k, specs in enumerate(program.calls):
+    for k, specs in enumerate(program.calls * getattr(module, "rounds", 1)):
         expected = observe(eager, build(specs, k), program.keywords)
         before = _counters(compiled)
         found = observe(compiled, build(specs, k), program.keywords)
@@ -98,7 +117,11 @@ def check(program: Program, module: Any) -> Verdict:
             if difference(expected, again) is None:
                 verdict.failure = f"call {k}: {report(expected, found)}"
                 break
-        elif hasattr(compiled, "stats") and k in (1, 3) and not (verdict.raised or verdict.warned or program.wide):
+        elif (
+            hasattr(compiled, "stats")
+            and k in (1, 3)
+            and not (verdict.raised or verdict.warned or program.wide)
+        ):
             after = _counters(compiled)
             opaque = after.get("opaque_steps", 0) - before.get("opaque_steps", 0)
             verdict.statements += total
