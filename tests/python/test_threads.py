@@ -1,0 +1,92 @@
+"""Compiled functions called from several threads, and after fork."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import numpy as np
+import pytest
+import stator
+
+
+def plain(x, y, k):
+    z = x * k + y
+    if z.sum() > 0:
+        z = np.sqrt(abs(z)) - 1
+    return np.where(z > 0, z, y), z.max(axis=0)
+
+
+def same(a, b):
+    return all(p.dtype == q.dtype and p.tobytes() == q.tobytes() for p, q in zip(a, b))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_calls_from_many_threads(shared):
+    compiled = stator.compile(plain)
+    wrong = []
+
+    def work(seed):
+        f = compiled if shared else stator.compile(lambda x, y, k: plain(x, y, k))
+        rng = np.random.default_rng(seed)
+        for _ in range(150):
+            shape = tuple(rng.integers(0, 6, rng.integers(1, 3)))
+            if 0 in shape:
+                shape = (3,) * len(shape)
+            x, y = rng.standard_normal(shape), rng.standard_normal(shape)
+            k = float(rng.integers(-2, 3))
+            if not same(f(x, y, k), plain(x, y, k)):
+                wrong.append((seed, shape, k))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(120)
+    finally:
+        sys.setswitchinterval(interval)
+    assert not any(t.is_alive() for t in threads)
+    assert not wrong
+
+
+def test_large_calls_release_the_gil_to_each_other():
+    f = stator.compile(lambda x, y: np.sqrt(x * y + 2) - x / y)
+    rng = np.random.default_rng(0)
+    inputs = [(rng.random(200_000) + 0.5, rng.random(200_000) + 0.5) for _ in range(4)]
+    expected = [np.sqrt(x * y + 2) - x / y for x, y in inputs]
+    wrong = []
+
+    def work(k):
+        for _ in range(20):
+            if f(*inputs[k]).tobytes() != expected[k].tobytes():
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_goes_on():
+    f = stator.compile(plain)
+    x, y = np.linspace(-1, 1, 40_000).reshape(200, 200), np.ones((200, 200))
+    expected = plain(x, y, 1.5)
+    f(x, y, 1.5)
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            ok = all(same(f(x, y, 1.5), expected) for _ in range(5))
+            g = stator.compile(lambda a: a * 3 + 1)
+            ok = ok and all((g(x) == x * 3 + 1).all() for _ in range(4))
+            stator.wait()
+            os._exit(0 if ok and same(f(x, y, 1.5), expected) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert same(f(x, y, 1.5), expected)
