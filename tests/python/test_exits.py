@@ -1,0 +1,112 @@
+"""Leaving a trace in the middle: inside inlined frames, with output around it, in loops, with exceptions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stator
+from fuzz.compare import difference, observe
+
+TEXT = """\
+import sys
+import numpy as np
+
+def third(x, k):
+    y = x * k + 1
+    if y.sum() > 100:
+        y = y * 0.5 - x
+        print("large", sys._getframe().f_lineno, round(float(y.mean()), 6))
+    z = y * y + x
+    return z - 1
+
+def second(x, k):
+    a = x + 2
+    b = third(a, k)
+    return a * b
+
+def first(x, k):
+    c = second(x - 1, k) + x
+    return c * 2
+
+def f(x, k):
+    print("before", x.shape)
+    r = first(x * 1.5, k)
+    print("after", round(float(r.sum()), 6))
+    return np.sqrt(np.abs(r)) + x
+
+def loop(x, n):
+    total = 0.0
+    for i in range(n):
+        x = x * 1.01 + 0.5
+        if x.max() > 8.0:
+            x = x - 6.0
+            total += float(x.min())
+        if i == 7:
+            continue
+        total += 1.0
+    return x, total
+
+def failing(x, k):
+    y = x * k
+    if y.min() < 0:
+        z = y + np.zeros(3)
+    return y - 1
+"""
+
+
+def both(name):
+    spaces = [{"__name__": "program"}, {"__name__": "program"}]
+    for space in spaces:
+        exec(compile(TEXT, "<exits>", "exec"), space)
+    return spaces[0][name], stator.compile(spaces[1][name])
+
+
+def agree(eager, compiled, *args):
+    expected = observe(eager, [np.copy(a) if isinstance(a, np.ndarray) else a for a in args])
+    found = observe(compiled, [np.copy(a) if isinstance(a, np.ndarray) else a for a in args])
+    assert difference(expected, found) is None
+
+
+SMALL, LARGE = np.linspace(0, 1, 20), np.linspace(5, 30, 20)
+
+
+def test_branch_in_the_third_inlined_frame():
+    eager, compiled = both("f")
+    for k in range(4):
+        agree(eager, compiled, SMALL, 0.5 + k)
+    stator.wait()
+    for k in range(12):
+        agree(eager, compiled, LARGE, 1.5 + k)
+        agree(eager, compiled, SMALL, 0.25 * k)
+    stator.wait()
+    before = dict(compiled.stats())
+    for _ in range(5):
+        agree(eager, compiled, LARGE, 2.5)
+    after = compiled.stats()
+    assert after["kernels_launched"] - before["kernels_launched"] >= 10  # before and after the exit
+    assert after["recordings"] == before["recordings"]
+
+
+@pytest.mark.parametrize("order", [(SMALL, LARGE), (LARGE, SMALL)])
+def test_whichever_side_came_first(order):
+    eager, compiled = both("f")
+    for _ in range(6):
+        for x in order:
+            agree(eager, compiled, x, 1.5)
+
+
+def test_exits_in_a_loop():
+    eager, compiled = both("loop")
+    for n in (3, 50, 50, 200, 1, 0, 200):
+        agree(eager, compiled, SMALL, n)
+    before = dict(compiled.stats())
+    agree(eager, compiled, SMALL, 100)
+    after = compiled.stats()
+    assert after["kernels_launched"] - before["kernels_launched"] >= 100
+    assert after["recordings"] == before["recordings"]
+
+
+def test_an_exception_behind_an_exit():
+    eager, compiled = both("failing")
+    for k in (1.0, 1.0, 2.0, -1.0, 3.0, -2.0, -2.0, -2.0, 1.0):
+        agree(eager, compiled, SMALL + 1, k)
