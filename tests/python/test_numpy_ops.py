@@ -599,3 +599,31 @@ def test_warning_location() -> None:
             warnings.simplefilter("always")
             f(numbers(20))
         assert [w.lineno - f.__wrapped__.__code__.co_firstlineno for w in caught] == [3], [str(w) for w in caught]
+
+
+def test_pooled_results() -> None:
+    """Results of 64 KiB and more own their data like any other: resized, freed, copied, kept beyond the function."""
+
+    @stator.compile
+    def f(x):
+        return x * 2 + 1, (x.T + 1)
+
+    x = np.arange(60_000.0).reshape(200, 300)
+    kept = []
+    for k in range(6):
+        a, b = f(x + k)
+        stator.wait()
+        assert a.flags.owndata and b.flags.owndata and a.base is None and b.flags.f_contiguous
+        assert a.tobytes() == ((x + k) * 2 + 1).tobytes() and b.tobytes() == ((x + k).T + 1).tobytes()
+        assert a.strides == (2400, 8) and b.strides == (8, 2400) and a.flags.writeable and a.flags.aligned
+        kept.append(a)
+    for k, a in enumerate(kept):
+        expected = (x + k) * 2 + 1
+        a.resize(400, 300, refcheck=False)
+        assert a[:200].tobytes() == expected.tobytes() and not a[200:].any()
+        a.resize(10, refcheck=False)
+        assert a.tobytes() == expected.ravel()[:10].tobytes()
+        del expected
+    del kept, a, b
+    assert f.stats()["replays"] == 5
+    assert f(x)[0].tobytes() == (x * 2 + 1).tobytes()
