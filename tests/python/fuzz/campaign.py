@@ -7,6 +7,7 @@ compared.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import queue
@@ -26,7 +27,7 @@ from .programs import Program, straight_line
 
 MODES = {
     "eager": {},
-    "tier0": {"STATOR_TIER": "0"},
+    "tier0": {},
     "compiled": {"STATOR_ASYNC": "0"},
     "cached": {"STATOR_ASYNC": "0"},
     "async": {},
@@ -96,6 +97,19 @@ class Summary:
         )
 
 
+def without_core(folder: str) -> str:
+    """A folder from which `stator` is imported without its core library, so that tier 0 serves for good."""
+    spec = importlib.util.find_spec("stator")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("stator cannot be imported")
+    package = Path(folder, "tier0", "stator")
+    package.mkdir(parents=True, exist_ok=True)
+    for entry in Path(spec.origin).parent.iterdir():
+        if not entry.name.startswith("libstator_core") and not (package / entry.name).is_symlink():
+            (package / entry.name).symlink_to(entry)
+    return str(package.parent)
+
+
 def environment(mode: str, cache: str) -> dict[str, str]:
     """The environment of a worker."""
     env = {
@@ -103,6 +117,8 @@ def environment(mode: str, cache: str) -> dict[str, str]:
         for k, v in os.environ.items()
         if not k.startswith("STATOR") or k in ("STATOR_LOG", "STATOR_THREADS")
     }
+    if mode == "tier0":
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [without_core(cache), env.get("PYTHONPATH")]))
     return env | MODES[mode] | {"STATOR_CACHE_DIR": cache}
 
 
