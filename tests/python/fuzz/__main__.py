@@ -47,6 +47,7 @@ def main() -> int:
 
         with tempfile.TemporaryDirectory() as cache:
             os.environ.update(c.environment(options.mode, cache))
+            sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
             return reduce_and_write(c.generate(options.kind, options.seed, options.reduce), options.mode)
     summary = c.campaign(
         options.kind, options.mode, options.seed, range(options.start, options.start + options.count)
