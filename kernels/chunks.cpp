@@ -8,8 +8,8 @@ namespace stator::kernels {
 ChunkPlan plan_chunks(const LoopNest& nest) {
     int n = static_cast<int>(nest.stmts.size()), full = nest.full_depth(), parallel = nest.parallel_axes();
     bool run = false;
-    for (const Stmt& s : nest.stmts) run |= s.kind == StmtKind::ArgReduce ||
-                                            (s.kind == StmtKind::Reduce && s.order == RunOrder::Run);
+    for (const Stmt& s : nest.stmts)
+        run |= s.kind == StmtKind::ArgReduce || (s.kind == StmtKind::Reduce && s.order == RunOrder::Run);
     std::vector<int> last(n, -1);
     for (int i = 0; i < n; ++i)
         for (int in : nest.stmts[i].in) last[in] = i;
@@ -26,7 +26,9 @@ ChunkPlan plan_chunks(const LoopNest& nest) {
     std::vector<char> reduced(n, 0);
     for (const Stmt& s : nest.stmts)
         if (s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce) reduced[s.in[0]] = 1;
-    auto dies = [&](int i) { return nest.stmts[i].depth == full && full > 0 && !reduced[i]; };  // within one chunk
+    auto dies = [&](int i) {
+        return nest.stmts[i].depth == full && full > 0 && !reduced[i];
+    };  // within one chunk
     for (int i = 0; i < n; ++i) {
         const Stmt& s = nest.stmts[i];
         if (s.kind != StmtKind::Store && s.kind != StmtKind::SetScalar) {
@@ -43,7 +45,8 @@ ChunkPlan plan_chunks(const LoopNest& nest) {
             int in = s.in[k];
             bool again = false;
             for (size_t j = 0; j < k; ++j) again |= s.in[j] == in;
-            if (last[in] == i && !again && dies(in)) free_slots[bytes_of(nest.stmts[in])].push_back(plan.offset[in]);
+            if (last[in] == i && !again && dies(in))
+                free_slots[bytes_of(nest.stmts[in])].push_back(plan.offset[in]);
         }
     }
     return plan;

@@ -2,9 +2,10 @@
 // innermost parallel axis (or the innermost reduced one of a Run reduction) is processed in chunks of at most
 // kChunkElements, and every value that has to be in memory gets a slot in KernelArgs::scratch.
 //
-// Invariant: two values whose live ranges overlap never share a slot, and an operand's slot is never the result's
-// slot, so host loops never see partial overlap. Slots are contiguous and 64-byte aligned: the stride class eager
-// would use. Scalars (depth below the chunk) are presented with stride 0, from KernelArgs::scalars or a slot.
+// Invariant: two values whose live ranges overlap never share a slot, and an operand's slot is never the
+// result's slot, so host loops never see partial overlap. Slots are contiguous and 64-byte aligned: the
+// stride class eager would use. Scalars (depth below the chunk) are presented with stride 0, from
+// KernelArgs::scalars or a slot.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ inline constexpr int64_t kChunkElements = 1024;
 inline constexpr int64_t kChunkAlign = 64;
 
 struct ChunkPlan {
-    std::vector<int64_t> offset;  // per statement: byte offset of its slot in KernelArgs::scratch, -1 when it has none
+    std::vector<int64_t>
+        offset;  // per statement: byte offset of its slot in KernelArgs::scratch, -1 when it has none
     int64_t bytes = 0;
 };
 

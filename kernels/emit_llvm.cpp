@@ -1,14 +1,14 @@
 // The LLVM emitter: every nest of a program becomes one function.
 //
-// Shape of a function: save and clear the floating-point status, statements that run once, return when there is nothing
-// to iterate over, loops over the outer axes, and the innermost axis as a span: a loop over whole vectors and, where the
-// rest is not covered by a last overlapping vector, a scalar loop. No lane is ever computed that does not exist: a dead
-// lane could raise a flag. Statements that do not move along an axis are emitted outside its loop. Nests with statements
-// that the host computes walk the innermost axis in chunks (emit_llvm_chunks.cpp); reductions are in
-// emit_llvm_reduce.cpp.
+// Shape of a function: save and clear the floating-point status, statements that run once, return when there
+// is nothing to iterate over, loops over the outer axes, and the innermost axis as a span: a loop over whole
+// vectors and, where the rest is not covered by a last overlapping vector, a scalar loop. No lane is ever
+// computed that does not exist: a dead lane could raise a flag. Statements that do not move along an axis are
+// emitted outside its loop. Nests with statements that the host computes walk the innermost axis in chunks
+// (emit_llvm_chunks.cpp); reductions are in emit_llvm_reduce.cpp.
 //
-// The IR is what the machine should do: explicit vectors, hoisted invariants, no pass needed after it. Vectors may be
-// several registers wide; LLVM splits them, which is the unrolling.
+// The IR is what the machine should do: explicit vectors, hoisted invariants, no pass needed after it.
+// Vectors may be several registers wide; LLVM splits them, which is the unrolling.
 #include "kernels/emit_llvm_internal.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -38,12 +38,13 @@ using llvm::Value;
 
 namespace {
 // MXCSR status bits: invalid 1, denormal 2, divide 4, overflow 8, underflow 16, precision 32.
-constexpr uint32_t kStatus = 0x1d;     // those that are reported
+constexpr uint32_t kStatus = 0x1d;  // those that are reported
 constexpr uint32_t kAllStatus = 0x3f;
-constexpr int kWorthAligning = 4;      // vectors in a span
+constexpr int kWorthAligning = 4;  // vectors in a span
 }  // namespace
 
-NestEmitter::NestEmitter(llvm::Module& m, const Program& p, const LoopNest& nest, int index, const EmitOptions& options)
+NestEmitter::NestEmitter(llvm::Module& m, const Program& p, const LoopNest& nest, int index,
+                         const EmitOptions& options)
     : m_(m), c_(m.getContext()), p_(p), n_(nest), o_(options), b_(c_), index_(index) {}
 
 // ---- frame ----
@@ -170,7 +171,8 @@ void NestEmitter::empty_check() {
     for (size_t a = 0; a < n_.axes.size(); ++a) {
         bool ranged = a == 0 && n_.axes[0].kind == AxisKind::Parallel;
         if (n_.axes[a].kind == AxisKind::Reduce) continue;
-        Value* here = ranged ? b_.CreateICmpSLT(begin_, end_) : b_.CreateICmpSGT(num(n_.axes[a].extent), i64(0));
+        Value* here =
+            ranged ? b_.CreateICmpSLT(begin_, end_) : b_.CreateICmpSGT(num(n_.axes[a].extent), i64(0));
         some = some ? b_.CreateAnd(some, here) : here;
     }
     if (!some) return;
@@ -192,10 +194,12 @@ void NestEmitter::analyse() {
     int axes = n_.full_depth(), parallel = n_.parallel_axes();
     size_t n = n_.stmts.size();
     bool sequential = false;
-    for (const Stmt& s : n_.stmts) sequential |= s.kind == StmtKind::Reduce && s.order == RunOrder::Sequential;
+    for (const Stmt& s : n_.stmts)
+        sequential |= s.kind == StmtKind::Reduce && s.order == RunOrder::Sequential;
     for (int a = 0; a < axes; ++a)
         if (!(sequential && a == parallel - 1)) order_.push_back(a);
-    if (sequential) order_.push_back(parallel - 1);  // reductions element by element run along the last kept axis
+    if (sequential)
+        order_.push_back(parallel - 1);  // reductions element by element run along the last kept axis
     inner_ = axes ? order_.back() : -1;
     std::vector<int> position(static_cast<size_t>(axes));
     for (int k = 0; k < axes; ++k) position[static_cast<size_t>(order_[static_cast<size_t>(k)])] = k;
@@ -246,7 +250,8 @@ Val NestEmitter::index_value(const Stmt& s, int lanes, Value* index) {
     return from_index(c, sum, s.dtype);
 }
 
-// One statement for `lanes` iterations at `index` of the innermost axis; index null: at the current outer indices.
+// One statement for `lanes` iterations at `index` of the innermost axis; index null: at the current outer
+// indices.
 Val NestEmitter::eval_here(int i, int lanes, Value* index, std::vector<Val>& vals) {
     const Stmt& s = n_.stmts[i];
     OpContext c{b_, o_, lanes, faults_};
@@ -265,8 +270,10 @@ Val NestEmitter::eval_here(int i, int lanes, Value* index, std::vector<Val>& val
             return compute(c, s.op, s.in.empty() ? s.dtype : n_.stmts[s.in[0]].dtype, s.dtype, in);
         }
         case StmtKind::Store:
-            if (!index) store(s, operand(s.in[0], 1, vals), row_base(s, -1), Step{}, 1, nullptr);
-            else store(s, operand(s.in[0], lanes, vals), row_[i], step_[i], lanes, index);
+            if (!index)
+                store(s, operand(s.in[0], 1, vals), row_base(s, -1), Step{}, 1, nullptr);
+            else
+                store(s, operand(s.in[0], lanes, vals), row_[i], step_[i], lanes, index);
             return {};
         case StmtKind::SetScalar: {
             Value* v = operand(s.in[0], 1, vals).v;
@@ -322,11 +329,13 @@ void NestEmitter::close_loop(Loop& l, Value* step) {
     b_.SetInsertPoint(l.exit);
 }
 
-// Iterations [begin, end) of the innermost axis: vectors of `lanes`, then of fewer lanes, then single ones. With
-// `overlap` the last of the smaller vectors is moved back to end at `end`, computing some iterations twice with the same
-// results, and single iterations remain only where there are fewer than one such vector in all. `first_step` (null:
-// `lanes`) is how far the first vector moves on, at most `lanes`: that aligns the others.
-void NestEmitter::span(Value* begin, Value* end, int lanes, bool overlap, const BodyFn& body, Value* first_step) {
+// Iterations [begin, end) of the innermost axis: vectors of `lanes`, then of fewer lanes, then single ones.
+// With `overlap` the last of the smaller vectors is moved back to end at `end`, computing some iterations
+// twice with the same results, and single iterations remain only where there are fewer than one such vector
+// in all. `first_step` (null: `lanes`) is how far the first vector moves on, at most `lanes`: that aligns the
+// others.
+void NestEmitter::span(Value* begin, Value* end, int lanes, bool overlap, const BodyFn& body,
+                       Value* first_step) {
     BasicBlock* after = block("after");
     Value* at = begin;
     int small = std::min(lanes, tail_lanes_);
@@ -375,8 +384,10 @@ int NestEmitter::pick_lanes(const std::vector<int>& stmts) {
     bool packed = false;
     for (int i : stmts) {
         const Stmt& s = n_.stmts[i];
-        if (s.kind == StmtKind::Store) packed = true;
-        else ++weight;
+        if (s.kind == StmtKind::Store)
+            packed = true;
+        else
+            ++weight;
         widest = std::max(widest, graph::info(s.dtype).size);
     }
     if (!packed && weight == 0) return 1;
@@ -387,9 +398,9 @@ int NestEmitter::pick_lanes(const std::vector<int>& stmts) {
     return std::max(1, lanes * unroll);
 }
 
-// Addresses of the statements inside the innermost loop (`after`: of those behind a reduction) at its index 0.
-// How far the first vector of a span moves on so that the stores of the others do not cross cache lines; null when
-// nothing is stored densely.
+// Addresses of the statements inside the innermost loop (`after`: of those behind a reduction) at its index
+// 0. How far the first vector of a span moves on so that the stores of the others do not cross cache lines;
+// null when nothing is stored densely.
 Value* NestEmitter::aligning_step(const std::vector<int>& stmts, Value* begin, Value* end, int lanes) {
     for (int i : stmts) {
         const Stmt& s = n_.stmts[i];

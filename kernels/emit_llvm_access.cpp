@@ -1,7 +1,7 @@
 // Addresses, loads and stores of the LLVM emitter.
 //
-// Invariant: a vector access touches exactly the elements of its iterations; nothing beyond them is read, even where it
-// would be harmless.
+// Invariant: a vector access touches exactly the elements of its iterations; nothing beyond them is read,
+// even where it would be harmless.
 #include "kernels/emit_llvm_internal.h"
 
 #include <numeric>
@@ -14,8 +14,9 @@ Value* NestEmitter::num(const Int& i) {
     if (i.sym < 0) return i64(i.value);
     auto [it, fresh] = sym_cache_.try_emplace(i.sym, nullptr);
     if (fresh)
-        it->second = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), syms_,
-                                                                                  static_cast<uint64_t>(i.sym)));
+        it->second = b_.CreateLoad(
+            b_.getInt64Ty(),
+            b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), syms_, static_cast<uint64_t>(i.sym)));
     return it->second;
 }
 
@@ -40,8 +41,9 @@ Value* NestEmitter::term_bytes(const Access& a, const Term& t) {
 Value* NestEmitter::buffer_base(int buffer) {
     auto [it, fresh] = base_cache_.try_emplace(buffer, nullptr);
     if (fresh)
-        it->second = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), buffers_,
-                                                                                static_cast<uint64_t>(buffer)));
+        it->second = b_.CreateLoad(
+            b_.getPtrTy(),
+            b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), buffers_, static_cast<uint64_t>(buffer)));
     return it->second;
 }
 
@@ -71,7 +73,9 @@ Step NestEmitter::step(const Access& a, int axis, DType t) {
     if (terms.empty()) return s;
     s.bytes = sum_terms(a, terms);
     bool known = terms.size() == 1 && terms[0].dim == kDense && terms[0].factor.sym < 0;
-    s.cls = !known ? StrideClass::Runtime : terms[0].factor.value == 1 ? StrideClass::Unit : StrideClass::Constant;
+    s.cls = !known                       ? StrideClass::Runtime
+            : terms[0].factor.value == 1 ? StrideClass::Unit
+                                         : StrideClass::Constant;
     if (known) s.elements = terms[0].factor.value;
     (void)t;
     return s;
@@ -89,7 +93,8 @@ Value* NestEmitter::load_vector(llvm::Type* elt, Value* p, int lanes, int align)
     llvm::Align at(static_cast<uint64_t>(align));
     if (lanes == 1 || !elt->isIntegerTy(128)) return b_.CreateAlignedLoad(lanes_type(elt, lanes), p, at);
     // 16-byte elements move through vector registers only as halves.
-    return b_.CreateBitCast(b_.CreateAlignedLoad(lanes_type(b_.getInt64Ty(), 2 * lanes), p, at), lanes_type(elt, lanes));
+    return b_.CreateBitCast(b_.CreateAlignedLoad(lanes_type(b_.getInt64Ty(), 2 * lanes), p, at),
+                            lanes_type(elt, lanes));
 }
 
 // Constant steps of a few elements are vector loads and a shuffle, everything else is a gather.
@@ -110,16 +115,19 @@ Value* NestEmitter::load_strided(DType t, Value* base, const Step& st, int lanes
         for (int j = 0; j < lanes; ++j) pick[static_cast<size_t>(j)] = 2 * j < lanes ? 2 * j : 2 * j + 1;
         return b_.CreateShuffleVector(low, high, pick);
     }
-    Value* steps = b_.CreateStepVector(llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes)));
+    Value* steps =
+        b_.CreateStepVector(llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes)));
     Value* offsets = b_.CreateMul(steps, b_.CreateVectorSplat(static_cast<unsigned>(lanes), st.bytes));
     Value* addresses = b_.CreateGEP(b_.getInt8Ty(), first, offsets);
-    return b_.CreateMaskedGather(lanes_type(elt, lanes), addresses, llvm::Align(static_cast<uint64_t>(align)));
+    return b_.CreateMaskedGather(lanes_type(elt, lanes), addresses,
+                                 llvm::Align(static_cast<uint64_t>(align)));
 }
 
 Val NestEmitter::load(const Stmt& s, Value* base, const Step& st, int lanes, Value* index) {
     llvm::Type* elt = element_type(c_, s.dtype);
     if (st.cls == StrideClass::None) lanes = 1;  // one element, spread where it is used
-    if (lanes > 1 && st.cls != StrideClass::Unit) return {load_strided(s.dtype, base, st, lanes, index), false};
+    if (lanes > 1 && st.cls != StrideClass::Unit)
+        return {load_strided(s.dtype, base, st, lanes, index), false};
     return {load_vector(elt, element(base, st, index, s.dtype), lanes, align_of(s.dtype)), false};
 }
 
@@ -129,11 +137,13 @@ void NestEmitter::store(const Stmt& s, Val v, Value* base, const Step& st, int l
     Value* p = element(base, st, index, s.dtype);
     llvm::Align align(static_cast<uint64_t>(align_of(s.dtype)));
     if (lanes == 1 || st.cls == StrideClass::Unit) {
-        if (lanes > 1 && s.dtype == DType::C128) bits = b_.CreateBitCast(bits, lanes_type(b_.getInt64Ty(), 2 * lanes));
+        if (lanes > 1 && s.dtype == DType::C128)
+            bits = b_.CreateBitCast(bits, lanes_type(b_.getInt64Ty(), 2 * lanes));
         b_.CreateAlignedStore(bits, p, align);
         return;
     }
-    Value* steps = b_.CreateStepVector(llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes)));
+    Value* steps =
+        b_.CreateStepVector(llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes)));
     Value* offsets = b_.CreateMul(steps, b_.CreateVectorSplat(static_cast<unsigned>(lanes), st.bytes));
     b_.CreateMaskedScatter(bits, b_.CreateGEP(b_.getInt8Ty(), p, offsets), align);
 }

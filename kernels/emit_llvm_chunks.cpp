@@ -1,6 +1,7 @@
 // Host loops in generated code: chunks of the innermost axis, in phases (host_phases.h).
 //
-// Floating-point flags are handled by stator_host_call, the one function outside the module that this code refers to.
+// Floating-point flags are handled by stator_host_call, the one function outside the module that this code
+// refers to.
 #include "kernels/emit_llvm_internal.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ Value* NestEmitter::spill(int i) {
     return spilled_[i];
 }
 
-// Where a host loop finds operand i for iterations from `begin` of the innermost axis; null: a single element.
+// Where a host loop finds operand i for iterations from `begin` of the innermost axis; null: a single
+// element.
 HostOperand NestEmitter::host_operand(int i, Value* begin) {
     const Stmt& s = n_.stmts[i];
     if (!begin || outer_[i].v) return {spill(i), i64(0)};
@@ -44,7 +46,8 @@ void NestEmitter::host_call(int i, Value* begin, Value* count) {
     llvm::AllocaInst *args = slot(pointers, "args"), *strides = slot(numbers, "strides");
     auto put = [&](int k, HostOperand o) {
         b_.CreateStore(o.address, b_.CreateConstInBoundsGEP2_64(pointers, args, 0, static_cast<uint64_t>(k)));
-        b_.CreateStore(o.stride, b_.CreateConstInBoundsGEP2_64(numbers, strides, 0, static_cast<uint64_t>(k)));
+        b_.CreateStore(o.stride,
+                       b_.CreateConstInBoundsGEP2_64(numbers, strides, 0, static_cast<uint64_t>(k)));
     };
     for (int k = 0; k + 1 < n; ++k) put(k, host_operand(s.in[static_cast<size_t>(k)], begin));
     int into = begin ? phases_.into[i] : -1;
@@ -63,9 +66,10 @@ void NestEmitter::host_call(int i, Value* begin, Value* count) {
 
 void NestEmitter::call_loop(int loop, Value* args, Value* count, Value* strides, uint32_t mask) {
     llvm::Type *ptr = b_.getPtrTy(), *i32 = b_.getInt32Ty();
-    auto callee = m_.getOrInsertFunction("stator_host_call",
-                                         llvm::FunctionType::get(i32, {ptr, ptr, b_.getInt64Ty(), ptr, i32}, false));
-    Value* entry = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), loops_, static_cast<uint64_t>(loop) * sizeof(HostLoop));
+    auto callee = m_.getOrInsertFunction(
+        "stator_host_call", llvm::FunctionType::get(i32, {ptr, ptr, b_.getInt64Ty(), ptr, i32}, false));
+    Value* entry =
+        b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), loops_, static_cast<uint64_t>(loop) * sizeof(HostLoop));
     llvm::CallInst* call = b_.CreateCall(callee, {entry, args, count, strides, b_.getInt32(mask)});
     if (b_.getIsFPConstrained()) call->addFnAttr(llvm::Attribute::StrictFP);
     if (fp_) b_.CreateStore(b_.CreateOr(b_.CreateLoad(i32, faults_), call), faults_);
@@ -88,13 +92,18 @@ void NestEmitter::chunk_phase(int phase, Value* begin, Value* end) {
         std::vector<Val> vals(n_.stmts.size());
         OpContext c{b_, o_, lanes, faults_};
         Value* within = b_.CreateSub(index, begin);
-        auto slot_of = [&](int i) { return b_.CreateGEP(element_type(c_, n_.stmts[i].dtype), chunk_slot(i), within); };
+        auto slot_of = [&](int i) {
+            return b_.CreateGEP(element_type(c_, n_.stmts[i].dtype), chunk_slot(i), within);
+        };
         auto need = [&](int i) {
             if (vals[i].v || outer_[i].v) return;
             const Stmt& s = n_.stmts[i];
             bool load = s.kind == StmtKind::Load || s.kind == StmtKind::Index;
-            if (load) vals[i] = eval_here(i, lanes, index, vals);
-            else vals[i] = {load_vector(element_type(c_, s.dtype), slot_of(i), lanes, align_of(s.dtype)), false};
+            if (load)
+                vals[i] = eval_here(i, lanes, index, vals);
+            else
+                vals[i] = {load_vector(element_type(c_, s.dtype), slot_of(i), lanes, align_of(s.dtype)),
+                           false};
         };
         for (int i : work) {
             const Stmt& s = n_.stmts[i];
@@ -116,7 +125,8 @@ void NestEmitter::emit_chunked() {
     for (int k = 0; k < phases_.count; ++k) {
         chunk_phase(k, l.index, stop);
         for (int i = 0; i < static_cast<int>(n_.stmts.size()); ++i)
-            if (n_.stmts[i].depth > 0 && calls_host(n_, i) && phases_.phase[i] == k) host_call(i, l.index, count);
+            if (n_.stmts[i].depth > 0 && calls_host(n_, i) && phases_.phase[i] == k)
+                host_call(i, l.index, count);
     }
     close_loop(l, i64(kChunkElements));
 }

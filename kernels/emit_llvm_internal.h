@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/chunks.h"
-#include "kernels/host_phases.h"
 #include "kernels/emit_llvm.h"
+#include "kernels/host_phases.h"
 #include "kernels/native.h"
 
 namespace stator::kernels::emit {
@@ -21,8 +21,8 @@ using graph::DType;
 using graph::Op;
 using Builder = llvm::IRBuilder<>;
 
-// A value of a statement for `lanes` iterations: a scalar or a vector of the dtype's element type. Values of b1 are
-// either bytes as in memory (0 is false, anything else true), or masks (i1).
+// A value of a statement for `lanes` iterations: a scalar or a vector of the dtype's element type. Values of
+// b1 are either bytes as in memory (0 is false, anything else true), or masks (i1).
 struct Val {
     llvm::Value* v = nullptr;
     bool mask = false;
@@ -33,14 +33,14 @@ struct Val {
 struct OpContext {
     Builder& b;
     const EmitOptions& options;
-    int lanes;                  // 1 = scalar
+    int lanes;                      // 1 = scalar
     llvm::Value* faults = nullptr;  // i32 slot that collects Fault bits found by generated code
 };
 
 llvm::Type* element_type(llvm::LLVMContext& c, DType t);  // in memory and in registers; b1 is i8
 llvm::Type* lanes_type(llvm::Type* element, int lanes);
 llvm::Value* as_mask(OpContext& c, Val v);
-llvm::Value* as_bytes(OpContext& c, Val v);   // memory form of a b1 value
+llvm::Value* as_bytes(OpContext& c, Val v);  // memory form of a b1 value
 Val splat(OpContext& c, Val scalar);
 Val compute(OpContext& c, Op op, DType operand, DType result, const std::vector<Val>& in);
 // An index (i64 lanes) as a value of dtype t, by C's conversion.
@@ -70,18 +70,19 @@ struct Step {
 };
 
 class NestEmitter {
-public:
-    NestEmitter(llvm::Module& m, const Program& p, const LoopNest& nest, int index, const EmitOptions& options);
+  public:
+    NestEmitter(llvm::Module& m, const Program& p, const LoopNest& nest, int index,
+                const EmitOptions& options);
     void emit();
 
-private:
+  private:
     // frame of the function
     void prologue();
     void epilogue();
     void empty_check();
     void mxcsr(unsigned intrinsic);
     void clear_flags();
-    llvm::Value* read_flags();      // Fault bits now raised
+    llvm::Value* read_flags();  // Fault bits now raised
     bool uses_fp() const;
 
     // integers and addresses
@@ -106,8 +107,8 @@ private:
     void analyse();
     Val eval_here(int i, int lanes, llvm::Value* index, std::vector<Val>& vals);
     Val operand(int i, int lanes, std::vector<Val>& vals);
-    void emit_scalar_stmt(int i);   // at the current loop level
-    void emit_level(int level);     // statements whose deepest loop is order_[level]
+    void emit_scalar_stmt(int i);  // at the current loop level
+    void emit_level(int level);    // statements whose deepest loop is order_[level]
     void emit_axes(int axis);
     void emit_inner();
     void emit_body(int lanes, llvm::Value* index, const std::vector<int>& stmts, std::vector<Val>& vals);
@@ -121,7 +122,8 @@ private:
     void close_loop(Loop& loop, llvm::Value* step);
     void span(llvm::Value* begin, llvm::Value* end, int lanes, bool overlap, const BodyFn& body,
               llvm::Value* first_step = nullptr);
-    llvm::Value* aligning_step(const std::vector<int>& stmts, llvm::Value* begin, llvm::Value* end, int lanes);
+    llvm::Value* aligning_step(const std::vector<int>& stmts, llvm::Value* begin, llvm::Value* end,
+                               int lanes);
     llvm::BasicBlock* block(const char* name);
     llvm::AllocaInst* slot(llvm::Type* t, const char* name);
 
@@ -148,6 +150,8 @@ private:
     llvm::Value* horizontal(const Stmt& s, llvm::Value* acc, int lanes);
     Val reduce_run(int i);
     Val arg_reduce(int i);
+    Val arg_operand(int i, int lanes, llvm::Value* index);
+    llvm::Value* find_first(int i, Val target, int lanes);
     std::pair<llvm::Value*, llvm::Value*> vectors(
         llvm::Value* acc, llvm::Value* begin, llvm::Value* end, int lanes,
         const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& body);
@@ -168,24 +172,24 @@ private:
     llvm::Function* f_ = nullptr;
     int index_;
     llvm::Value *args_, *begin_, *end_;
-    llvm::Value *buffers_ = nullptr, *strides_ = nullptr, *syms_ = nullptr, *scalars_ = nullptr, *loops_ = nullptr,
-                *scratch_ = nullptr;
+    llvm::Value *buffers_ = nullptr, *strides_ = nullptr, *syms_ = nullptr, *scalars_ = nullptr,
+                *loops_ = nullptr, *scratch_ = nullptr;
     llvm::AllocaInst *csr_ = nullptr, *faults_ = nullptr;
     llvm::Value* saved_csr_ = nullptr;
     llvm::BasicBlock* done_ = nullptr;
     std::map<int, llvm::Value*> base_cache_;
     std::map<int, llvm::Value*> sym_cache_;
     std::map<std::pair<int, int>, llvm::Value*> stride_cache_;
-    std::vector<int> order_;             // axes from the outermost loop to the innermost
-    int inner_ = -1;                     // order_.back()
-    std::vector<int> dep_;               // per statement: deepest position in order_ it moves along, -1 = none
-    std::vector<char> after_;            // per statement: needs the result of a reduction
-    std::vector<llvm::Value*> index_of_; // per axis: current index
-    std::vector<Val> outer_;             // values of statements emitted above the innermost loop (scalars)
-    std::vector<llvm::Value*> row_;      // per access statement: address at inner index 0
-    std::vector<Step> step_;             // per access statement: along the innermost axis
-    int tail_lanes_ = 1;                 // of the vectors behind the widest ones; set by pick_lanes
-    int skip_first_ = -1;                // reduced axis whose very first iteration is the accumulator's start
+    std::vector<int> order_;   // axes from the outermost loop to the innermost
+    int inner_ = -1;           // order_.back()
+    std::vector<int> dep_;     // per statement: deepest position in order_ it moves along, -1 = none
+    std::vector<char> after_;  // per statement: needs the result of a reduction
+    std::vector<llvm::Value*> index_of_;  // per axis: current index
+    std::vector<Val> outer_;              // values of statements emitted above the innermost loop (scalars)
+    std::vector<llvm::Value*> row_;       // per access statement: address at inner index 0
+    std::vector<Step> step_;              // per access statement: along the innermost axis
+    int tail_lanes_ = 1;                  // of the vectors behind the widest ones; set by pick_lanes
+    int skip_first_ = -1;  // reduced axis whose very first iteration is the accumulator's start
     bool fp_ = false;
 
     HostPhases phases_;

@@ -1,10 +1,10 @@
 // One graph op on scalars or vectors, with NumPy's bits and flags on x86.
 //
-// Rules. Floating-point arithmetic goes through constrained intrinsics (the builder is in strict mode), so that LLVM
-// neither drops, moves nor masks an operation that may raise a flag. What NumPy computes silently is done without
-// raising: comparisons are quiet predicates, maximum and minimum are comparisons and selects, sign operations work on
-// bits. No nsw/nuw, no operation with an undefined case: shifts by the width or more and conversions out of range are
-// made definite.
+// Rules. Floating-point arithmetic goes through constrained intrinsics (the builder is in strict mode), so
+// that LLVM neither drops, moves nor masks an operation that may raise a flag. What NumPy computes silently
+// is done without raising: comparisons are quiet predicates, maximum and minimum are comparisons and selects,
+// sign operations work on bits. No nsw/nuw, no operation with an undefined case: shifts by the width or more
+// and conversions out of range are made definite.
 #include "kernels/emit_llvm_internal.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -17,10 +17,14 @@ using llvm::CmpInst;
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
-llvm::Type* int_type(OpContext& c, int bits) { return lanes_type(c.b.getIntNTy(static_cast<unsigned>(bits)), c.lanes); }
+llvm::Type* int_type(OpContext& c, int bits) {
+    return lanes_type(c.b.getIntNTy(static_cast<unsigned>(bits)), c.lanes);
+}
 int bits_of(DType t) { return 8 * graph::info(t).size; }
 llvm::Type* type_of(OpContext& c, DType t) { return lanes_type(element_type(c.b.getContext(), t), c.lanes); }
-Value* int_const(OpContext& c, DType t, uint64_t v) { return llvm::ConstantInt::get(int_type(c, bits_of(t)), v); }
+Value* int_const(OpContext& c, DType t, uint64_t v) {
+    return llvm::ConstantInt::get(int_type(c, bits_of(t)), v);
+}
 Value* as_int(OpContext& c, DType t, Value* v) { return c.b.CreateBitCast(v, int_type(c, bits_of(t))); }
 Value* as_float(OpContext& c, DType t, Value* v) { return c.b.CreateBitCast(v, type_of(c, t)); }
 uint64_t sign_bit(DType t) { return uint64_t{1} << (bits_of(t) - 1); }
@@ -59,15 +63,19 @@ Val divide(const Args& a) { return plain(a.b().CreateFDiv(a[0], a[1])); }
 Val square(const Args& a) {
     return plain(a.is_float() ? a.b().CreateFMul(a[0], a[0]) : a.b().CreateMul(a[0], a[0]));
 }
-Val reciprocal(const Args& a) { return plain(a.b().CreateFDiv(llvm::ConstantFP::get(type_of(a.c, a.t), 1.0), a[0])); }
+Val reciprocal(const Args& a) {
+    return plain(a.b().CreateFDiv(llvm::ConstantFP::get(type_of(a.c, a.t), 1.0), a[0]));
+}
 Val negative(const Args& a) {
     if (!a.is_float()) return plain(a.b().CreateNeg(a[0]));
-    return plain(as_float(a.c, a.t, a.b().CreateXor(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, sign_bit(a.t)))));
+    return plain(
+        as_float(a.c, a.t, a.b().CreateXor(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, sign_bit(a.t)))));
 }
 Val absolute(const Args& a) {
     if (a.is_bool()) return mask(a.mask(0));
     if (a.is_float())
-        return plain(as_float(a.c, a.t, a.b().CreateAnd(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, ~sign_bit(a.t)))));
+        return plain(
+            as_float(a.c, a.t, a.b().CreateAnd(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, ~sign_bit(a.t)))));
     if (!a.is_signed()) return plain(a[0]);
     return plain(a.b().CreateBinaryIntrinsic(Intrinsic::abs, a[0], a.b().getFalse()));
 }
@@ -86,8 +94,8 @@ Val square_root(const Args& a) {
 #endif
     return plain(a.b().CreateConstrainedFPCall(function, {a[0]}));
 }
-// Rounding to integral values: the plain intrinsics become roundpd with exceptions suppressed; a signaling NaN is the
-// only thing that could have raised one.
+// Rounding to integral values: the plain intrinsics become roundpd with exceptions suppressed; a signaling
+// NaN is the only thing that could have raised one.
 template <Intrinsic::ID id>
 Val rounding(const Args& a) {
     return plain(a.b().CreateUnaryIntrinsic(id, a[0]));
@@ -180,13 +188,14 @@ void faults_if(OpContext& c, Value* m) {
     c.b.CreateStore(c.b.CreateOr(c.b.CreateLoad(c.b.getInt32Ty(), c.faults), bits), c.faults);
 }
 
-// As C on x86-64: through cvttsd2si of 32 bits for i32 and smaller, of 64 bits for the others. What NumPy makes of
-// values outside u32 depends on the length of the array; so that is reported and eager decides.
+// As C on x86-64: through cvttsd2si of 32 bits for i32 and smaller, of 64 bits for the others. What NumPy
+// makes of values outside u32 depends on the length of the array; so that is reported and eager decides.
 Val float_to_int(const Args& a) {
     Builder& b = a.b();
     llvm::Type* result = type_of(a.c, a.r);
     if (a.r == DType::U64) {
-        Value* two63 = as_float(a.c, a.t, int_const(a.c, a.t, a.t == DType::F64 ? 0x43e0000000000000u : 0x5f000000u));
+        Value* two63 =
+            as_float(a.c, a.t, int_const(a.c, a.t, a.t == DType::F64 ? 0x43e0000000000000u : 0x5f000000u));
         Value* big = b.CreateFCmpOGE(a[0], two63);
         Value* less = b.CreateSelect(big, two63, llvm::Constant::getNullValue(a[0]->getType()));
         Value* low = b.CreateFPToSI(b.CreateFSub(a[0], less), int_type(a.c, 64));
@@ -197,7 +206,8 @@ Val float_to_int(const Args& a) {
     if (a.r == DType::U32) {
         Value* wide = to_int(a, 64);
         Value* biased = b.CreateAdd(wide, int_const(a.c, DType::I64, uint64_t{1} << 31));
-        faults_if(a.c, b.CreateICmpUGE(biased, int_const(a.c, DType::I64, (uint64_t{1} << 32) + (uint64_t{1} << 31))));
+        faults_if(a.c, b.CreateICmpUGE(
+                           biased, int_const(a.c, DType::I64, (uint64_t{1} << 32) + (uint64_t{1} << 31))));
         return plain(b.CreateTrunc(wide, result));
     }
     Value* wide = to_int(a, 32);
@@ -214,7 +224,8 @@ DType part_of(DType t) { return t == DType::C64 ? DType::F32 : DType::F64; }
 // The real (0) or imaginary (1) parts.
 Value* part(const Args& a, int which) {
     llvm::Type* element = element_type(a.b().getContext(), part_of(a.t));
-    Value* both = a.b().CreateBitCast(a[0], llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * a.c.lanes)));
+    Value* both =
+        a.b().CreateBitCast(a[0], llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * a.c.lanes)));
     if (a.c.lanes == 1) return a.b().CreateExtractElement(both, static_cast<uint64_t>(which));
     std::vector<int> pick(static_cast<size_t>(a.c.lanes));
     for (int k = 0; k < a.c.lanes; ++k) pick[static_cast<size_t>(k)] = 2 * k + which;
@@ -243,8 +254,7 @@ Val complex_cast(const Args& a) {
     Val re = plain(part(a, 0)), im = plain(part(a, 1));
     DType from = part_of(a.t), to = graph::is_complex(a.r) ? part_of(a.r) : a.r;
     Val re_cast = compute(a.c, Op::Cast, from, to, {re});
-    if (a.r == DType::Bool)
-        return mask(a.b().CreateOr(re_cast.v, compute(a.c, Op::Cast, from, to, {im}).v));
+    if (a.r == DType::Bool) return mask(a.b().CreateOr(re_cast.v, compute(a.c, Op::Cast, from, to, {im}).v));
     return graph::is_complex(a.r) ? join(a, re_cast.v, compute(a.c, Op::Cast, from, to, {im}).v) : re_cast;
 }
 
@@ -267,13 +277,15 @@ Val cast(const Args& a) {
     llvm::Type* result = type_of(a.c, a.r);
     if (a.is_bool()) {
         if (!graph::is_float(a.r)) return plain(b.CreateZExt(a.mask(0), result));
-        return plain(b.CreateSelect(a.mask(0), llvm::ConstantFP::get(result, 1.0), llvm::ConstantFP::get(result, 0.0)));
+        return plain(b.CreateSelect(a.mask(0), llvm::ConstantFP::get(result, 1.0),
+                                    llvm::ConstantFP::get(result, 0.0)));
     }
     if (a.is_float()) {
         if (!graph::is_float(a.r)) return float_to_int(a);
         return plain(a.r == DType::F64 ? b.CreateFPExt(a[0], result) : b.CreateFPTrunc(a[0], result));
     }
-    if (graph::is_float(a.r)) return plain(a.is_signed() ? b.CreateSIToFP(a[0], result) : b.CreateUIToFP(a[0], result));
+    if (graph::is_float(a.r))
+        return plain(a.is_signed() ? b.CreateSIToFP(a[0], result) : b.CreateUIToFP(a[0], result));
     return plain(a.is_signed() ? b.CreateSExtOrTrunc(a[0], result) : b.CreateZExtOrTrunc(a[0], result));
 }
 
@@ -283,7 +295,8 @@ Value* half_to_float(OpContext& c, Value* bits) {
     return c.b.CreateFPExt(half, lanes_type(c.b.getFloatTy(), c.lanes));
 }
 
-// From f64, rounding twice would be wrong: the first step rounds to odd, which keeps what the second one needs.
+// From f64, rounding twice would be wrong: the first step rounds to odd, which keeps what the second one
+// needs.
 Val to_half(OpContext& c, Value* x, DType from) {
     Builder& b = c.b;
     llvm::Type *f32 = lanes_type(b.getFloatTy(), c.lanes), *i32 = lanes_type(b.getInt32Ty(), c.lanes);

@@ -1,10 +1,11 @@
 // Reductions with NumPy's bits (reduce.h tells the order of axes).
 //
 // Runs, per accumulator and contiguous run of n elements:
-//   float add            pairwise: n < 8 from -0.0 one by one; n <= 128 eight accumulators r0..r7 that are combined as
-//                        ((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)), the rest one by one; larger n in halves, the left one
-//                        rounded down to a multiple of 8. The recursion is a loop with a stack here, and the leaves
-//                        compute the operand on the fly.
+//   float add            pairwise: n < 8 from -0.0 one by one; n <= 128 eight accumulators r0..r7 that are
+//   combined as
+//                        ((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)), the rest one by one; larger n in halves, the
+//                        left one rounded down to a multiple of 8. The recursion is a loop with a stack here,
+//                        and the leaves compute the operand on the fly.
 //   float multiply       from left to right
 //   float maximum, minimum  the lanes of NumPy's SIMD loop, which decide between zeros of different sign
 //   integers, logic      any order: wide accumulators
@@ -173,8 +174,8 @@ Value* NestEmitter::run_scalar(int i, Value* acc, Value* begin, Value* end) {
     return out;
 }
 
-// A loop over vectors of `lanes` while they fit; `acc` is a vector, body maps (acc, index) to the new one. Returns the
-// accumulator and the index behind the last vector.
+// A loop over vectors of `lanes` while they fit; `acc` is a vector, body maps (acc, index) to the new one.
+// Returns the accumulator and the index behind the last vector.
 std::pair<Value*, Value*> NestEmitter::vectors(Value* acc, Value* begin, Value* end, int lanes,
                                                const std::function<Value*(Value*, Value*)>& body) {
     BasicBlock *from = b_.GetInsertBlock(), *head = block("vector"), *exit = block("combine");
@@ -218,8 +219,8 @@ Value* NestEmitter::run_lanes(int i, Value* acc, Value* begin, Value* end) {
     return run_scalar(i, acc, begin, end);
 }
 
-// Float maximum and minimum as NumPy's SIMD loop: steps of eight registers, then of one, then the lanes of the
-// accumulator, then the rest.
+// Float maximum and minimum as NumPy's SIMD loop: steps of eight registers, then of one, then the lanes of
+// the accumulator, then the rest.
 Value* NestEmitter::run_extremum(int i, Value* acc, Value* begin, Value* end) {
     const Stmt& s = n_.stmts[i];
     int lanes = o_.vector_bits / 8 / graph::info(s.dtype).size;
@@ -231,15 +232,17 @@ Value* NestEmitter::run_extremum(int i, Value* acc, Value* begin, Value* end) {
         for (int j = 0; j < 8; ++j)
             v[j] = light ? b_.CreateShuffleVector(all, lanes_from(j * lanes, lanes))
                          : operand_of(i, lanes, b_.CreateAdd(k, i64(j * lanes))).v;
-        Value *low = f(f(v[0], v[1], lanes), f(v[2], v[3], lanes), lanes);
-        Value *high = f(f(v[4], v[5], lanes), f(v[6], v[7], lanes), lanes);
+        Value* low = f(f(v[0], v[1], lanes), f(v[2], v[3], lanes), lanes);
+        Value* high = f(f(v[4], v[5], lanes), f(v[6], v[7], lanes), lanes);
         return f(a, f(low, high, lanes), lanes);
     };
     Value* a = b_.CreateVectorSplat(static_cast<unsigned>(lanes), acc);
     Value* at = begin;
     std::tie(a, at) = vectors(a, at, end, 8 * lanes, eight);
-    std::tie(a, at) = vectors(a, at, end, lanes, [&](Value* x, Value* k) { return f(x, operand_of(i, lanes, k).v, lanes); });
-    // The order in which lanes meet: with AVX-512 the upper half first, down to 128 bits, as GCC's reduce intrinsics.
+    std::tie(a, at) = vectors(a, at, end, lanes,
+                              [&](Value* x, Value* k) { return f(x, operand_of(i, lanes, k).v, lanes); });
+    // The order in which lanes meet: with AVX-512 the upper half first, down to 128 bits, as GCC's reduce
+    // intrinsics.
     int swap_above = o_.vector_bits == 512 ? 16 / graph::info(s.dtype).size : lanes;
     for (int n = lanes; n > 1; n /= 2) {
         Value* low = n == 2 ? b_.CreateExtractElement(a, b_.getInt64(0))
@@ -259,14 +262,15 @@ Value* NestEmitter::pairwise_leaf(int i, Value* at, Value* n) {
     b_.CreateCondBr(b_.CreateICmpSLT(n, i64(8)), rest, many);
     b_.SetInsertPoint(many);
     Value* end = b_.CreateAdd(at, n);
-    auto [r, behind] = vectors(operand_of(i, 8, at).v, b_.CreateAdd(at, i64(8)), end, 8, [&](Value* a, Value* k) {
-        return combine(s, 8, {a, false}, operand_of(i, 8, k)).v;
-    });
+    auto [r, behind] =
+        vectors(operand_of(i, 8, at).v, b_.CreateAdd(at, i64(8)), end, 8,
+                [&](Value* a, Value* k) { return combine(s, 8, {a, false}, operand_of(i, 8, k)).v; });
     Value* sum = r;
     for (int lanes = 8; lanes > 2; lanes /= 2)
         sum = b_.CreateFAdd(b_.CreateShuffleVector(sum, lanes_from(0, lanes / 2, 2)),
                             b_.CreateShuffleVector(sum, lanes_from(1, lanes / 2, 2)));
-    sum = b_.CreateFAdd(b_.CreateExtractElement(sum, b_.getInt64(0)), b_.CreateExtractElement(sum, b_.getInt64(1)));
+    sum = b_.CreateFAdd(b_.CreateExtractElement(sum, b_.getInt64(0)),
+                        b_.CreateExtractElement(sum, b_.getInt64(1)));
     BasicBlock* done = b_.GetInsertBlock();
     b_.CreateBr(rest);
     b_.SetInsertPoint(rest);
@@ -278,14 +282,15 @@ Value* NestEmitter::pairwise_leaf(int i, Value* at, Value* n) {
     return run_scalar(i, acc, k, b_.CreateAdd(at, n));
 }
 
-// The sum of n elements from index 0; the stack holds the lengths of right halves (-1: done) and sums of left ones.
+// The sum of n elements from index 0; the stack holds the lengths of right halves (-1: done) and sums of left
+// ones.
 Value* NestEmitter::run_pairwise(int i, Value* n) {
     llvm::Type *i64t = b_.getInt64Ty(), *t = element_type(c_, n_.stmts[i].dtype);
     llvm::AllocaInst *right = slot(llvm::ArrayType::get(i64t, 64), "right"),
                      *left = slot(llvm::ArrayType::get(t, 64), "left");
-    BasicBlock *from = b_.GetInsertBlock(), *descend = block("descend"), *push = block("push"), *leaf = block("leaf"),
-               *ascend = block("ascend"), *top = block("top"), *pop = block("pop"), *turn = block("turn"),
-               *finish = block("finish");
+    BasicBlock *from = b_.GetInsertBlock(), *descend = block("descend"), *push = block("push"),
+               *leaf = block("leaf"), *ascend = block("ascend"), *top = block("top"), *pop = block("pop"),
+               *turn = block("turn"), *finish = block("finish");
     b_.CreateBr(descend);
     b_.SetInsertPoint(descend);
     llvm::PHINode *at = b_.CreatePHI(i64t, 3), *len = b_.CreatePHI(i64t, 3), *sp = b_.CreatePHI(i64t, 3);
@@ -360,10 +365,14 @@ Val NestEmitter::reduce_run(int i) {
         if (first) begin = first_index();
         if (by_host(s)) return run_host(i, acc, i64(0), begin, b_.CreateSub(end, begin));
         Value* a = b_.CreateLoad(accumulator_type(s), acc);
-        if (!graph::is_float(s.dtype)) a = run_lanes(i, a, begin, end);
-        else if (s.name == "add") a = b_.CreateFAdd(a, run_pairwise(i, end));
-        else if (row_of(s).absorbs) a = run_extremum(i, a, begin, end);
-        else a = run_scalar(i, a, begin, end);
+        if (!graph::is_float(s.dtype))
+            a = run_lanes(i, a, begin, end);
+        else if (s.name == "add")
+            a = b_.CreateFAdd(a, run_pairwise(i, end));
+        else if (row_of(s).absorbs)
+            a = run_extremum(i, a, begin, end);
+        else
+            a = run_scalar(i, a, begin, end);
         b_.CreateStore(a, acc);
     });
     return {b_.CreateLoad(accumulator_type(s), acc), logic};
@@ -371,26 +380,27 @@ Val NestEmitter::reduce_run(int i) {
 
 // ---- positions ----
 
+// The operand of reduction i as masks (b1) or plain values.
+Val NestEmitter::arg_operand(int i, int lanes, Value* index) {
+    OpContext c{b_, o_, lanes, faults_};
+    Val x = operand_of(i, lanes, index);
+    return n_.stmts[n_.stmts[i].in[0]].dtype == DType::Bool ? Val{as_mask(c, x), true} : x;
+}
+
 // Two passes: the extremum in any order (NaN wins), then the first element that is equal to it or NaN.
 Val NestEmitter::arg_reduce(int i) {
     Stmt value = n_.stmts[i];
-    DType t = n_.stmts[value.in[0]].dtype;
-    value.dtype = t;
+    value.dtype = n_.stmts[value.in[0]].dtype;
     value.name = value.name == "argmax" ? "maximum" : "minimum";
-    bool logic = t == DType::Bool;
-    auto operand_as = [&](int lanes, Value* k) {
-        OpContext c{b_, o_, lanes, faults_};
-        Val x = operand_of(i, lanes, k);
-        return logic ? Val{as_mask(c, x), true} : x;
-    };
-    llvm::AllocaInst *best = slot(accumulator_type(value), "best"), *position = slot(b_.getInt64Ty(), "position");
+    bool logic = value.dtype == DType::Bool;
+    llvm::AllocaInst* best = slot(accumulator_type(value), "best");
     int parallel = n_.parallel_axes(), last = n_.full_depth() - 1;
     for (int k = parallel; k <= last; ++k) {
         index_of_[order_[static_cast<size_t>(k)]] = i64(0);
         if (k < last) emit_level(k);
     }
     prepare_rows(false);
-    b_.CreateStore(operand_as(1, i64(0)).v, best);
+    b_.CreateStore(arg_operand(i, 1, i64(0)).v, best);
     int lanes = std::max(1, pick_lanes(tree_of(i)));
     loops(parallel, last, [&] {
         prepare_rows(false);
@@ -399,61 +409,61 @@ Val NestEmitter::arg_reduce(int i) {
         if (lanes > 1) {
             Value* wide = b_.CreateVectorSplat(static_cast<unsigned>(lanes), a);
             std::tie(wide, at) = vectors(wide, begin, end, lanes, [&](Value* acc, Value* k) {
-                return combine(value, lanes, {acc, logic}, operand_as(lanes, k)).v;
+                return combine(value, lanes, {acc, logic}, arg_operand(i, lanes, k)).v;
             });
             a = horizontal(value, wide, lanes);
         }
         b_.CreateStore(a, best);
         Loop l = open_loop(at, end, "rest");
         Value* so_far = b_.CreateLoad(accumulator_type(value), best);
-        b_.CreateStore(combine(value, 1, {so_far, logic}, operand_as(1, l.index)).v, best);
+        b_.CreateStore(combine(value, 1, {so_far, logic}, arg_operand(i, 1, l.index)).v, best);
         close_loop(l, i64(1));
     });
-    BasicBlock *found = block("found"), *missing = block("missing");
-    Value* target = b_.CreateLoad(accumulator_type(value), best);
+    return {find_first(i, {b_.CreateLoad(accumulator_type(value), best), logic}, lanes), false};
+}
+
+// The flat position, in C order of the reduced axes, of the first element that is `target` or NaN.
+Value* NestEmitter::find_first(int i, Val target, int lanes) {
+    DType t = n_.stmts[n_.stmts[i].in[0]].dtype;
+    llvm::AllocaInst* position = slot(b_.getInt64Ty(), "position");
+    BasicBlock* found = block("found");
     b_.CreateStore(i64(0), position);
-    auto matches = [&](int n, Value* k) {
+    auto leave_where = [&](int n, Value* base, Value* k) {
         OpContext c{b_, o_, n, faults_};
-        Val x = operand_as(n, k), y = splat(c, {target, logic});
-        Value* same = compute(c, Op::Equal, t, DType::Bool, {x, y}).v;
-        return graph::is_float(t) ? b_.CreateOr(same, compute(c, Op::IsNan, t, DType::Bool, {x}).v) : same;
-    };
-    loops(parallel, last, [&] {
-        prepare_rows(false);
-        auto [begin, end] = range(inner_);
-        Value *base = b_.CreateLoad(b_.getInt64Ty(), position), *at = begin;
-        if (lanes > 1) {
-            Value* unused = i64(0);
-            std::tie(unused, at) = vectors(unused, begin, end, lanes, [&](Value* a, Value* k) {
-                Value* m = matches(lanes, k);
-                BasicBlock *hit = block("hit"), *miss = block("miss");
-                b_.CreateCondBr(b_.CreateOrReduce(m), hit, miss);
-                b_.SetInsertPoint(hit);
-                Value* bits = b_.CreateBitCast(m, b_.getIntNTy(static_cast<unsigned>(lanes)));
-                Value* lane = b_.CreateZExtOrTrunc(
-                    b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue()), b_.getInt64Ty());
-                b_.CreateStore(b_.CreateAdd(base, b_.CreateAdd(k, lane)), position);
-                b_.CreateBr(found);
-                b_.SetInsertPoint(miss);
-                return a;
-            });
-        }
-        Loop l = open_loop(at, end, "rest");
+        Val x = arg_operand(i, n, k);
+        Value* m = compute(c, Op::Equal, t, DType::Bool, {x, splat(c, target)}).v;
+        if (graph::is_float(t)) m = b_.CreateOr(m, compute(c, Op::IsNan, t, DType::Bool, {x}).v);
         BasicBlock *hit = block("hit"), *miss = block("miss");
-        b_.CreateCondBr(matches(1, l.index), hit, miss);
+        b_.CreateCondBr(n > 1 ? b_.CreateOrReduce(m) : m, hit, miss);
         b_.SetInsertPoint(hit);
-        b_.CreateStore(b_.CreateAdd(base, l.index), position);
+        Value* lane = i64(0);
+        if (n > 1) {
+            Value* bits = b_.CreateBitCast(m, b_.getIntNTy(static_cast<unsigned>(n)));
+            lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue());
+            lane = b_.CreateZExtOrTrunc(lane, b_.getInt64Ty());
+        }
+        b_.CreateStore(b_.CreateAdd(base, b_.CreateAdd(k, lane)), position);
         b_.CreateBr(found);
         b_.SetInsertPoint(miss);
+    };
+    loops(n_.parallel_axes(), n_.full_depth() - 1, [&] {
+        prepare_rows(false);
+        auto [begin, end] = range(inner_);
+        Value *base = b_.CreateLoad(b_.getInt64Ty(), position), *at = begin, *unused = i64(0);
+        if (lanes > 1)
+            std::tie(unused, at) = vectors(unused, begin, end, lanes, [&](Value* a, Value* k) {
+                leave_where(lanes, base, k);
+                return a;
+            });
+        Loop l = open_loop(at, end, "rest");
+        leave_where(1, base, l.index);
         close_loop(l, i64(1));
         b_.CreateStore(b_.CreateAdd(base, end), position);
     });
-    b_.CreateBr(missing);
-    b_.SetInsertPoint(missing);  // unreachable on a non-empty operand
-    b_.CreateStore(i64(0), position);
+    b_.CreateStore(i64(0), position);  // not reached: a non-empty operand has an extremum
     b_.CreateBr(found);
     b_.SetInsertPoint(found);
-    return {b_.CreateLoad(b_.getInt64Ty(), position), false};
+    return b_.CreateLoad(b_.getInt64Ty(), position);
 }
 
 // ---- nests ----
@@ -464,9 +474,12 @@ void NestEmitter::emit_runs() {
         int n = static_cast<int>(n_.stmts.size());
         for (int i = 0; i < n; ++i) {
             const Stmt& s = n_.stmts[i];
-            if (s.kind == StmtKind::Reduce) outer_[i] = reduce_run(i);
-            else if (s.kind == StmtKind::ArgReduce) outer_[i] = arg_reduce(i);
-            else if (after_[i]) outer_[i] = eval_here(i, 1, nullptr, outer_);
+            if (s.kind == StmtKind::Reduce)
+                outer_[i] = reduce_run(i);
+            else if (s.kind == StmtKind::ArgReduce)
+                outer_[i] = arg_reduce(i);
+            else if (after_[i])
+                outer_[i] = eval_here(i, 1, nullptr, outer_);
         }
     });
 }
@@ -480,7 +493,8 @@ void NestEmitter::reduce_chunk(int i, Value* acc, Value* begin, Value* stop) {
     auto address = [&](Value* index) { return b_.CreateGEP(t, acc, b_.CreateSub(index, begin)); };
     auto put = [&](Val v, int lanes, Value* index) {
         OpContext c{b_, o_, lanes, faults_};
-        b_.CreateAlignedStore(logic ? as_bytes(c, v) : v.v, address(index), llvm::Align(static_cast<uint64_t>(align_of(s.dtype))));
+        b_.CreateAlignedStore(logic ? as_bytes(c, v) : v.v, address(index),
+                              llvm::Align(static_cast<uint64_t>(align_of(s.dtype))));
     };
     if (first) {
         for (int k = parallel - 1; k + 1 < full; ++k) {
@@ -498,7 +512,8 @@ void NestEmitter::reduce_chunk(int i, Value* acc, Value* begin, Value* stop) {
     skip_first_ = first ? order_[static_cast<size_t>(full - 2)] : -1;
     loops(parallel - 1, full - 1, [&] {
         prepare_rows(false);
-        if (by_host(s)) return run_host(i, acc, i64(graph::info(s.dtype).size), begin, b_.CreateSub(stop, begin));
+        if (by_host(s))
+            return run_host(i, acc, i64(graph::info(s.dtype).size), begin, b_.CreateSub(stop, begin));
         span(begin, stop, lanes, false, [&](int n, Value* index) {
             OpContext c{b_, o_, n, faults_};
             Val a{load_vector(t, address(index), n, align_of(s.dtype)), false};
@@ -545,8 +560,10 @@ void NestEmitter::emit_sequential() {
 void NestEmitter::emit_reduction() {
     emit_level(-1);
     bool sequential = !order_.empty() && n_.axes[static_cast<size_t>(inner_)].kind == AxisKind::Parallel;
-    if (sequential) emit_sequential();
-    else emit_runs();
+    if (sequential)
+        emit_sequential();
+    else
+        emit_runs();
 }
 
 }  // namespace stator::kernels::emit

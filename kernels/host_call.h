@@ -7,8 +7,9 @@
 
 namespace stator::kernels {
 
-// Calls `loop` on n elements. Host loops may clear pending floating-point flags, so those raised before the call are
-// read first; returns them together with what of `mask` the call itself raised, and leaves no flag pending.
+// Calls `loop` on n elements. Host loops may clear pending floating-point flags, so those raised before the
+// call are read first; returns them together with what of `mask` the call itself raised, and leaves no flag
+// pending.
 extern "C" uint32_t stator_host_call(const HostLoop* loop, char** args, int64_t n, const int64_t* strides,
                                      uint32_t mask);
 

@@ -21,13 +21,13 @@ namespace {
 bool inner_host(const LoopNest& nest, int i) { return nest.stmts[i].depth > 0 && calls_host(nest, i); }
 bool is_load(const Stmt& s) { return s.kind == StmtKind::Load || s.kind == StmtKind::Index; }
 
-// A host call may read memory itself, except where its stride class could differ from eager's: NumPy's iterator turns
-// negative strides around when there is more than one axis.
+// A host call may read memory itself, except where its stride class could differ from eager's: NumPy's
+// iterator turns negative strides around when there is more than one axis.
 bool direct_load(const LoopNest& nest, const Stmt& s) {
     if (s.kind != StmtKind::Load || nest.in_place) return false;
     const auto& terms = s.access.axis.back();
-    bool forward = terms.empty() ||
-                   (terms.size() == 1 && terms[0].dim == kDense && terms[0].factor.sym < 0 && terms[0].factor.value > 0);
+    bool forward = terms.empty() || (terms.size() == 1 && terms[0].dim == kDense && terms[0].factor.sym < 0 &&
+                                     terms[0].factor.value > 0);
     return forward || nest.axes.size() == 1;
 }
 
@@ -56,7 +56,8 @@ void assign_stores(const LoopNest& nest, HostPhases& plan) {
         for (int in : s.in) ++uses[in];
     for (int i = 0; i < n && !nest.in_place; ++i) {
         const Stmt& s = nest.stmts[i];
-        if (s.kind == StmtKind::Store && inner_host(nest, s.in[0]) && uses[s.in[0]] == 1) plan.into[s.in[0]] = i;
+        if (s.kind == StmtKind::Store && inner_host(nest, s.in[0]) && uses[s.in[0]] == 1)
+            plan.into[s.in[0]] = i;
     }
 }
 

@@ -24,8 +24,8 @@ LoopRef host_loop_of(const LoopNest& nest, int i) {
         ref.types.push_back(s.dtype);
     } else if (s.kind == StmtKind::Reduce) {
         ref.name = s.name;
-        // The accumulator is the first operand and the result. Logical reductions of numbers test their operand
-        // first, so their loop is the one for b1.
+        // The accumulator is the first operand and the result. Logical reductions of numbers test their
+        // operand first, so their loop is the one for b1.
         ref.types.assign(3, s.dtype);
     }
     return ref;
@@ -37,8 +37,11 @@ uint32_t faults_of(const LoopNest& nest, int i) {
         uint32_t bits;
     };
     constexpr uint32_t kFloat = kFaultDivide | kFaultOverflow | kFaultUnderflow | kFaultInvalid;
-    constexpr Flag kFlags[] = {{'d', kFaultDivide}, {'o', kFaultOverflow}, {'u', kFaultUnderflow},
-                               {'i', kFaultInvalid}, {'?', kFloat | kFaultHost}};
+    constexpr Flag kFlags[] = {{'d', kFaultDivide},
+                               {'o', kFaultOverflow},
+                               {'u', kFaultUnderflow},
+                               {'i', kFaultInvalid},
+                               {'?', kFloat | kFaultHost}};
     const Stmt& s = nest.stmts[i];
     if (s.kind != StmtKind::Compute && s.kind != StmtKind::Reduce) return 0;
     if (calls_host(nest, i)) return kFloat | kFaultHost;
@@ -101,9 +104,10 @@ struct Checker {
         for (int j = 0; j < static_cast<int>(nest.stmts.size()); ++j) {
             const Stmt& l = nest.stmts[j];
             if (l.kind != StmtKind::Load || l.access.buffer != s.access.buffer) continue;
-            if (j > i) fail(j, "loads what statement " + std::to_string(i) + " stores");
-            else if (!(l.access == s.access)) fail(i, "stores to a buffer that statement " + std::to_string(j) +
-                                                      " loads elsewhere");
+            if (j > i)
+                fail(j, "loads what statement " + std::to_string(i) + " stores");
+            else if (!(l.access == s.access))
+                fail(i, "stores to a buffer that statement " + std::to_string(j) + " loads elsewhere");
             if (!nest.in_place) fail(i, "in_place is not set");
         }
     }

@@ -19,7 +19,9 @@ struct Printer {
     const graph::Graph& g;
     std::string out;
 
-    std::string num(const Int& i) const { return i.sym < 0 ? std::to_string(i.value) : g.syms.str(p.syms[i.sym]); }
+    std::string num(const Int& i) const {
+        return i.sym < 0 ? std::to_string(i.value) : g.syms.str(p.syms[i.sym]);
+    }
     std::string text(graph::DType t) const { return std::string(graph::info(t).text); }
     std::string shape(const std::vector<graph::Sym>& s) const {
         std::string r;
@@ -41,7 +43,9 @@ struct Printer {
     }
     std::string access(const Access& a) const {
         std::string s;
-        auto put = [&](const Term& t, const std::string& index) { s += (s.empty() ? "" : " + ") + term(t, index); };
+        auto put = [&](const Term& t, const std::string& index) {
+            s += (s.empty() ? "" : " + ") + term(t, index);
+        };
         for (auto& t : a.offset) put(t, "");
         for (size_t k = 0; k < a.axis.size(); ++k)
             for (auto& t : a.axis[k]) put(t, "i" + std::to_string(k));
@@ -51,14 +55,15 @@ struct Printer {
     std::string value(graph::Id v) const {
         if (v < 0) return "";
         const auto& n = g.node(v);
-        if (n.op == graph::Op::Input && !g.inputs[n.ints[0]].source.empty()) return " " + g.inputs[n.ints[0]].source;
+        if (n.op == graph::Op::Input && !g.inputs[n.ints[0]].source.empty())
+            return " " + g.inputs[n.ints[0]].source;
         return " %" + std::to_string(v);
     }
 
     void buffer(size_t i) {
         const Buffer& b = p.buffers[i];
-        out += "  b" + std::to_string(i) + " = " + kBufferKinds[static_cast<int>(b.kind)] + value(b.value) + " : " +
-               text(b.dtype) + shape(b.shape) + " " + kLayouts[static_cast<int>(b.layout)];
+        out += "  b" + std::to_string(i) + " = " + kBufferKinds[static_cast<int>(b.kind)] + value(b.value) +
+               " : " + text(b.dtype) + shape(b.shape) + " " + kLayouts[static_cast<int>(b.layout)];
         for (size_t k = 0; k < b.perm.size(); ++k) out += (k ? "," : " perm=") + std::to_string(b.perm[k]);
         out += b.written ? " written\n" : "\n";
     }
@@ -81,13 +86,15 @@ struct Printer {
         bool value = s.kind != StmtKind::Store && s.kind != StmtKind::SetScalar;
         out += std::string(4 + 2 * static_cast<size_t>(s.depth), ' ');
         if (value) out += "v" + std::to_string(i) + " = ";
-        if (s.kind == StmtKind::Compute) out += graph::info(s.op).text;
-        else out += kStmtKinds[static_cast<int>(s.kind)];
+        if (s.kind == StmtKind::Compute)
+            out += graph::info(s.op).text;
+        else
+            out += kStmtKinds[static_cast<int>(s.kind)];
         if (!s.name.empty()) out += "." + s.name;
         if (s.access.buffer >= 0 || s.kind == StmtKind::Index) out += " " + access(s.access);
         if (s.slot >= 0) out += " c" + std::to_string(s.slot);
-        for (size_t k = 0; k < s.in.size(); ++k) out += (k || s.slot >= 0 || s.access.buffer >= 0 ? ", v" : " v") +
-                                                        std::to_string(s.in[k]);
+        for (size_t k = 0; k < s.in.size(); ++k)
+            out += (k || s.slot >= 0 || s.access.buffer >= 0 ? ", v" : " v") + std::to_string(s.in[k]);
         if (s.kind == StmtKind::Reduce) out += s.order == RunOrder::Run ? " run" : " sequential";
         out += value ? " : " + text(s.dtype) + "\n" : "\n";
     }

@@ -1,7 +1,8 @@
 // Which statements generated code computes itself; for all others the CPU calls the host's inner loop.
 //
-// graph::is_native speaks about kinds of dtypes. Half precision is not generated: each op on it would have to be rounded
-// from f32, except where bits only move. Casts have no host loop, so all of them between real dtypes are generated.
+// graph::is_native speaks about kinds of dtypes. Half precision is not generated: each op on it would have to
+// be rounded from f32, except where bits only move. Casts have no host loop, so all of them between real
+// dtypes are generated.
 #pragma once
 
 #include "graph/graph.h"

@@ -25,9 +25,9 @@ struct Buffer {
     graph::Id value;
     graph::DType dtype;
     std::vector<graph::Sym> shape;
-    graph::Layout layout;    // Contiguous in `perm` order for Output and Scratch
-    std::vector<int> perm;   // empty = C order
-    int stride_base;         // index of its first stride in KernelArgs::strides
+    graph::Layout layout;   // Contiguous in `perm` order for Output and Scratch
+    std::vector<int> perm;  // empty = C order
+    int stride_base;        // index of its first stride in KernelArgs::strides
     bool written = false;
 };
 
@@ -45,32 +45,33 @@ struct LoopRef {
 };
 
 struct NestInfo {
-    graph::Sym extent;     // trip count of the outermost loop
-    bool splittable;       // [begin, end) may be divided among threads, with the same bits
-    graph::Sym work;       // elements touched in all: decides about threads
-    bool commit;           // runs only after the faults of all earlier nests were found harmless (visible stores)
+    graph::Sym extent;  // trip count of the outermost loop
+    bool splittable;    // [begin, end) may be divided among threads, with the same bits
+    graph::Sym work;    // elements touched in all: decides about threads
+    bool commit;  // runs only after the faults of all earlier nests were found harmless (visible stores)
 };
 
 struct Program {
     std::vector<Buffer> buffers;
     std::vector<Scalar> scalars;
-    std::vector<graph::Sym> syms;      // KernelArgs::syms[i] is the value of syms[i]
+    std::vector<graph::Sym> syms;  // KernelArgs::syms[i] is the value of syms[i]
     std::vector<LoopRef> loops;
     std::vector<NestInfo> nests;
     std::vector<std::shared_ptr<LoopNest>> code;  // parallel to nests
     int stride_count = 0;
-    int64_t scratch_bytes = 0;         // per thread
-    uint32_t fault_mask = 0;           // Fault bits that may come back
+    int64_t scratch_bytes = 0;  // per thread
+    uint32_t fault_mask = 0;    // Fault bits that may come back
 };
 
 // What the segment must leave behind.
 struct SegmentRequest {
-    graph::Id begin, end;                   // nodes [begin, end) of the graph; no guard or library node inside
-    std::vector<graph::Id> available;       // values materialized before (arrays in memory, scalars known)
-    std::vector<graph::Id> wanted;          // values that must be arrays (or scalar results) afterwards
-    // The segment may be run again from its start after visible stores have happened, as long as it then computes the
-    // same (a warning is wanted, not an exception). Stores to buffers of which the segment reads no older version then
-    // need not wait for their value's faults: they are computed and stored in one nest that is not a commit.
+    graph::Id begin, end;              // nodes [begin, end) of the graph; no guard or library node inside
+    std::vector<graph::Id> available;  // values materialized before (arrays in memory, scalars known)
+    std::vector<graph::Id> wanted;     // values that must be arrays (or scalar results) afterwards
+    // The segment may be run again from its start after visible stores have happened, as long as it then
+    // computes the same (a warning is wanted, not an exception). Stores to buffers of which the segment reads
+    // no older version then need not wait for their value's faults: they are computed and stored in one nest
+    // that is not a commit.
     bool stores_can_repeat = false;
 };
 
@@ -80,7 +81,8 @@ Program schedule(graph::Graph& g, const SegmentRequest& request);
 
 std::string print(const Program& p, const graph::Graph& g);  // the loop IR as text, for dumps and goldens
 
-// Tier 0: runs nest `index` of the program by calling host loops on chunks; no compilation. Same contract as NestFn.
+// Tier 0: runs nest `index` of the program by calling host loops on chunks; no compilation. Same contract as
+// NestFn.
 uint32_t interpret(const Program& p, int index, const KernelArgs& args, int64_t begin, int64_t end);
 
 }  // namespace stator::kernels

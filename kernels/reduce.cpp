@@ -30,12 +30,13 @@ std::vector<char> walk(const Graph& g, Id id, std::vector<int>* dims = nullptr) 
 
 struct Row {
     std::string_view name;
-    std::string_view native;   // kind characters of operands that generated code reduces
-    bool ordered;              // results depend on how axes merge
+    std::string_view native;  // kind characters of operands that generated code reduces
+    bool ordered;             // results depend on how axes merge
 };
 constexpr Row kRows[] = {
-    {"add", "iuf", true},        {"multiply", "iuf", false},   {"maximum", "biuf", true}, {"minimum", "biuf", true},
-    {"logical_and", "biuf", false}, {"logical_or", "biuf", false}, {"argmax", "biuf", false}, {"argmin", "biuf", false},
+    {"add", "iuf", true},      {"multiply", "iuf", false},     {"maximum", "biuf", true},
+    {"minimum", "biuf", true}, {"logical_and", "biuf", false}, {"logical_or", "biuf", false},
+    {"argmax", "biuf", false}, {"argmin", "biuf", false},
 };
 const Row* row(std::string_view name) {
     for (const Row& r : kRows)

@@ -1,16 +1,18 @@
 // The scheduler: one segment of a graph becomes a list of loop nests over buffers.
 //
-// Four steps. *Plan* (schedule_plan.cpp) finds the needed nodes and decides which values get memory; all others are
-// computed where they are used. What remains to be done are sinks: values that get memory, stores, reductions, scalar
-// results, and computations that matter only for their floating-point flags. *Place* (here) takes the sinks in program
-// order and puts each into the last nest with the same iteration space whose predecessors allow it, else into a new
-// nest. *Build* (schedule_build.cpp) makes the statements. *Finish* (schedule_finish.cpp) orders the nests (stores that
-// others can see as late as possible), chooses loop orders, merges axes and numbers symbolic integers.
+// Four steps. *Plan* (schedule_plan.cpp) finds the needed nodes and decides which values get memory; all
+// others are computed where they are used. What remains to be done are sinks: values that get memory, stores,
+// reductions, scalar results, and computations that matter only for their floating-point flags. *Place*
+// (here) takes the sinks in program order and puts each into the last nest with the same iteration space
+// whose predecessors allow it, else into a new nest. *Build* (schedule_build.cpp) makes the statements.
+// *Finish* (schedule_finish.cpp) orders the nests (stores that others can see as late as possible), chooses
+// loop orders, merges axes and numbers symbolic integers.
 //
-// Hazards. A version of a buffer is read in nests that run before the store that makes the next version, or in the same
-// nest at exactly the element that is stored. Values that would be computed from a version too late get memory of their
-// own (plan), old versions that are read late are copied first (snapshot). A segment that faults is run again, so
-// nothing that can fault may wait for a store that others see: it reads the stored value or a copy of the buffer (shadow).
+// Hazards. A version of a buffer is read in nests that run before the store that makes the next version, or
+// in the same nest at exactly the element that is stored. Values that would be computed from a version too
+// late get memory of their own (plan), old versions that are read late are copied first (snapshot). A segment
+// that faults is run again, so nothing that can fault may wait for a store that others see: it reads the
+// stored value or a copy of the buffer (shadow).
 #include <algorithm>
 
 #include "kernels/reduce.h"
@@ -26,7 +28,8 @@ namespace scheduling {
 
 Scheduler::Scheduler(Graph& g, const SegmentRequest& rq) : g_(g), rq_(rq) {
     size_t n = g.nodes.size();
-    for (auto* flags : {&available_, &needed_, &materialized_, &wanted_, &has_stores_, &checked_first_}) flags->assign(n, 0);
+    for (auto* flags : {&available_, &needed_, &materialized_, &wanted_, &has_stores_, &checked_first_})
+        flags->assign(n, 0);
     users_.resize(n);
     snapshot_before_.assign(n, graph::kNone);
     alias_.assign(n, graph::kNone);
@@ -100,7 +103,8 @@ bool Scheduler::disjoint(Id a, Id b) {
     if (x.op != Op::Store || y.op != Op::Store) return false;
     auto sx = store_shape(x), sy = store_shape(y);
     auto& t = g_.syms;
-    auto range = [&](const Node& n, const std::vector<Sym>& shape, int d) -> std::optional<std::pair<Sym, Sym>> {
+    auto range = [&](const Node& n, const std::vector<Sym>& shape,
+                     int d) -> std::optional<std::pair<Sym, Sym>> {
         int64_t rank = n.ints[0], axis = n.ints[1 + d], step = n.ints[1 + rank + d];
         Sym start = n.syms[d], one = t.constant(1);
         if (axis < 0) return std::pair(start, t.add(start, one));
@@ -109,7 +113,8 @@ bool Scheduler::disjoint(Id a, Id b) {
     };
     for (int d = 0; d < static_cast<int>(x.ints[0]); ++d) {
         auto rx = range(x, sx, d), ry = range(y, sy, d);
-        if (t.prove_ge(rx->first, ry->second).value_or(false) || t.prove_ge(ry->first, rx->second).value_or(false))
+        if (t.prove_ge(rx->first, ry->second).value_or(false) ||
+            t.prove_ge(ry->first, rx->second).value_or(false))
             return true;
     }
     return false;
@@ -138,8 +143,8 @@ void Scheduler::order_after(int draft, const std::vector<Read>& reads, int writt
 }
 
 // The last nest that can take the sink, or a new one. For stores, buffer hazards count too.
-int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool commit, Id store, const Map* store_map,
-                     int buffer) {
+int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool commit, Id store,
+                     const Map* store_map, int buffer) {
     int found = -1;
     bool late = !commit && reads_late(reads);
     for (int j = static_cast<int>(drafts_.size()) - 1; j >= 0 && found < 0; --j) {
@@ -159,8 +164,8 @@ int Scheduler::place(const Space& space, const std::vector<Read>& reads, bool co
     return found;
 }
 
-// A nest whose reductions v is computed from, element by element: v goes behind them. `m` becomes the map of v over the
-// axes of that nest.
+// A nest whose reductions v is computed from, element by element: v goes behind them. `m` becomes the map of
+// v over the axes of that nest.
 int Scheduler::place_after(Id v, Map& m) {
     Space space = space_of(node(v).shape);
     if (!tree_native(v)) return -1;
@@ -200,7 +205,8 @@ void Scheduler::sink(Id v) {
     if (n.op == Op::Store && (!rank0(v) || visible(v))) return sink_store(v);
     if (cls == OpClass::Reduction) return sink_reduce(v);
     if (materialized_[v]) return rank0(v) ? sink_scalar(v) : sink_value(v);
-    if (checked_first_[v] || (cls == OpClass::Pointwise && users_[v].empty() && graph::can_fault(g_, v))) sink_flags(v);
+    if (checked_first_[v] || (cls == OpClass::Pointwise && users_[v].empty() && graph::can_fault(g_, v)))
+        sink_flags(v);
 }
 
 void Scheduler::sink_value(Id v) {
@@ -245,7 +251,8 @@ void Scheduler::sink_snapshot(Id v) {
     writers_[buffer].emplace_back(made, v);
 }
 
-// Evaluates the value of store v and stores it to `buffer`, which is v's or a shadow of it; returns the draft.
+// Evaluates the value of store v and stores it to `buffer`, which is v's or a shadow of it; returns the
+// draft.
 int Scheduler::put(Id v, int buffer, bool commit) {
     Id value = node(v).in[1];
     auto shape = store_shape(node(v));
@@ -261,7 +268,8 @@ int Scheduler::put(Id v, int buffer, bool commit) {
     return made;
 }
 
-// What may fault after a store that cannot be repeated must not read what was stored: it reads a copy, made here.
+// What may fault after a store that cannot be repeated must not read what was stored: it reads a copy, made
+// here.
 int Scheduler::shadow_of(Id v) {
     int& shadow = shadow_.at(root(v));
     if (shadow >= 0) return shadow;
@@ -321,8 +329,10 @@ void Scheduler::sink_flags(Id v) {
         collect(v, m, reads);
         made = place(space_of(node(v).shape), reads, false);
     }
-    if (rank0(v)) eval_scalar(drafts_[made], v);
-    else eval(drafts_[made], v, m);
+    if (rank0(v))
+        eval_scalar(drafts_[made], v);
+    else
+        eval(drafts_[made], v, m);
     behind_ = false;
 }
 
@@ -349,9 +359,11 @@ void Scheduler::sink_reduce(Id v) {
         bool reduced = arg ? n.ints[0] < 0 || n.ints[0] == dim
                            : std::find(n.ints.begin() + 1, n.ints.end(), dim) != n.ints.end();
         bool is_unit = unit(shape[dim]);
-        if (!reduced) out.push_back(is_unit ? DimMap{-1, 0, g_.syms.constant(0)}
-                                            : DimMap{axis, 1, g_.syms.constant(0)});
-        else if (!is_unit) space.reduced[axis] = 1;
+        if (!reduced)
+            out.push_back(is_unit ? DimMap{-1, 0, g_.syms.constant(0)}
+                                  : DimMap{axis, 1, g_.syms.constant(0)});
+        else if (!is_unit)
+            space.reduced[axis] = 1;
         if (!is_unit) ++axis;
     }
     bool run = space.reduced.empty() || space.reduced.back();

@@ -58,7 +58,8 @@ Id Scheduler::base_of(Id v, Map& m) {
 int Scheduler::new_buffer(BufferKind kind, Id v) {
     const Node& n = node(v);
     Buffer b{kind, v, n.dtype, n.shape, graph::Layout::Contiguous, n.perm, p_.stride_count, false};
-    const Node& owner = kind == BufferKind::Input ? node(root(v)) : n;  // versions lie where the first one does
+    const Node& owner =
+        kind == BufferKind::Input ? node(root(v)) : n;  // versions lie where the first one does
     if (kind == BufferKind::Input) {
         b.layout = owner.layout;
         b.perm = owner.perm;
@@ -119,8 +120,8 @@ int Scheduler::scalar_stmt(Draft& d, int slot) {
     return it->second = add(d, std::move(s));
 }
 
-// Byte offsets of `m` into `buffer`; contiguous buffers are indexed as if flat. `shape` is the indexed value's, which
-// differs from the buffer's when the value is a reshape of it.
+// Byte offsets of `m` into `buffer`; contiguous buffers are indexed as if flat. `shape` is the indexed
+// value's, which differs from the buffer's when the value is a reshape of it.
 SymAccess Scheduler::access(const Draft& d, int buffer, const Map& m, const std::vector<Sym>& shape) {
     auto& t = g_.syms;
     const Buffer& b = p_.buffers[buffer];
@@ -130,7 +131,8 @@ SymAccess Scheduler::access(const Draft& d, int buffer, const Map& m, const std:
     int rank = static_cast<int>(m.size());
     std::vector<Sym> dense(rank, t.constant(1));
     bool flat = b.layout == graph::Layout::Contiguous;
-    bool c_order = b.perm.empty() || shape != b.shape;  // what is reshaped lies in C order, whatever its axes are called
+    bool c_order =
+        b.perm.empty() || shape != b.shape;  // what is reshaped lies in C order, whatever its axes are called
     if (flat) {
         Sym stride = t.constant(1);
         for (int k = rank - 1; k >= 0; --k) {
@@ -147,11 +149,13 @@ SymAccess Scheduler::access(const Draft& d, int buffer, const Map& m, const std:
             offset = t.add(offset, t.mul(m[dim].start, dense[dim]));
             if (m[dim].axis < 0) continue;
             auto& terms = a.axis[m[dim].axis];
-            if (terms.empty()) terms.push_back({kDense, step});
-            else terms[0].factor = t.add(terms[0].factor, step);
+            if (terms.empty())
+                terms.push_back({kDense, step});
+            else
+                terms[0].factor = t.add(terms[0].factor, step);
         } else {
-            bool inner_dense = b.layout == graph::Layout::InnerDense &&
-                               dim == (b.perm.empty() ? rank - 1 : b.perm.back());
+            bool inner_dense =
+                b.layout == graph::Layout::InnerDense && dim == (b.perm.empty() ? rank - 1 : b.perm.back());
             int name = inner_dense ? kDense : dim;
             if (has_start) a.offset.push_back({name, m[dim].start});
             if (m[dim].axis >= 0) a.axis[m[dim].axis].push_back({name, step});
@@ -225,7 +229,8 @@ int Scheduler::eval_compute(Draft& d, Id v, const Map& m, Level level) {
     return add(d, std::move(s));
 }
 
-// start + i*delta, as NumPy's fill loop computes it. Statements stand for graph ops, so this is a sum of a product.
+// start + i*delta, as NumPy's fill loop computes it. Statements stand for graph ops, so this is a sum of a
+// product.
 int Scheduler::eval_arange(Draft& d, Id v, const Map& m) {
     const Node& n = node(v);
     DraftStmt index;
@@ -235,7 +240,8 @@ int Scheduler::eval_arange(Draft& d, Id v, const Map& m) {
     index.level = inner_level();
     index.access.axis.resize(d.space.extent.size());
     if (m[0].axis >= 0) index.access.axis[m[0].axis].push_back({kDense, g_.syms.constant(m[0].step)});
-    if (g_.syms.as_const(m[0].start) != std::optional<int64_t>(0)) index.access.offset.push_back({kDense, m[0].start});
+    if (g_.syms.as_const(m[0].start) != std::optional<int64_t>(0))
+        index.access.offset.push_back({kDense, m[0].start});
     int i = add(d, std::move(index));
     auto binary = [&](Op op, int a, int b) {
         DraftStmt s;
@@ -291,8 +297,10 @@ int Scheduler::eval_scalar(Draft& d, Id v) {
     } else if (n.op == Op::View || n.op == Op::Reshape) {
         Id in = n.in[0];
         Map zero(node(in).shape.size(), DimMap{-1, 0, g_.syms.constant(0)});
-        if (rank0(in)) r = eval_scalar(d, in);
-        else r = eval(d, in, n.op == Op::View ? compose(n, {}) : zero);
+        if (rank0(in))
+            r = eval_scalar(d, in);
+        else
+            r = eval(d, in, n.op == Op::View ? compose(n, {}) : zero);
     } else if (n.op == Op::Store) {
         r = eval_scalar(d, n.in[1]);
     } else if (n.op == Op::Full) {

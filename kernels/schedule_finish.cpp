@@ -1,4 +1,5 @@
-// Scheduling, part 4: the order of the nests, loop orders, merged axes, numbered symbolic integers, host loops.
+// Scheduling, part 4: the order of the nests, loop orders, merged axes, numbered symbolic integers, host
+// loops.
 //
 // Invariant: merging axes never changes which elements are visited, nor their order in reduced axes.
 #include <algorithm>
@@ -9,13 +10,15 @@
 
 namespace stator::kernels::scheduling {
 
-// Topological, drafts in order of their making; nests with visible stores only when nothing else is left to do.
+// Topological, drafts in order of their making; nests with visible stores only when nothing else is left to
+// do.
 std::vector<int> Scheduler::run_order() const {
     int n = static_cast<int>(drafts_.size());
     std::vector<int> order;
     std::vector<char> done(n, 0);
     auto ready = [&](int d) {
-        return !done[d] && std::all_of(drafts_[d].after.begin(), drafts_[d].after.end(), [&](int a) { return done[a]; });
+        return !done[d] &&
+               std::all_of(drafts_[d].after.begin(), drafts_[d].after.end(), [&](int a) { return done[a]; });
     };
     while (static_cast<int>(order.size()) < n) {
         int next = -1;
@@ -36,11 +39,13 @@ Int Scheduler::number(Sym s) {
     return {0, it->second};
 }
 
-// Axes of the space from outermost to innermost: parallel ones in the order of the result's memory, then reduced ones.
+// Axes of the space from outermost to innermost: parallel ones in the order of the result's memory, then
+// reduced ones.
 std::vector<int> Scheduler::loop_order(const Draft& d) const {
     std::vector<int> axes;
     auto put = [&](int a, bool reduced) {
-        if (d.space.reduced[a] == reduced && std::find(axes.begin(), axes.end(), a) == axes.end()) axes.push_back(a);
+        if (d.space.reduced[a] == reduced && std::find(axes.begin(), axes.end(), a) == axes.end())
+            axes.push_back(a);
     };
     int n = static_cast<int>(d.space.extent.size());
     // Axes that the store does not name (none in practice) go outside.
@@ -78,7 +83,8 @@ void Scheduler::hoist_scalars(Draft& d) {
     std::vector<char> front(n, 0);
     for (int i = 0; i < n; ++i) {
         const auto& in = d.stmts[i].stmt.in;
-        front[i] = d.stmts[i].level == Level::Scalar && std::all_of(in.begin(), in.end(), [&](int k) { return front[k]; });
+        front[i] = d.stmts[i].level == Level::Scalar &&
+                   std::all_of(in.begin(), in.end(), [&](int k) { return front[k]; });
     }
     std::vector<int> at(n);
     int next = 0;
@@ -112,7 +118,9 @@ std::shared_ptr<LoopNest> Scheduler::lower(Draft& d, NestInfo& info) {
     };
     for (auto& s : d.stmts) {
         Stmt out = std::move(s.stmt);
-        out.depth = s.level == Level::Scalar ? 0 : s.level == Level::Parallel ? nest->parallel_axes() : nest->full_depth();
+        out.depth = s.level == Level::Scalar     ? 0
+                    : s.level == Level::Parallel ? nest->parallel_axes()
+                                                 : nest->full_depth();
         if (!s.access.axis.empty() || s.access.buffer >= 0) {
             out.access.buffer = s.access.buffer;
             out.access.offset = numbered(s.access.offset);
@@ -167,15 +175,16 @@ void Scheduler::finish() {
         NestInfo info{};
         auto nest = lower(drafts_[i], info);
         number(info.extent);
-        p_.scratch_bytes = std::max({p_.scratch_bytes, plan_chunks(*nest).bytes, plan_host_phases(*nest).bytes});
+        p_.scratch_bytes =
+            std::max({p_.scratch_bytes, plan_chunks(*nest).bytes, plan_host_phases(*nest).bytes});
         p_.code.push_back(std::move(nest));
         p_.nests.push_back(info);
     }
     collect_loops();
 }
 
-// Enters the host loops of all statements, whether generated code needs them or only tier 0, and the flags that may
-// come back.
+// Enters the host loops of all statements, whether generated code needs them or only tier 0, and the flags
+// that may come back.
 void Scheduler::collect_loops() {
     for (auto& nest : p_.code) {
         for (int i = 0; i < static_cast<int>(nest->stmts.size()); ++i) {

@@ -1,5 +1,5 @@
-// What the parts of the scheduler share: plan (what gets memory), sinks and their nests, build (statements) and finish
-// (loop order, coalescing, self-contained loop IR). schedule.cpp tells the idea.
+// What the parts of the scheduler share: plan (what gets memory), sinks and their nests, build (statements)
+// and finish (loop order, coalescing, self-contained loop IR). schedule.cpp tells the idea.
 #pragma once
 
 #include <map>
@@ -21,8 +21,8 @@ using graph::Op;
 using graph::OpClass;
 using graph::Sym;
 
-// Index into one dimension of a value as a function of a nest's axes: start + step * i_axis (axis -1: start alone).
-// Axes of extent 1 are never named.
+// Index into one dimension of a value as a function of a nest's axes: start + step * i_axis (axis -1: start
+// alone). Axes of extent 1 are never named.
 struct DimMap {
     int axis = -1;
     int64_t step = 0;
@@ -69,12 +69,12 @@ struct Draft {
     bool commit = false;
     bool late = false;  // behind a commit: nothing that can fault goes here
     std::vector<DraftStmt> stmts;
-    std::map<std::pair<Id, Map>, int> memo;  // value at an index map -> statement
+    std::map<std::pair<Id, Map>, int> memo;        // value at an index map -> statement
     std::map<std::pair<Id, Map>, int> after_memo;  // the same behind a reduction, reductions included
-    std::map<int, int> scalar_memo;          // Program::scalars slot -> statement
-    std::set<int> after;                     // drafts that must run before this one
-    std::vector<std::pair<int, Map>> reads;  // (buffer, map): write-after-read hazards
-    std::vector<int> order;                  // loop order wished by the first store, outermost first
+    std::map<int, int> scalar_memo;                // Program::scalars slot -> statement
+    std::set<int> after;                           // drafts that must run before this one
+    std::vector<std::pair<int, Map>> reads;        // (buffer, map): write-after-read hazards
+    std::vector<int> order;                        // loop order wished by the first store, outermost first
     bool has_order = false;
 };
 
@@ -85,11 +85,11 @@ struct Read {
 };
 
 class Scheduler {
-public:
+  public:
     Scheduler(Graph& g, const SegmentRequest& rq);
     Program run();
 
-private:
+  private:
     // ---- schedule_plan.cpp: which nodes are needed, and which of them get memory ----
     void find_needed();
     void plan();
@@ -157,9 +157,9 @@ private:
     void store(Draft& d, int buffer, const Map& m, int value, Level level, Id v);
     void set_scalar(Draft& d, int value, Level level, Id v);
     SymAccess access(const Draft& d, int buffer, const Map& m, const std::vector<Sym>& shape);
-    int leaf_slot(Id v);               // Program::scalars slot of an input, constant or symbol
+    int leaf_slot(Id v);  // Program::scalars slot of an input, constant or symbol
     int const_slot(graph::DType t, uint64_t lo, uint64_t hi);
-    int located(Id v);                 // buffer the value is read from, -1 when computed where it is used
+    int located(Id v);  // buffer the value is read from, -1 when computed where it is used
     int new_buffer(BufferKind kind, Id v);
 
     // ---- schedule_finish.cpp ----
@@ -178,9 +178,9 @@ private:
     bool rank0(Id v) const { return node(v).shape.empty(); }
     Id root(Id v) const { return graph::buffer_root(g_, v); }
     bool in_segment(Id v) const { return v >= rq_.begin && v < rq_.end; }
-    bool visible(Id store) const;   // the stored-to buffer exists outside this segment
+    bool visible(Id store) const;  // the stored-to buffer exists outside this segment
     bool commits(Id store) { return visible(store) && !repeatable(root(store)); }
-    bool is_leaf(Id v) const;       // constant, symbol, or available before the segment
+    bool is_leaf(Id v) const;  // constant, symbol, or available before the segment
     bool is_view(Id v) const { return graph::info(node(v).op).cls == OpClass::View; }
     bool is_virtual(Id v) const { return !is_leaf(v) && !materialized_[v]; }
 
@@ -197,13 +197,13 @@ private:
     std::vector<std::vector<Id>> users_;  // needed users (not through a store's operand 0)
     std::vector<Id> snapshot_before_;     // the store before which an old version is copied, kNone
     std::multimap<Id, Id> snapshots_;     // store -> old versions copied before it
-    std::vector<Id> alias_;               // the value that a store's readers use in place of its memory, kNone
-    std::map<Id, int> shadow_;            // roots of which late readers use a copy -> that buffer, -1 until made
-    std::vector<int> cost_;               // memo of tree_cost, -1
-    std::vector<int> buffer_;             // where the value is read from, -1
-    std::vector<int> made_by_;            // draft that completes it, -1 = before the program
-    std::vector<int> slot_;               // Program::scalars slot, -1
-    std::map<Id, int> store_buffer_;      // by root: the buffer that stores go to
+    std::vector<Id> alias_;           // the value that a store's readers use in place of its memory, kNone
+    std::map<Id, int> shadow_;        // roots of which late readers use a copy -> that buffer, -1 until made
+    std::vector<int> cost_;           // memo of tree_cost, -1
+    std::vector<int> buffer_;         // where the value is read from, -1
+    std::vector<int> made_by_;        // draft that completes it, -1 = before the program
+    std::vector<int> slot_;           // Program::scalars slot, -1
+    std::map<Id, int> store_buffer_;  // by root: the buffer that stores go to
     std::map<int, std::vector<std::pair<int, Id>>> writers_;  // buffer -> (draft, node)
     std::unordered_map<int32_t, int> sym_index_;
 };

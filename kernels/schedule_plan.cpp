@@ -1,8 +1,9 @@
 // Scheduling, part 1: which nodes of the segment are needed, and which of them get memory of their own.
 //
-// Everything else is computed where it is used. A value gets memory when it is wanted outside, stored into, too
-// expensive to compute more than once, or read too late: after a store overwrites what it is computed from. A node that
-// can raise a floating-point flag is evaluated for each of its elements somewhere, used or not.
+// Everything else is computed where it is used. A value gets memory when it is wanted outside, stored into,
+// too expensive to compute more than once, or read too late: after a store overwrites what it is computed
+// from. A node that can raise a floating-point flag is evaluated for each of its elements somewhere, used or
+// not.
 #include <algorithm>
 
 #include "kernels/native.h"
@@ -12,7 +13,7 @@
 namespace stator::kernels::scheduling {
 
 namespace {
-constexpr int kCheap = 8;         // arithmetic worth repeating rather than storing
+constexpr int kCheap = 8;  // arithmetic worth repeating rather than storing
 constexpr int kHostLoopCost = 40;
 constexpr int kMaxCost = 1000;
 }  // namespace
@@ -41,7 +42,8 @@ void Scheduler::find_needed() {
     for (Id v = rq_.end - 1; v >= rq_.begin; --v) {
         auto cls = graph::info(node(v).op).cls;
         if (node(v).op == Op::Store && visible(v)) needed_[v] = 1;
-        if ((cls == OpClass::Pointwise || cls == OpClass::Reduction) && graph::can_fault(g_, v)) needed_[v] = 1;
+        if ((cls == OpClass::Pointwise || cls == OpClass::Reduction) && graph::can_fault(g_, v))
+            needed_[v] = 1;
         if (!needed_[v] || available_[v]) continue;
         for (Id in : node(v).in)
             if (in_segment(in)) needed_[in] = 1;
@@ -62,7 +64,8 @@ template <class F>
 bool Scheduler::all_of_tree(Id v, std::set<Id>& seen, const F& f) {
     if (!seen.insert(v).second) return true;
     if (!f(v)) return false;
-    if (!is_virtual(v) || node(v).op == Op::Store || graph::info(node(v).op).cls == OpClass::Reduction) return true;
+    if (!is_virtual(v) || node(v).op == Op::Store || graph::info(node(v).op).cls == OpClass::Reduction)
+        return true;
     for (Id in : node(v).in)
         if (!all_of_tree(in, seen, f)) return false;
     return true;
@@ -86,7 +89,8 @@ int Scheduler::tree_cost(Id v) {
 bool Scheduler::tree_faults(Id v) {
     std::set<Id> seen;
     return !all_of_tree(v, seen, [&](Id u) {
-        return !(is_virtual(u) && graph::info(node(u).op).cls == OpClass::Pointwise && graph::can_fault(g_, u));
+        return !(is_virtual(u) && graph::info(node(u).op).cls == OpClass::Pointwise &&
+                 graph::can_fault(g_, u));
     });
 }
 
@@ -106,7 +110,8 @@ bool Scheduler::tree_dense(Id v) {
             return layout == graph::Layout::Contiguous && std::is_sorted(perm.begin(), perm.end());
         }
         auto cls = graph::info(n.op).cls;
-        return cls == OpClass::Pointwise || n.op == Op::Full || n.op == Op::Store || cls == OpClass::Reduction;
+        return cls == OpClass::Pointwise || n.op == Op::Full || n.op == Op::Store ||
+               cls == OpClass::Reduction;
     });
 }
 
@@ -126,15 +131,16 @@ bool Scheduler::covers(const Map& m, const std::vector<Sym>& shape, const Space&
     return true;
 }
 
-// Whether some user of the scalar v, which raises flags and is computed from memory, may have no elements: v would not
-// be computed there.
+// Whether some user of the scalar v, which raises flags and is computed from memory, may have no elements: v
+// would not be computed there.
 bool Scheduler::may_be_skipped(Id v) {
     std::set<Id> seen;
-    bool memory = !all_of_tree(v, seen, [&](Id u) { return is_virtual(u) || (rank0(u) && !has_stores_[root(u)]); });
+    bool memory =
+        !all_of_tree(v, seen, [&](Id u) { return is_virtual(u) || (rank0(u) && !has_stores_[root(u)]); });
     return memory && tree_faults(v) && std::any_of(users_[v].begin(), users_[v].end(), [&](Id u) {
-        auto shape = node(u).op == Op::Store ? store_shape(node(u)) : node(u).shape;
-        return !std::all_of(shape.begin(), shape.end(), [&](Sym e) { return nonempty(e); });
-    });
+               auto shape = node(u).op == Op::Store ? store_shape(node(u)) : node(u).shape;
+               return !std::all_of(shape.begin(), shape.end(), [&](Sym e) { return nonempty(e); });
+           });
 }
 
 // ---- decisions ----
@@ -142,7 +148,8 @@ bool Scheduler::may_be_skipped(Id v) {
 void Scheduler::plan_wanted() {
     for (Id w : rq_.wanted) {
         Id v = w;
-        while (is_view(v) && !available_[v] && !(rank0(v) && node(v).box != graph::Box::Array)) v = node(v).in[0];
+        while (is_view(v) && !available_[v] && !(rank0(v) && node(v).box != graph::Box::Array))
+            v = node(v).in[0];
         if (is_leaf(v)) continue;
         wanted_[v] = 1;
         if (node(v).op == Op::Store && !rank0(v)) wanted_[root(v)] = 1;
@@ -155,8 +162,8 @@ void Scheduler::plan_stores() {
         if (needed_[v] && node(v).op == Op::Store && !rank0(v)) materialize(root(v));
 }
 
-// A reduction computes its operand on the fly when all of it is generated code, and when the run that is summed
-// pairwise is one axis of every load.
+// A reduction computes its operand on the fly when all of it is generated code, and when the run that is
+// summed pairwise is one axis of every load.
 bool Scheduler::fusable_reduce(Id reduce, Id operand) {
     if (!native_reduce(g_, reduce) || !tree_native(operand)) return false;
     if (node(reduce).op == Op::ArgReduce) return true;
@@ -166,7 +173,8 @@ bool Scheduler::fusable_reduce(Id reduce, Id operand) {
 
 // Decides whether the array expression v gets memory because of how it is used.
 void Scheduler::plan_uses(Id v) {
-    std::set<Id> contexts;  // users that would compute it again; pointwise users of the same shape count as one
+    std::set<Id>
+        contexts;  // users that would compute it again; pointwise users of the same shape count as one
     bool pointwise = false, must = false;
     std::vector<std::pair<Id, Id>> work;  // (user, operand): operand is v or a view of it
     for (Id u : users_[v]) work.emplace_back(u, v);
@@ -196,7 +204,8 @@ void Scheduler::plan_uses(Id v) {
             must |= backwards && own_cost(node(u)) >= kHostLoopCost;
             must |= (replicated && tree_cost(v) > 0) || !tree_native(v);
             if (!must && tree_faults(v)) {
-                if (rank0(operand)) space = space_of(node(u).op == Op::Store ? store_shape(node(u)) : node(u).shape);
+                if (rank0(operand))
+                    space = space_of(node(u).op == Op::Store ? store_shape(node(u)) : node(u).shape);
                 must = !covers(m, node(v).shape, space);
             }
             contexts.insert(operand);
@@ -206,8 +215,8 @@ void Scheduler::plan_uses(Id v) {
     if (must || (uses > 1 && tree_cost(v) * (uses - 1) > kCheap)) materialize(v);
 }
 
-// What a store needs: its value must not be read from the buffer while it is overwritten, and a store that others can
-// see must be free of faults.
+// What a store needs: its value must not be read from the buffer while it is overwritten, and a store that
+// others can see must be free of faults.
 void Scheduler::plan_store_value(Id st) {
     const Node& n = node(st);
     Id value = n.in[1];
@@ -225,14 +234,16 @@ void Scheduler::plan_store_value(Id st) {
     if (alias || twice) return materialize(value);
     if (!commits(st) || !tree_faults(value)) return;
     // Computing it twice moves less memory than keeping it.
-    bool cheap = alias_[st] < 0 && !rank0(value) && !is_view(value) && users_[value].size() == 1 && tree_cost(value) <= kCheap &&
-                 tree_native(value);
-    if (cheap) checked_first_[value] = 1;
-    else materialize(value);
+    bool cheap = alias_[st] < 0 && !rank0(value) && !is_view(value) && users_[value].size() == 1 &&
+                 tree_cost(value) <= kCheap && tree_native(value);
+    if (cheap)
+        checked_first_[value] = 1;
+    else
+        materialize(value);
 }
 
-// Whether running the segment again from its start would not see what it stored to this buffer: every value that is
-// read from it is the last one stored.
+// Whether running the segment again from its start would not see what it stored to this buffer: every value
+// that is read from it is the last one stored.
 bool Scheduler::repeatable(Id r) {
     if (!rq_.stores_can_repeat) return false;
     auto [it, fresh] = repeatable_.try_emplace(r, true);
@@ -251,7 +262,8 @@ void Scheduler::plan_crossings(Id st) {
     for (Id v = 0; v < st; ++v) {
         auto late = [&](Id u) { return u > st && needed_[u]; };
         bool live = is_leaf(v) || needed_[v] || is_view(v);
-        if (!live || snapshot_before_[v] >= 0 || std::none_of(users_[v].begin(), users_[v].end(), late)) continue;
+        if (!live || snapshot_before_[v] >= 0 || std::none_of(users_[v].begin(), users_[v].end(), late))
+            continue;
         if (!is_virtual(v)) {
             bool same = root(v) == r && (available_[v] || materialized_[v]) && (!rank0(v) || has_stores_[v]);
             if (same && !(node(v).op == Op::Empty)) snapshot_before_[v] = st;
@@ -288,8 +300,8 @@ bool Scheduler::reaches_fault(Id st) {
     return false;
 }
 
-// Where something that can fault depends on a store that cannot be repeated, it reads the value that was stored, if
-// that covers the buffer and has memory of its own, or else a shadow of the buffer.
+// Where something that can fault depends on a store that cannot be repeated, it reads the value that was
+// stored, if that covers the buffer and has memory of its own, or else a shadow of the buffer.
 void Scheduler::plan_late_readers() {
     for (Id v = rq_.begin; v < rq_.end; ++v) {
         if (!needed_[v] || node(v).op != Op::Store || !commits(v) || !reaches_fault(v)) continue;
@@ -304,7 +316,8 @@ void Scheduler::plan_late_readers() {
         }
     }
     for (Id v = rq_.begin; v < rq_.end; ++v)
-        if (alias_[v] >= 0 && shadow_.count(root(v))) alias_[v] = graph::kNone;  // a shadow holds every version
+        if (alias_[v] >= 0 && shadow_.count(root(v)))
+            alias_[v] = graph::kNone;  // a shadow holds every version
     plan_late_operands();
 }
 
@@ -342,10 +355,13 @@ void Scheduler::plan() {
     for (Id v = rq_.begin; v < rq_.end; ++v) {
         if (!needed_[v] || is_leaf(v)) continue;
         auto cls = graph::info(node(v).op).cls;
-        if (cls == OpClass::Reduction || node(v).op == Op::Store) materialize(v);
-        else if (rank0(v) && cls == OpClass::Pointwise && (tree_cost(v) > kCheap || !tree_native(v) || may_be_skipped(v)))
+        if (cls == OpClass::Reduction || node(v).op == Op::Store)
             materialize(v);
-        else if (!rank0(v) && cls != OpClass::View && node(v).op != Op::Empty) plan_uses(v);
+        else if (rank0(v) && cls == OpClass::Pointwise &&
+                 (tree_cost(v) > kCheap || !tree_native(v) || may_be_skipped(v)))
+            materialize(v);
+        else if (!rank0(v) && cls != OpClass::View && node(v).op != Op::Empty)
+            plan_uses(v);
     }
     plan_hazards();
 }

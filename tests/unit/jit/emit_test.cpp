@@ -1,5 +1,5 @@
-// Generated code on graphs given as text: values, floating-point flags, ranges of the outermost loop, and what it must
-// not touch. Sizes are the symbols' hints; expectations are computed here.
+// Generated code on graphs given as text: values, floating-point flags, ranges of the outermost loop, and
+// what it must not touch. Sizes are the symbols' hints; expectations are computed here.
 #include <gtest/gtest.h>
 #include <xmmintrin.h>
 
@@ -33,7 +33,7 @@ void host_tenth(char** args, const int64_t* n, const int64_t* strides, void*) {
 }
 
 class Compiled {
-public:
+  public:
     explicit Compiled(const std::string& text) {
         graph::ParseResult parsed = graph::parse(text);
         EXPECT_EQ(parsed.error, "") << text;
@@ -68,16 +68,20 @@ public:
             const kernels::Scalar& scalar = p_.scalars[s];
             if (scalar.kind == ScalarKind::Const) std::memcpy(&scalars_[16 * s], scalar.bits, 16);
             if (scalar.kind == ScalarKind::Input)
-                std::memcpy(&scalars_[16 * s], &scalar_inputs_.at(static_cast<int>(g_.node(scalar.value).ints[0])), 8);
+                std::memcpy(&scalars_[16 * s],
+                            &scalar_inputs_.at(static_cast<int>(g_.node(scalar.value).ints[0])), 8);
         }
         std::vector<kernels::HostLoop> loops(p_.loops.size(), {host_tenth, nullptr});
         std::vector<char> scratch(static_cast<size_t>(p_.scratch_bytes) + 64);
-        auto aligned = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t{63});
-        kernels::KernelArgs args{buffers.data(), strides.data(), syms.data(), scalars_.data(), loops.data(), aligned};
+        auto aligned =
+            reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t{63});
+        kernels::KernelArgs args{buffers.data(),  strides.data(), syms.data(),
+                                 scalars_.data(), loops.data(),   aligned};
         uint32_t faults = 0;
         for (size_t i = 0; i < p_.nests.size(); ++i) {
             int64_t extent = g_.syms.hint(p_.nests[i].extent), n = p_.nests[i].splittable ? pieces : 1;
-            for (int64_t k = 0; k < n; ++k) faults |= code_.entries[i](&args, extent * k / n, extent * (k + 1) / n);
+            for (int64_t k = 0; k < n; ++k)
+                faults |= code_.entries[i](&args, extent * k / n, extent * (k + 1) / n);
         }
         for (auto& m : memory_) {
             if (m.empty()) continue;
@@ -101,12 +105,13 @@ public:
     T result(int which = 0) {
         T value{};
         for (size_t s = 0; s < p_.scalars.size(); ++s)
-            if (p_.scalars[s].kind == ScalarKind::Result && which-- == 0) std::memcpy(&value, &scalars_[16 * s], sizeof(T));
+            if (p_.scalars[s].kind == ScalarKind::Result && which-- == 0)
+                std::memcpy(&value, &scalars_[16 * s], sizeof(T));
         return value;
     }
     const kernels::Program& program() const { return p_; }
 
-private:
+  private:
     static constexpr size_t kMargin = 128;
     static constexpr char kFill = 0x5a;
 
@@ -157,7 +162,8 @@ std::vector<double> numbers(int64_t n, unsigned seed) {
 }
 std::string sized(std::string text, int64_t s0, int64_t s1 = 2) {
     for (const auto& [name, value] : {std::pair{"@0", s0}, {"@1", s1}})
-        for (size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, 2, std::to_string(value));
+        for (size_t at; (at = text.find(name)) != std::string::npos;)
+            text.replace(at, 2, std::to_string(value));
     return text;
 }
 template <class T>
@@ -187,7 +193,8 @@ TEST(Emit, EveryLengthAndRange) {
         for (int pieces : {1, 2, 5}) {
             auto x = numbers(n, 1), y = numbers(n, 2);
             std::vector<double> want;
-            for (int64_t i = 0; i < n; ++i) want.push_back(x[static_cast<size_t>(i)] / y[static_cast<size_t>(i)]);
+            for (int64_t i = 0; i < n; ++i)
+                want.push_back(x[static_cast<size_t>(i)] / y[static_cast<size_t>(i)]);
             Compiled c(binary(n, "divide %0, %1"));
             EXPECT_EQ(c.input(0, x).input(1, y).run(pieces), 0u);
             same_bits(c.output<double>(), want);
@@ -230,14 +237,16 @@ TEST(Emit, WhereDoesNotHideFlagsAndNothingIsDead) {
   %5 = where %2, %4, %1 : f64[s0]
   return %5
 }
-)", 10));
+)",
+                          10));
     EXPECT_EQ(masked.input(0, x).run(), kDivide);
     Compiled dead(sized(R"(trace dead sym(s0=@0 in [2, max]) {
   %0 = input L['x'] {slot=0} : f64[s0]
   %1 = divide %0, %0 : f64[s0]
   return %0
 }
-)", 10));
+)",
+                        10));
     EXPECT_EQ(dead.input(0, x).run(), kInvalid);
 }
 
@@ -271,7 +280,9 @@ TEST(Emit, StridesBroadcastsAndScalars) {
         std::vector<double> want;
         for (int64_t i = 0; i < rows; ++i)
             for (int64_t j = 0; j < columns; ++j)
-                want.push_back((x[static_cast<size_t>(last - 2 * (i * columns + j))] + r[static_cast<size_t>(columns - 1 - j)]) * 1.5 +
+                want.push_back((x[static_cast<size_t>(last - 2 * (i * columns + j))] +
+                                r[static_cast<size_t>(columns - 1 - j)]) *
+                                   1.5 +
                                c[static_cast<size_t>(i)]);
         for (int pieces : {1, 3}) {
             Compiled k(sized(text, rows, columns));
@@ -316,7 +327,8 @@ double pairwise(const double* p, int64_t n) {
         int64_t i = 8;
         for (; i < n - n % 8; i += 8)
             for (int k = 0; k < 8; ++k) r[k] += p[i + k];
-        return std::accumulate(p + i, p + n, ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])));
+        return std::accumulate(p + i, p + n,
+                               ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])));
     }
     int64_t half = n / 2 - n / 2 % 8;
     return pairwise(p, half) + pairwise(p + half, n - half);
@@ -336,7 +348,8 @@ TEST(Emit, SumsArePairwise) {
   %5 = sqrt %4 : f64 as npscalar
   return (%3, %4)
 }
-)", n));
+)",
+                         n));
         ASSERT_EQ(c.program().nests.size(), 1u);
         c.input(0, x).input(1, y).run();
         EXPECT_EQ(c.result<double>(0), 0.0 + pairwise(products.data(), n)) << n;
@@ -368,7 +381,8 @@ TEST(Emit, ReductionsOverSomeAxes) {
   %6 = argreduce argmax %0 {axis=1} : i64[s0]
   return (%3, %4, %5, %6)
 }
-)", rows, columns));
+)",
+                             rows, columns));
             c.input(0, x).scalar(1, static_cast<double>(columns)).run(pieces);
             same_bits(c.output<double>(0), by_row);
             same_bits(c.output<double>(1), by_column);
@@ -418,7 +432,8 @@ TEST(Emit, StoresWorkOnASnapshot) {
   %4 = store %0, %3 [j0 from 1] : f64[s0]
   return %4
 }
-)", n));
+)",
+                         n));
         c.input(0, a).run(3);
         same_bits(a, want);
     }

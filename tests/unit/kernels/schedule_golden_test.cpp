@@ -36,7 +36,8 @@ std::string scheduled(const std::string& text, bool repeat) {
     graph::ParseResult parsed = graph::parse(text);
     if (!parsed.error.empty()) return "parse: " + parsed.error + "\n";
     if (std::string bad = graph::verify(parsed.graph); !bad.empty()) return "graph: " + bad;
-    kernels::SegmentRequest request{0, static_cast<graph::Id>(parsed.graph.nodes.size()), {}, returned(parsed.graph), repeat};
+    kernels::SegmentRequest request{
+        0, static_cast<graph::Id>(parsed.graph.nodes.size()), {}, returned(parsed.graph), repeat};
     kernels::Program p = kernels::schedule(parsed.graph, request);
     return kernels::print(p, parsed.graph) + kernels::verify(p, parsed.graph);
 }
@@ -75,7 +76,9 @@ TEST(ScheduleGolden, Files) {
             if (!bless) {
                 EXPECT_EQ(got, c.expected) << entry.path().filename() << ": " << c.title;
             }
-            blessed << (blessed.tellp() > 0 ? "\n" : "") << "### " << c.title << "\n" << c.graph << "---\n" << got;
+            blessed << (blessed.tellp() > 0 ? "\n" : "") << "### " << c.title << "\n"
+                    << c.graph << "---\n"
+                    << got;
             ++count;
         }
         if (bless) std::ofstream(entry.path()) << blessed.str();
