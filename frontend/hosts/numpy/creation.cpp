@@ -163,8 +163,14 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
     if (call.result == a.obj) return a.shadow;
     if (!is_array(call.result) || PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result)))
         return tb.fail(Reason::UnknownCall, "this conversion");
-    // Whether an argument is copied may depend on its layout.
-    if (!known_layout(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a conversion of this layout");
+    // Whether an argument is copied may depend on its density.
+    DType t;
+    bool converts = dtype_of_object(call.result, &t) && t != a.shadow->dtype;
+    static PyObject* always_copies = [] {
+        PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+        return np ? PyObject_GetAttrString(np.get(), "array") : nullptr;
+    }();
+    if (!converts && call.callable != always_copies && !known_density(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a conversion of this layout");
     if (unit_axes_at_entry(tb, a.shadow) && !drops_imaginary(a, call.result)) return lower_library(tb, call);
     auto* r = reinterpret_cast<PyArrayObject*>(call.result);
     if (PyArray_NDIM(r) != PyArray_NDIM(reinterpret_cast<PyArrayObject*>(a.obj))) return tb.fail(Reason::UnknownCall, "ndmin=");

@@ -53,9 +53,9 @@ Id arg_id(TraceBuilder& tb, const Arg& a, DType dtype);  // the operand's value 
 bool is_array(PyObject* o);                            // exactly numpy.ndarray
 // The array object at the start of a chain of views.
 const Shadow& root_of(const ShadowRef& s);
-// Whether the guards fix the array's strides: it is, or views, a dense array. Guards on other layouts leave the signs of
-// strides open, and admit dense arrays as well.
-bool known_layout(TraceBuilder& tb, const ShadowRef& s);
+// Whether the guards fix if the array is dense. They do for inputs, and so for all views of dense ones; part of an input
+// with gaps may have some or not.
+bool known_density(TraceBuilder& tb, const ShadowRef& s);
 // Whether it views an input with axes of extent 1, whose strides no guard looks at but copies in K order do.
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s);
 // An integer operand without a value guard: a Python int. False (no reason set) when it is not one.

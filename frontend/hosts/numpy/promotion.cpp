@@ -100,10 +100,10 @@ const Shadow& root_of(const ShadowRef& s) {
     return *root;
 }
 
-bool known_layout(TraceBuilder& tb, const ShadowRef& s) {
+bool known_density(TraceBuilder& tb, const ShadowRef& s) {
     const Shadow& root = root_of(s);
     graph::Layout layout = root.input >= 0 ? tb.graph.inputs[root.input].layout : root.layout;
-    return layout == graph::Layout::Contiguous;
+    return layout == graph::Layout::Contiguous || !s->base;
 }
 
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s) {
@@ -239,7 +239,10 @@ ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result) {
     DType dtype;
     if (!dtype_of_object(result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     if (dtype != tb.node(v).dtype) return tb.fail(Reason::ModelMismatch, "the dtype of a result");
-    if (is_array(result)) return tb.new_array(v, result);
+    if (is_array(result)) {
+        bool view = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result)) != nullptr;
+        return view ? tb.fail(Reason::ModelMismatch, "a view") : tb.new_array(v, result);
+    }
     if (!tb.node(v).shape.empty()) return tb.fail(Reason::ModelMismatch, "the rank of a result");
     if (PyFloat_CheckExact(result)) return tb.new_scalar(v, Box::PyFloat);
     if (PyBool_Check(result)) return tb.new_scalar(v, Box::PyBool);

@@ -24,9 +24,14 @@ bool layout_is_c(const Operand& a) {
     return a.shadow->layout == graph::Layout::Contiguous && std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
 }
 
-// Every element at a positive stride, axes in C order, known for every replay: a view of a dense array.
+// Every element at a positive stride, axes in C order, in every replay: guards fix signs and order of an input's strides,
+// and steps keep the order when they are 1 or the input is dense.
 bool ordered_view(TraceBuilder& tb, const Operand& a) {
-    if (!known_layout(tb, a.shadow) || !std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end())) return false;
+    if (!std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end())) return false;
+    if (!known_density(tb, a.shadow))
+        for (const ViewStep& step : a.shadow->path)
+            for (int64_t s : step.step)
+                if (step.reshape || (s != 0 && s != 1)) return false;
     auto* o = reinterpret_cast<PyArrayObject*>(a.obj);
     for (int d = 0; d < PyArray_NDIM(o); d++)
         if (PyArray_STRIDE(o, d) <= 0 && PyArray_DIM(o, d) > 1) return false;

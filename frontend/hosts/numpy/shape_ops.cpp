@@ -157,7 +157,7 @@ ShadowRef copied(TraceBuilder& tb, const Operand& a, PyObject* copy) {
 ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* result) {
     if (!is_array(result)) return tb.fail(Reason::ModelMismatch, "a reshape");
     if (c_contiguous(a)) return reshape_view(tb, a.shadow, std::move(shape), result);
-    if (!known_layout(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a reshape of this layout");
+    if (!known_density(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a reshape of this layout");
     // NumPy copied into C order and views the copy.
     PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
     if (!base || base == a.obj || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(a.obj)))
@@ -221,7 +221,7 @@ ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
     if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1])) return nullptr;
     if (c_contiguous(*p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
-    if (!known_layout(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
+    if (!known_density(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
     return flat_copy(tb, *p[0], call.result);
 }
 

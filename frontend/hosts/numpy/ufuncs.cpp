@@ -227,15 +227,19 @@ Id emit(TraceBuilder& tb, std::string_view name, std::initializer_list<Arg> args
 bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands,
                int result_ndim, const npy_intp* result_shape) {
     bool exact = u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]));
-    bool inexact = false, picky = false;
+    bool inexact = false, picky = false, half_or_complex = false;
     for (int i = 0; i < u.nin; i++) {
         inexact |= graph::is_float(types.in[i]) || graph::is_complex(types.in[i]);
         picky |= types.in[i] == DType::F16 || types.in[i] == DType::C64;
+        half_or_complex |= types.in[i] == DType::F16 || graph::is_complex(types.in[i]);
     }
     if (!u.scalar_paths && (exact || !inexact)) return true;
     npy_intp count = PyArray_OverflowMultiplyList(result_shape, result_ndim);
-    // A loop over one element is called with stride 0.
-    if (u.scalar_paths && count == 1 && result_ndim > 0) return false;
+    // A loop over one element is called with whatever stride the array has, which no guard looks at; without axes the
+    // complex and half loops take scalar code.
+    bool sensitive = !exact && inexact;
+    if ((u.scalar_paths || sensitive) && count == 1 && result_ndim > 0) return false;
+    if (sensitive && count == 1 && half_or_complex) return false;
     for (const Operand& o : operands) {
         if (!is_array(o.obj)) continue;
         auto* a = reinterpret_cast<PyArrayObject*>(o.obj);
@@ -243,8 +247,7 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
         bool same = PyArray_NDIM(a) == result_ndim && PyArray_CompareLists(PyArray_DIMS(a), result_shape, result_ndim);
         if (u.scalar_paths && !same) return false;
         if (exact || !inexact) continue;
-        if (!known_layout(tb, o.shadow)) return false;
-        if (picky && !(same && PyArray_ISONESEGMENT(a))) return false;
+        if (picky && !(same && PyArray_ISONESEGMENT(a) && known_density(tb, o.shadow))) return false;
         for (int d = 0; d < PyArray_NDIM(a); d++)
             if (PyArray_STRIDE(a, d) < 0 && PyArray_DIM(a, d) > 1) return false;
     }
@@ -341,6 +344,8 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
         if (choice.dtype || choice.casting >= 0) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
         return tb.library(u.object, in, nullptr, result);
     }
+    // NumPy then converts the old contents too, with whatever that raises.
+    if (where && types.out != *out_dtype) return tb.fail(Reason::UnknownCall, "where= with an output of another dtype");
     if (where) return masked_call(tb, u, std::move(args), types, *out, *where);
     Id v = emit_ufunc(tb, u, args, types);
     if (v == kNone) return nullptr;
