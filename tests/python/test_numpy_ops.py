@@ -252,6 +252,11 @@ def store_mask(x):
     return x
 
 
+def store_constant(x, value):
+    x[1:5] = value
+    return x + x
+
+
 def stencil(u, k):
     return u[1:-1] + k * (u[2:] - 2 * u[1:-1] + u[:-2])
 
@@ -280,6 +285,10 @@ INDEXING = [
     case("store", store_slices, f8),
     case("store-grid", store_grid, lambda n: (grid(n), grid(n)[2].copy())),
     case("store-mask", store_mask, f8),
+    case("store-float-into-int", lambda x: store_constant(x, 1.75), i8),
+    case("store-numpy-float-into-int", lambda x, k: store_constant(x, k), lambda n: (numbers(n, "i8"), np.float64(2.5))),
+    case("store-int-into-bool", lambda x: store_constant(x, 3), vectors("?")),
+    case("store-int-into-float", lambda x: store_constant(x, 3), vectors("f4")),
     case("len", lambda x: x / len(x), f8),
     case("shape", lambda g: g * g.shape[0] + g.shape[1] + g.ndim + g.size, g8),
     case("dtype", lambda x: np.zeros(3, x.dtype) + x[:3], f4),
@@ -331,6 +340,8 @@ REDUCTIONS = [
     case("three", lambda x: x.sum(axis=(0, 2)) + x.sum(axis=1)[:, 0], lambda n: (numbers(n * 4 * 4).reshape(4, n, 4)[:, :4],)),
     case("three-dense", lambda x: x.sum(axis=(0, 2)), lambda n: (numbers(n * 20).reshape(4, n, 5),)),
     case("large", lambda x: x.sum() + x.mean() + x.max(), lambda n: (numbers(n * 997),)),
+    case("nothing", lambda x: (x[5:5].sum(), x[5:5].prod(), np.any(x[5:5]), x + 1), f8),
+    case("nothing-axis", lambda g: (g[:, 3:3].sum(axis=1), g[3:3].sum(axis=1), np.diff(g[:1], axis=0), g + 1), g8),
     case("nan", lambda x: np.maximum.reduce(x) + x.min() + x.argmax(), lambda n: (np.where(numbers(n) > 1, np.nan, 1.0),)),
 ]
 
@@ -483,6 +494,7 @@ SCALARS = [
     case("int", int_arithmetic, lambda n: (numbers(n), n)),
     case("math", lambda x, a: x * math.sqrt(a) + math.sin(a) * math.exp(-a) + math.pi, lambda n: (numbers(n), n / 9)),
     case("min-max", lambda x, a, n: x * min(a, 2.0) + max(n, 5), lambda n: (numbers(n), n / 9, n)),
+    case("min-max-mixed", lambda x, a, n: x * min(a, n) + max(a, 1) + min(x[0], 2.0), lambda n: (numbers(n), n / 9, n)),
     case("numpy-scalar", lambda x: x[0] * 2 + x[1] / x[2] - 1, f8, served=False),
     case("numpy-f4-scalar", lambda x: x[0] * 2 + x[1] * 0.1, f4, served=False),
     case("numpy-int-scalar", lambda x: x[0] * 2 + x[1], i8),

@@ -79,9 +79,9 @@ ShadowRef lower_diff(TraceBuilder& tb, const Call& call) {
     const char* name = p[0]->shadow->dtype == DType::Bool ? "not_equal" : "subtract";
     for (int64_t k = 0; k < count; k++) {
         Sym n = tb.node(v).shape[axis];
-        if (tb.hint(n) < 2) return lower_library(tb, call);
-        Sym rest = fixed_extent(tb, tb.syms().sub(n, tb.int_const(1)));
-        Id upper = part(tb, v, axis, tb.int_const(1), rest), lower = part(tb, v, axis, tb.int_const(0), rest);
+        bool some = tb.hint(n) > 1;  // extents 0 and 1 are constants
+        Sym rest = some ? fixed_extent(tb, tb.syms().sub(n, tb.int_const(1))) : tb.int_const(0);
+        Id upper = part(tb, v, axis, tb.int_const(some), rest), lower = part(tb, v, axis, tb.int_const(0), rest);
         v = emit(tb, name, {arg_of(tb, upper), arg_of(tb, lower)});
         if (v == kNone) return nullptr;
     }

@@ -303,9 +303,7 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     if (!select(tb, tb.shape(a.shadow), items, &step)) return tb.fail(Reason::Unstoreable, "this index"), false;
     if (stores_itself(tb, a, step, value)) return true;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
-    bool to_integer = graph::is_integer(dst) || dst == DType::Bool;
-    bool scalar_float = !v.array && (graph::is_float(v.dtype) || graph::is_complex(v.dtype));
-    if (to_integer && scalar_float && !float_into_integers(tb, value, dst))
+    if (graph::is_integer(dst) && v.weak == Weak::Float && !float_into_integers(tb, value, dst))
         return tb.fail(Reason::Unstoreable, "a float scalar into integers"), false;
     return store_value(tb, a.shadow, &step, v);
 }

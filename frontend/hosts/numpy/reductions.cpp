@@ -65,6 +65,18 @@ Id keep_axes(TraceBuilder& tb, Id v, const std::vector<int>& axes) {
     return tb.view(v, step);
 }
 
+// What reducing along an axis without elements gives: the ufunc's identity, where it has one.
+Id reduce_nothing(TraceBuilder& tb, const Request& r, std::string_view ufunc, DType dtype, PyObject* result) {
+    bool one = ufunc == "multiply" || ufunc == "logical_and";
+    if (!one && ufunc != "add" && ufunc != "logical_or") return kNone;
+    const Shape from = tb.shape(r.array->shadow);
+    Shape shape;
+    for (size_t d = 0; d < from.size(); d++)
+        if (std::find(r.axes.begin(), r.axes.end(), static_cast<int>(d)) == r.axes.end()) shape.push_back(from[d]);
+    Id identity = tb.cast(tb.scalar_const(DType::Bool, one), dtype);
+    return shape.empty() ? identity : tb.full(identity, std::move(shape), result);
+}
+
 // The reduce node, or kNone (without a reason) when NumPy has to do it.
 Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtype) {
     const Shape shape = tb.shape(r.array->shadow);
@@ -107,7 +119,9 @@ ShadowRef reduce_call(TraceBuilder& tb, const Call& call, const Request& r, cons
     DType dtype;
     size_t before = tb.graph.nodes.size();
     if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
-    Id v = reduce_node(tb, r, ufunc, dtype);
+    bool nothing = has_empty_axis(tb, tb.shape(r.array->shadow)) && !r.axes.empty() && !r.keepdims;
+    Id v = nothing ? reduce_nothing(tb, r, ufunc, dtype, call.result) : reduce_node(tb, r, ufunc, dtype);
+    if (nothing && v != kNone) return finish(tb, v, call.result);
     return v == kNone ? lower_library(tb, call) : finish_reduction(tb, r, v, before, call.result);
 }
 

@@ -362,7 +362,16 @@ ShadowRef lower_extremum_of_two(TraceBuilder& tb, const Call& call) {
     }
     bool same = a.shadow->kind == b.shadow->kind && a.shadow->box == b.shadow->box && a.shadow->dtype == b.shadow->dtype;
     bool real = a.shadow->dtype == DType::F64 || a.shadow->dtype == DType::F32;
-    if (!same || !real) return tb.fail(Reason::UnknownCall, "min or max of these");
+    if (!same || !real) {  // the result's type depends on the comparison: guard how it went
+        constexpr int kBeyond = Max ? Py_GT : Py_LT;
+        PyRef beyond = PyRef::steal(PyObject_RichCompare(b.obj, a.obj, kBeyond));
+        if (!beyond) return PyErr_Clear(), tb.fail(Reason::UnknownCall, "min or max of these");
+        ShadowRef cond = lower_scalar_compare(tb, kBeyond, b, a, beyond.get());
+        bool second = PyObject_IsTrue(beyond.get()) == 1;
+        if (!cond) return nullptr;
+        if (cond->kind == ShadowKind::Scalar && !guard_scalar(tb, tb.value(cond), second)) return nullptr;
+        return second ? b.shadow : a.shadow;
+    }
     Id x = tb.value(a.shadow), y = tb.value(b.shadow);
     Id pair[] = {Max ? x : y, Max ? y : x};
     Id second = tb.pointwise(Op::Less, pair, DType::Bool);
