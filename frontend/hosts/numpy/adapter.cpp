@@ -12,8 +12,12 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-std::unordered_map<PyObject*, Lowering>& table() {
-    static auto* t = new std::unordered_map<PyObject*, Lowering>;
+struct Entry {
+    Lowering lower;
+    bool pure;
+};
+std::unordered_map<PyObject*, Entry>& table() {
+    static auto* t = new std::unordered_map<PyObject*, Entry>;
     return *t;
 }
 
@@ -69,7 +73,16 @@ bool knows(PyObject* callable) {
 
 ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
     auto it = table().find(call.callable);
-    if (it != table().end()) return it->second(tb, call);
+    if (it != table().end()) {
+        size_t before = tb.graph.nodes.size();
+        ShadowRef s = it->second.lower(tb, call);
+        if (s || !it->second.pure) return s;
+        Reason reason = tb.reason;
+        std::string detail = tb.reason_detail;
+        tb.rollback(before);
+        s = lower_library(tb, call);
+        return s ? s : tb.fail(reason, detail);
+    }
     if (ufunc_of(call.callable)) return lower_ufunc_call(tb, call);
     if (bound_ufunc(call.callable)) return lower_ufunc_method(tb, call);
     return tb.fail(Reason::UnknownCall, Py_TYPE(call.callable)->tp_name);
@@ -87,13 +100,10 @@ bool is_scalar(PyObject* o) { return PyArray_CheckScalar(o) && !PyArray_Check(o)
 
 }  // namespace
 
-void add_callable(PyObject* callable, Lowering lower) {
-    if (table().emplace(callable, lower).second) Py_INCREF(callable);  // singletons: kept for ever
-}
-
 void add_rows(std::span<const CallRow> rows) {
     for (const CallRow& row : rows)
-        if (PyRef o = find_object(row.where)) add_callable(o.get(), row.lower);
+        if (PyRef o = find_object(row.where); o && table().emplace(o.get(), Entry{row.lower, row.pure}).second)
+            o.release();  // singletons: kept for ever
 }
 
 bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*> names, const Operand** out) {

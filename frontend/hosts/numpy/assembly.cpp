@@ -383,8 +383,8 @@ ShadowRef lower_pad(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kRows[] = {
-    {"concatenate", lower_concatenate}, {"concat", lower_concatenate}, {"stack", lower_stack}, {"vstack", lower_vstack},
-    {"row_stack", lower_vstack},        {"hstack", lower_hstack},      {"roll", lower_roll},   {"pad", lower_pad},
+    {"concatenate", lower_concatenate, true}, {"concat", lower_concatenate, true}, {"stack", lower_stack, true},
+    {"vstack", lower_vstack, true}, {"hstack", lower_hstack, true}, {"roll", lower_roll, true}, {"pad", lower_pad, true},
 };
 
 }  // namespace

@@ -194,7 +194,8 @@ ShadowRef lower_gradient(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kRows[] = {
-    {"where", lower_where}, {"clip", lower_clip}, {".clip", lower_clip}, {"diff", lower_diff}, {"gradient", lower_gradient},
+    {"where", lower_where, true}, {"clip", lower_clip, true}, {".clip", lower_clip, true},
+    {"diff", lower_diff, true},   {"gradient", lower_gradient, true},
 };
 
 }  // namespace

@@ -271,15 +271,15 @@ ShadowRef lower_copyto(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kRows[] = {
-    {"zeros", lower_make<Fill::Zeros>},      {"ones", lower_make<Fill::Ones>},
-    {"empty", lower_make<Fill::Nothing>},    {"zeros_like", lower_make_like<Fill::Zeros>},
-    {"ones_like", lower_make_like<Fill::Ones>}, {"empty_like", lower_make_like<Fill::Nothing>},
-    {"full", lower_full},                    {"full_like", lower_full_like},
-    {".astype", lower_astype},               {"astype", lower_astype},
-    {"copy", lower_copy},                    {".copy", lower_copy},
+    {"zeros", lower_make<Fill::Zeros>, true},      {"ones", lower_make<Fill::Ones>, true},
+    {"empty", lower_make<Fill::Nothing>},    {"zeros_like", lower_make_like<Fill::Zeros>, true},
+    {"ones_like", lower_make_like<Fill::Ones>, true}, {"empty_like", lower_make_like<Fill::Nothing>},
+    {"full", lower_full, true},                    {"full_like", lower_full_like, true},
+    {".astype", lower_astype, true},               {"astype", lower_astype, true},
+    {"copy", lower_copy, true},                    {".copy", lower_copy, true},
     {"array", lower_as_array},               {"asarray", lower_as_array},
     {"asanyarray", lower_as_array},          {"ascontiguousarray", lower_as_array},
-    {"arange", lower_arange},                {".fill", lower_fill},
+    {"arange", lower_arange, true},                {".fill", lower_fill},
     {"copyto", lower_copyto},
 };
 

@@ -220,7 +220,7 @@ ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key
 bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, const Arg& value) {
     Id v = arg_id(tb, value, dst->dtype);
     if (v == kNone) return false;
-    const Shape& target = step ? step->shape : tb.shape(dst);
+    const Shape target = step ? step->shape : tb.shape(dst);
     Shape shape = tb.node(v).shape;
     if (shape.size() > target.size()) {  // leading axes of extent 1 are dropped
         size_t extra = shape.size() - target.size();
@@ -247,8 +247,7 @@ bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const 
     Arg mask;
     if (!is_array(key.obj) || !read_arg(tb, key, &mask) || mask.dtype != DType::Bool)
         return tb.fail(Reason::Unstoreable, "index arrays"), false;
-    const Shape& shape = tb.shape(a.shadow);
-    const Shape& mask_shape = tb.node(mask.id).shape;
+    const Shape shape = tb.shape(a.shadow), mask_shape = tb.node(mask.id).shape;  // copies: nodes move
     if (shape.size() != mask_shape.size() || shape.empty()) return tb.fail(Reason::Unstoreable, "mask"), false;
     for (size_t i = 0; i < shape.size(); i++)
         if (!tb.require(Relation::Eq, shape[i], mask_shape[i])) return tb.fail(Reason::Unstoreable, "mask"), false;
@@ -303,7 +302,10 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     if (!select(tb, tb.shape(a.shadow), items, &step)) return tb.fail(Reason::Unstoreable, "this index"), false;
     if (stores_itself(tb, a, step, value)) return true;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
-    if (graph::is_integer(dst) && v.weak == Weak::Float && !float_into_integers(tb, value, dst))
+    bool scalar = !v.array && graph::is_integer(dst);
+    bool safe = v.weak != Weak::No || v.dtype == DType::Bool || PyArray_CanCastSafely(graph::info(v.dtype).numpy_type, graph::info(dst).numpy_type);
+    if (scalar && !safe) return tb.fail(Reason::Unstoreable, "a scalar that may be out of range"), false;
+    if (scalar && v.weak == Weak::Float && !float_into_integers(tb, value, dst))
         return tb.fail(Reason::Unstoreable, "a float scalar into integers"), false;
     return store_value(tb, a.shadow, &step, v);
 }

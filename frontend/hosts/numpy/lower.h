@@ -163,9 +163,9 @@ using Lowering = ShadowRef (*)(TraceBuilder&, const Call&);
 struct CallRow {
     const char* where;
     Lowering lower;
+    bool pure = false;  // a fresh result and no effect: where the lowering fails, NumPy's own call is recorded
 };
 void add_rows(std::span<const CallRow> rows);
-void add_callable(PyObject* callable, Lowering lower);
 void register_ufuncs();
 void register_scalars();
 void register_reductions();
