@@ -105,7 +105,8 @@ public:
 
     // --- recipes and snapshots ---
     int32_t recipe(const ShadowRef& s, PyObject* obj);        // deduplicated per snapshot by shadow identity
-    void begin_recipes();                                     // starts a new snapshot (identity scope)
+    // Starts a new identity scope. What a snapshot names must keep its contents: buffers are marked.
+    void begin_recipes(bool snapshot = false);
     int32_t object_index(PyObject* obj);
 
     // --- undo ---
@@ -129,6 +130,7 @@ private:
         graph::Id root, version;
         bool visible;    // its memory existed before the trace
         int input;       // graph input, or -1
+        bool named = false;  // a snapshot in the middle of the trace refers to its contents
     };
     bool resolve_array(const ShadowRef& s, PyObject* obj);
     bool resolve_number(const ShadowRef& s, PyObject* obj);
@@ -147,6 +149,7 @@ private:
     std::vector<PyRef> kept_;                                        // keeps by_object_'s keys alive
     std::unordered_map<PyObject*, ShadowRef> by_object_;      // entry objects already resolved
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;
+    bool in_snapshot_ = false;
     int32_t location_ = -1;
 };
 

@@ -7,7 +7,10 @@ namespace stator::frontend {
 using graph::Recipe;
 using graph::RecipeKind;
 
-void TraceBuilder::begin_recipes() { recipe_memo_.clear(); }
+void TraceBuilder::begin_recipes(bool snapshot) {
+    recipe_memo_.clear();
+    in_snapshot_ = snapshot;
+}
 
 int32_t TraceBuilder::object_index(PyObject* obj) {
     for (size_t i = 0; i < objects.size(); ++i)
@@ -54,6 +57,7 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
                 r.index = s->value;
                 break;
             case ShadowKind::Array:
+                if (in_snapshot_) buffers_[s->buffer].named = true;
                 if (s->path.empty()) {
                     r.kind = RecipeKind::Value;
                     r.index = buffers_[s->buffer].version;

@@ -244,6 +244,9 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     for (Sym s : target.start) n.syms.push_back(canon(s));
     if (graph.node(stored).shape.empty())
         for (Sym s : target.shape) n.syms.push_back(canon(s));
+    // Going back to that snapshot must find the contents of then; the store belongs to the next trace, where the array is
+    // an argument.
+    if (!buffer.visible && buffer.named) return fail(Reason::Unstoreable, "the array is needed as it is to go back to"), false;
     if (buffer.visible) {
         if (overlaps_other_input(buffer.input)) return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
         graph.inputs[buffer.input].written = true;

@@ -65,7 +65,7 @@ void Recorder::capture(int count) {
 int32_t Recorder::take_snapshot() {
     if (cached_snapshot_ >= 0) return cached_snapshot_;
     graph::Snapshot snap;
-    b_.begin_recipes();
+    b_.begin_recipes(!closed_);
     for (size_t k = 0; k < levels_.size(); ++k) {
         Level& l = *levels_[k];
         bool inner = k + 1 == levels_.size();

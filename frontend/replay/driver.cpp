@@ -136,6 +136,7 @@ void count_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& 
 FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
     switch (out.kind) {
         case Outcome::Returned: *result = finish_return(f_, code_, out.value); return Flow::Done;
+        case Outcome::Failed: return raised(result);
         case Outcome::Redo:
             ++fs_.counters.redone;
             if (out.frames.empty()) {  // at the place itself
@@ -161,7 +162,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
         for (int s : t.slot_indices) fits &= s < depth;
         if (!fits) continue;
         Outcome out = replay(t, slots, fs_.counters);
-        if (out.kind == Outcome::NotEntered) continue;
+        if (out.kind == Outcome::NotEntered || (out.kind == Outcome::Left && out.frames.empty())) continue;
         *entered = true;
         if (i > 0) std::swap(place->traces[i], place->traces[0]);
         return take_outcome(std::move(out), result);

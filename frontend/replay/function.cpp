@@ -17,6 +17,7 @@ namespace {
 std::vector<FunctionState::Impl*> registry;
 Counters departed;
 Stance current_stance = Stance::Default;
+bool verifying = false;
 const kernels::CompilerApi* (*compiler_loader)(std::string*) = nullptr;
 void (*log_sink)(LogTopic, const std::string&) = nullptr;
 uint32_t log_topics = 0;
@@ -38,6 +39,7 @@ Counters global_counters() {
     return sum;
 }
 void reset_global_counters() { departed = {}; }
+void set_verify(bool on) { verifying = on; }
 void set_stance(Stance s) { current_stance = s; }
 Stance stance() { return current_stance; }
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string*)) { compiler_loader = loader; }
@@ -185,6 +187,26 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nar
 
 }  // namespace
 
+namespace {
+
+// Hands the replayed result to stator._verify, which runs the function eagerly and answers with what the caller gets.
+PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_value, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    PyRef value = PyRef::steal(steal_value);
+    for (const graph::Input& in : t.graph.inputs)
+        if (in.written) return value.release();  // the arguments are changed already: eager cannot start from them
+    Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
+    if (!positional || !keywords) return nullptr;
+    for (Py_ssize_t i = 0; i < npos; ++i) PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; i < nkw; ++i)
+        if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[npos + i]) < 0) return nullptr;
+    PyRef module = PyRef::steal(PyImport_ImportModule("stator._verify"));
+    if (!module) return nullptr;
+    return PyObject_CallMethod(module.get(), "check", "OOOOs", fs.func.get(), positional.get(), keywords.get(), value.get(), t.name.c_str());
+}
+
+}  // namespace
+
 PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     Impl& fs = *impl_;
     if (fs.given_up) return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
@@ -211,8 +233,9 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
             if (i > 0) std::swap(entry->traces[i], entry->traces[0]);
             if (out.kind == Outcome::Returned) {
                 ++fs.counters.replays;
-                return out.value;
+                return verifying ? verified(fs, t, out.value, args, nargsf, kwnames) : out.value;
             }
+            if (out.kind == Outcome::Failed) return nullptr;
             if (out.kind == Outcome::Redo) {
                 ++fs.counters.redone;
                 if (out.frames.empty()) return fs.call_eager(args, nargsf, kwnames);

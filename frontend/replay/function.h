@@ -82,6 +82,9 @@ TraceInfo describe(const Trace& trace);
 
 Counters global_counters();        // over all functions, those that are gone included
 void reset_global_counters();
+// STATOR_VERIFY: each call that a trace without stores into arguments served is repeated eagerly and compared; what differs
+// is logged, kept as a replayable case, and eager's result is returned.
+void set_verify(bool on);
 void set_stance(Stance s);
 Stance stance();
 // The plain function behind a CompiledFunction object (borrowed), or nullptr; lets the recorder follow calls of other

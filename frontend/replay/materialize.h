@@ -18,6 +18,7 @@ struct ReplayState {
     int64_t* exprs = nullptr;      // value of every SymTable expression
     PyObject** arrays = nullptr;   // per value slot; owned
     char* scalars = nullptr;       // 16 bytes per value slot
+    bool committed = false;        // an argument's memory was changed: the entry cannot be gone back to
 
     // The array object whose memory holds value `v` (borrowed), or nullptr.
     PyObject* memory(graph::Id v) const;

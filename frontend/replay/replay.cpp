@@ -186,7 +186,10 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
     uint32_t faults = 0;
     auto checked = [&]() { return faults == 0 || numpy::faults_that_matter(faults) == 0; };
     for (int i = 0; i < static_cast<int>(p.nests.size()); ++i) {
-        if (p.nests[i].commit && !checked()) return false;
+        if (p.nests[i].commit) {
+            if (!checked()) return false;
+            st.committed = true;
+        }
         faults |= run_nest(s, args, i, compiled, st.exprs);
         ++counters.kernels_launched;
     }
@@ -243,10 +246,11 @@ Outcome leave(ReplayState& st, Outcome::Kind kind, int snapshot, bool exit) {
     if (snapshot < 0) return out;  // the entry: nothing to rebuild
     Materializer m(st);
     if (!m.frames(snapshot, &out.frames)) {
-        // Only memory can be short here; the caller falls back to the entry when that is still possible.
-        PyErr_Clear();
+        // Memory is short. Python starts over at the entry unless arguments were changed.
         out.frames.clear();
-        out.snapshot = -1;
+        out.kind = st.committed ? Outcome::Failed : Outcome::Redo;
+        if (!st.committed) PyErr_Clear();
+        else if (!PyErr_Occurred()) PyErr_NoMemory();
     }
     return out;
 }

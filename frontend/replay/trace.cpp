@@ -150,7 +150,10 @@ void plan_segment(Trace& t, Segment& s) {
         return g.nodes[v].op == Op::Input ? static_cast<int>(g.nodes[v].ints[0]) : -1;
     };
     for (const auto& b : s.program->buffers) {
-        BufferPlan plan{b.kind, static_cast<int>(b.shape.size()), b.stride_base};
+        BufferPlan plan;
+        plan.kind = b.kind;
+        plan.rank = static_cast<int>(b.shape.size());
+        plan.stride_base = b.stride_base;
         if (b.kind != kernels::BufferKind::Scratch) {
             plan.value = b.value;
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
@@ -161,7 +164,8 @@ void plan_segment(Trace& t, Segment& s) {
     s.scalar_image.assign(16 * (s.program->scalars.size() + 1), 0);
     for (size_t i = 0; i < s.program->scalars.size(); ++i) {
         const auto& sc = s.program->scalars[i];
-        ScalarPlan plan{sc.kind};
+        ScalarPlan plan;
+        plan.kind = sc.kind;
         plan.dtype = sc.dtype;
         plan.value = sc.value;
         char* image = s.scalar_image.data() + 16 * i;

@@ -103,6 +103,7 @@ struct Outcome {
         Returned,    // `value` is the function's result
         Left,        // Python goes on in `frames`
         Redo,        // the same, because a segment has to run again eagerly; frames empty = at the entry
+        Failed,      // frames could not be rebuilt after arguments were changed: a Python error is set
     } kind = NotEntered;
     PyObject* value = nullptr;
     std::vector<ResumeFrame> frames;

@@ -689,3 +689,17 @@ def test_doctor_reports(tmp_path):
     for name in ("stator", "python", "numpy", "compiler", "cache", "frame hook", "options"):
         assert f" {name} " in done.stdout, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_verify_reports_a_difference_and_returns_eagers_result(tmp_path, monkeypatch, capsys):
+    from stator import _verify
+
+    monkeypatch.chdir(tmp_path)
+    x = np.arange(3.0)
+    assert _verify.same((x, 1.5, np.float32(np.nan)), (x.copy(), 1.5, np.float32(np.nan)))
+    assert not _verify.same(np.array([0.0]), np.array([-0.0]))
+    assert not _verify.same(x, x.astype(np.float32))
+    result = _verify.check(abs, (x,), {}, x + 1, "abs#1")
+    assert result.tobytes() == x.tobytes()
+    assert "abs#1 differs from NumPy" in capsys.readouterr().err
+    assert (tmp_path / "stator-verify-abs-1.pickle").exists()
