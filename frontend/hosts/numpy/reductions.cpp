@@ -5,8 +5,10 @@
 // matter: integers and bools, or one axis of an operand whose axes lie in C order. Everything else stays NumPy's call.
 // Floats with a dtype conversion go through NumPy's buffer, block by block: NumPy's call too.
 #include <algorithm>
+#include <limits>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/sum_order.h"
 #include "kernels/reduce.h"
 
 namespace stator::frontend::numpy {
@@ -77,6 +79,19 @@ Id reduce_nothing(TraceBuilder& tb, const Request& r, std::string_view ufunc, DT
     return shape.empty() ? identity : tb.full(identity, std::move(shape), result);
 }
 
+// Whether NumPy hands each trailing run of reduced axes to its loop in one piece.
+bool run_is_whole(TraceBuilder& tb, Id id, const Shape& shape, const std::vector<int>& axes) {
+    int64_t longest = longest_pairwise_run();
+    if (longest == std::numeric_limits<int64_t>::max() || kernels::trailing_run(tb.graph, id) == 0) return longest > 0;
+    Sym run = tb.int_const(1);
+    for (int d = static_cast<int>(shape.size()) - 1; d >= 0; d--) {
+        bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
+        if (!reduced && tb.syms().as_const(shape[d]) != 1) break;
+        run = tb.syms().mul(run, shape[d]);
+    }
+    return tb.hint(run) <= longest && tb.require(Relation::Lt, run, tb.int_const(longest + 1));
+}
+
 // The reduce node, or kNone (without a reason) when NumPy has to do it.
 Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtype) {
     const Shape shape = tb.shape(r.array->shadow);
@@ -94,8 +109,8 @@ Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtyp
     if (v == kNone) return kNone;
     v = tb.cast(v, dtype);
     Id id = tb.reduce(ufunc, v, r.axes, dtype);
-    if (kernels::can_reduce(tb.graph, id)) return id;
-    tb.graph.nodes.pop_back();  // the reduction just appended
+    if (kernels::can_reduce(tb.graph, id) && (!ordered || run_is_whole(tb, id, shape, r.axes))) return id;
+    if (id + 1 == static_cast<Id>(tb.graph.nodes.size())) tb.graph.nodes.pop_back();  // the reduction just appended
     return kNone;
 }
 

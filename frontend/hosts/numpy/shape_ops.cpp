@@ -368,7 +368,20 @@ ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     return fixed ? tb.constant(call.result) : tb.fail(Reason::UnknownCall, "len");
 }
 
+// np.real(x): the array itself when it is real.
+ShadowRef lower_real(TraceBuilder& tb, const Call& call) {
+    if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
+    return call.result == call.args[0].obj ? call.args[0].shadow : tb.fail(Reason::UnknownCall, "the real part of complex numbers");
+}
+
+// np.iscomplexobj(x), np.isrealobj(x): the dtype says.
+ShadowRef lower_kind(TraceBuilder& tb, const Call& call) {
+    if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
+    return tb.constant(call.result);
+}
+
 constexpr CallRow kRows[] = {
+    {"real", lower_real},             {"iscomplexobj", lower_kind},   {"isrealobj", lower_kind},
     {"transpose", lower_transpose},   {".transpose", lower_transpose},
     {"permute_dims", lower_transpose}, {"swapaxes", lower_swapaxes},
     {".swapaxes", lower_swapaxes},    {"moveaxis", lower_moveaxis},
