@@ -107,7 +107,9 @@ ShadowRef lower_power(TraceBuilder& tb, const Operand& a, const Operand& b, bool
     if (!is_array(a.obj) || (is_array(b.obj) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(b.obj)) > 0))
         return lower_ufunc(tb, *power, both, out, nullptr, {}, result);
     if (!python_exponent) {  // some versions look into 0-d exponents too
-        if (in_place) return tb.fail(Reason::UnknownOp, "**= with this exponent");
+        DType t;
+        bool boolean = dtype_of_object(b.obj, &t) && t == DType::Bool;  // read as an index by some versions, with a warning
+        if (in_place || boolean) return tb.fail(Reason::UnknownOp, "** with this exponent");
         return library_of(tb, operator_function(kPower), {a, b}, result);
     }
     if (!tb.resolve(a.shadow, a.obj) || a.shadow->kind != ShadowKind::Array || !require_fixed(tb, b))

@@ -284,16 +284,13 @@ ShadowRef lower_abs(TraceBuilder& tb, const Call& call) {
     return a ? numpy_host().lower_unary(tb, Host::Unary::Absolute, *a, call.result) : nullptr;
 }
 
-// A scalar operand, or the only element of an array, as a graph value.
+// A scalar operand, or a 0-d array, as a graph value.
 Id scalar_value(TraceBuilder& tb, const Operand& a) {
     Arg v;
     if (!read_arg(tb, a, &v)) return kNone;
     if (v.weak == Weak::Int) return tb.sym_scalar(v.sym, DType::I64);
-    const Shape shape = tb.node(v.id).shape;
-    if (shape.empty()) return v.id;
-    for (Sym s : shape)
-        if (tb.syms().as_const(s) != 1) return tb.fail(Reason::UnknownCall, "an array as a scalar"), kNone;
-    return only_element(tb, v.id);
+    // Conversions of arrays with axes are deprecated: they warn, and will raise.
+    return tb.node(v.id).shape.empty() ? v.id : (tb.fail(Reason::UnknownCall, "an array as a scalar"), kNone);
 }
 
 bool is_real(DType t) { return !graph::is_complex(t); }
