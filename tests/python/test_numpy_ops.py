@@ -37,7 +37,9 @@ def grid(n: int, dtype: Any = "f8", seed: int = 0) -> np.ndarray:
     return numbers(n * (n + 3), dtype, seed).reshape(n, n + 3)
 
 
-def check(function: Callable, make: Callable[[int], tuple], *, served: bool = True, sizes: tuple = SIZES) -> None:
+def check(
+    function: Callable, make: Callable[[int], tuple], *, served: bool = True, sizes: tuple = SIZES
+) -> None:
     compiled = stator.compile(function)
     for n in sizes:
         expected = observe(function, make(n))
@@ -47,7 +49,10 @@ def check(function: Callable, make: Callable[[int], tuple], *, served: bool = Tr
     if served:
         stats = compiled.stats()
         bad = {k: stats[k] for k in ("opaque_steps", "exits", "redone") if stats[k]}
-        assert stats["replays"] >= len(sizes) - 2 and not bad, (stats, str(stator.explain(compiled)(*make(sizes[0]))))
+        assert stats["replays"] >= len(sizes) - 2 and not bad, (
+            stats,
+            str(stator.explain(compiled)(*make(sizes[0]))),
+        )
 
 
 def case(name: str, function: Callable, make: Callable[[int], tuple], **options: Any) -> Any:
@@ -71,7 +76,11 @@ g8 = grids("f8")
 LOOPS = [
     pytest.param(u, types.split("->")[0], id=f"{u.__name__}-{types.split('->')[0]}")
     for u in sorted(
-        {u for u in vars(np).values() if isinstance(u, np.ufunc) and not u.signature and u.nout == 1 and u.nin <= 3},
+        {
+            u
+            for u in vars(np).values()
+            if isinstance(u, np.ufunc) and not u.signature and u.nout == 1 and u.nin <= 3
+        },
         key=lambda u: u.__name__,
     )
     for types in u.types
@@ -161,7 +170,11 @@ OPERATORS = [
     case("broadcast-row", lambda g, r: g * r[0] + r, lambda n: (grid(n), grid(n)[0])),
     case("extent-one", lambda x, k: x + k, lambda n: (numbers(n), np.array([0.5]))),
     case("columns", lambda g, c: g - c, lambda n: (grid(n), grid(n)[:, :1].copy())),
-    case("fortran", lambda x, y: x + y * 2, lambda n: (np.asfortranarray(grid(n)), np.asfortranarray(grid(n, seed=1)))),
+    case(
+        "fortran",
+        lambda x, y: x + y * 2,
+        lambda n: (np.asfortranarray(grid(n)), np.asfortranarray(grid(n, seed=1))),
+    ),
     case("mixed-order", lambda x, y: x + y * 2, lambda n: (np.asfortranarray(grid(n)), grid(n, seed=1))),
     case("reversed", lambda x: np.exp(x) + x, lambda n: (numbers(n)[::-1],)),
     case("strided", lambda x: np.exp(x) + x, lambda n: (numbers(2 * n)[::2],)),
@@ -342,12 +355,24 @@ REDUCTIONS = [
     case("norm", lambda x: np.sqrt(np.sum(x * x)), f8),
     case("std", lambda x: (x - x.mean()) / x.std(), f8),
     case("any-float", lambda x: np.any(x > 1) | np.all(x), f8),
-    case("three", lambda x: x.sum(axis=(0, 2)) + x.sum(axis=1)[:, 0], lambda n: (numbers(n * 4 * 4).reshape(4, n, 4)[:, :4],)),
+    case(
+        "three",
+        lambda x: x.sum(axis=(0, 2)) + x.sum(axis=1)[:, 0],
+        lambda n: (numbers(n * 4 * 4).reshape(4, n, 4)[:, :4],),
+    ),
     case("three-dense", lambda x: x.sum(axis=(0, 2)), lambda n: (numbers(n * 20).reshape(4, n, 5),)),
     case("large", lambda x: x.sum() + x.mean() + x.max(), lambda n: (numbers(n * 997),)),
     case("nothing", lambda x: (x[5:5].sum(), x[5:5].prod(), np.any(x[5:5]), x + 1), f8),
-    case("nothing-axis", lambda g: (g[:, 3:3].sum(axis=1), g[3:3].sum(axis=1), np.diff(g[:1], axis=0), g + 1), g8),
-    case("nan", lambda x: np.maximum.reduce(x) + x.min() + x.argmax(), lambda n: (np.where(numbers(n) > 1, np.nan, 1.0),)),
+    case(
+        "nothing-axis",
+        lambda g: (g[:, 3:3].sum(axis=1), g[3:3].sum(axis=1), np.diff(g[:1], axis=0), g + 1),
+        g8,
+    ),
+    case(
+        "nan",
+        lambda x: np.maximum.reduce(x) + x.min() + x.argmax(),
+        lambda n: (np.where(numbers(n) > 1, np.nan, 1.0),),
+    ),
 ]
 
 
@@ -497,9 +522,17 @@ SCALARS = [
     case("branch", branch_on_int, lambda n: (numbers(n), n), sizes=(37, 37, 64, 41)),
     case("float", float_arithmetic, lambda n: (numbers(n), n / 3, n / 7)),
     case("int", int_arithmetic, lambda n: (numbers(n), n)),
-    case("math", lambda x, a: x * math.sqrt(a) + math.sin(a) * math.exp(-a) + math.pi, lambda n: (numbers(n), n / 9)),
+    case(
+        "math",
+        lambda x, a: x * math.sqrt(a) + math.sin(a) * math.exp(-a) + math.pi,
+        lambda n: (numbers(n), n / 9),
+    ),
     case("min-max", lambda x, a, n: x * min(a, 2.0) + max(n, 5), lambda n: (numbers(n), n / 9, n)),
-    case("min-max-mixed", lambda x, a, n: x * min(a, n) + max(a, 1) + min(x[0], 2.0), lambda n: (numbers(n), n / 9, n)),
+    case(
+        "min-max-mixed",
+        lambda x, a, n: x * min(a, n) + max(a, 1) + min(x[0], 2.0),
+        lambda n: (numbers(n), n / 9, n),
+    ),
     case("numpy-scalar", lambda x: x[0] * 2 + x[1] / x[2] - 1, f8, served=False),
     case("numpy-f4-scalar", lambda x: x[0] * 2 + x[1] * 0.1, f4, served=False),
     case("numpy-int-scalar", lambda x: x[0] * 2 + x[1], i8),
@@ -559,7 +592,16 @@ def test_faults(function, make, mode):
         (lambda x: -x, vectors("?")),
         (lambda x: x @ x, g8),
     ],
-    ids=["broadcast", "u1-range", "u1-compare", "same-kind", "int-power", "index", "bool-negative", "matmul-shapes"],
+    ids=[
+        "broadcast",
+        "u1-range",
+        "u1-compare",
+        "same-kind",
+        "int-power",
+        "index",
+        "bool-negative",
+        "matmul-shapes",
+    ],
 )
 def test_errors(function, make):
     check(function, make, served=False)
@@ -615,7 +657,9 @@ def test_warning_location() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             f(numbers(20))
-        assert [w.lineno - f.__wrapped__.__code__.co_firstlineno for w in caught] == [3], [str(w) for w in caught]
+        assert [w.lineno - f.__wrapped__.__code__.co_firstlineno for w in caught] == [3], [
+            str(w) for w in caught
+        ]
 
 
 def test_pooled_results() -> None:

@@ -1,8 +1,9 @@
 // numpy_host(): the table of entry points, and the table that says which callable means what.
 //
-// Callables are found by identity: ufuncs, array-function dispatchers, builtins, method descriptors of ndarray and
-// types are all singletons that the tables of the families name once at start-up. Bound methods of ufuncs
-// (np.add.reduce) are made anew by every attribute access and are recognized by what they are bound to.
+// Callables are found by identity: ufuncs, array-function dispatchers, builtins, method descriptors of
+// ndarray and types are all singletons that the tables of the families name once at start-up. Bound methods
+// of ufuncs (np.add.reduce) are made anew by every attribute access and are recognized by what they are bound
+// to.
 #include <cstring>
 #include <unordered_map>
 
@@ -91,8 +92,10 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
 PyObject* method(PyObject* array, PyObject* name) {
     if (!PyUnicode_Check(name)) return nullptr;
     PyObject* found = nullptr;
-    if (is_array(array)) found = PyDict_GetItem(PyArray_Type.tp_dict, name);
-    else if (PyArray_CheckScalar(array)) found = _PyType_Lookup(Py_TYPE(array), name);
+    if (is_array(array))
+        found = PyDict_GetItem(PyArray_Type.tp_dict, name);
+    else if (PyArray_CheckScalar(array))
+        found = _PyType_Lookup(Py_TYPE(array), name);
     return found && table().count(found) ? found : nullptr;
 }
 
@@ -102,7 +105,8 @@ bool is_scalar(PyObject* o) { return PyArray_CheckScalar(o) && !PyArray_Check(o)
 
 void add_rows(std::span<const CallRow> rows) {
     for (const CallRow& row : rows)
-        if (PyRef o = find_object(row.where); o && table().emplace(o.get(), Entry{row.lower, row.pure}).second)
+        if (PyRef o = find_object(row.where);
+            o && table().emplace(o.get(), Entry{row.lower, row.pure}).second)
             o.release();  // singletons: kept for ever
 }
 
@@ -110,7 +114,8 @@ bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*>
     size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
     size_t positional = call.args.size() - keywords;
     std::fill(out, out + names.size(), nullptr);
-    if (positional > names.size()) return tb.fail(Reason::UnknownCall, "a call with that many arguments"), false;
+    if (positional > names.size())
+        return tb.fail(Reason::UnknownCall, "a call with that many arguments"), false;
     for (size_t i = 0; i < positional; i++) out[i] = &call.args[i];
     for (size_t k = 0; k < keywords; k++) {
         PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
@@ -120,7 +125,8 @@ bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*>
             i++;
         }
         const char* text = PyUnicode_AsUTF8(name);
-        if (i == names.size()) return tb.fail(Reason::UnknownCall, std::string("an argument ") + (text ? text : "?")), false;
+        if (i == names.size())
+            return tb.fail(Reason::UnknownCall, std::string("an argument ") + (text ? text : "?")), false;
         out[i] = &call.args[positional + k];
     }
     return true;

@@ -1,5 +1,5 @@
-// NumPy's C API for the files of this folder. Exactly one of them (runtime.cpp) defines STATOR_NUMPY_IMPORT and owns
-// the tables of function pointers; the others link to them.
+// NumPy's C API for the files of this folder. Exactly one of them (runtime.cpp) defines STATOR_NUMPY_IMPORT
+// and owns the tables of function pointers; the others link to them.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,7 +1,7 @@
 // Functions that put arrays together out of pieces: concatenate, stack, roll, pad.
 //
-// Each makes an uninitialized array and stores the pieces into it; the pieces cover it. Which pieces there are (a shift
-// of zero, an empty pad) is decided while recording and guarded.
+// Each makes an uninitialized array and stores the pieces into it; the pieces cover it. Which pieces there
+// are (a shift of zero, an empty pad) is decided while recording and guarded.
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
@@ -16,13 +16,15 @@ bool array_operand(TraceBuilder& tb, const Operand* o) {
 }
 
 bool array_items(TraceBuilder& tb, const Operand* o, std::vector<Operand>* items) {
-    if (!o || !read_items(tb, *o, items) || items->empty()) return tb.fail(Reason::UnknownCall, "a sequence of arrays"), false;
+    if (!o || !read_items(tb, *o, items) || items->empty())
+        return tb.fail(Reason::UnknownCall, "a sequence of arrays"), false;
     return std::all_of(items->begin(), items->end(), [&](const Operand& i) { return array_operand(tb, &i); });
 }
 
 ShadowRef fresh(TraceBuilder& tb, Shape shape, PyObject* like) {
     DType t;
-    if (!is_array(like) || !dtype_of_object(like, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
+    if (!is_array(like) || !dtype_of_object(like, &t))
+        return tb.fail(Reason::ArrayKind, "dtype of the result");
     return finish(tb, tb.empty(t, std::move(shape), like), like);
 }
 
@@ -69,7 +71,8 @@ Id at_least(TraceBuilder& tb, Id v, size_t rank) {
     return tb.node(v).shape.empty() ? kNone : tb.broadcast(v, shape);
 }
 
-ShadowRef concatenate_at_least(TraceBuilder& tb, const Call& call, size_t rank, int axis_of_rank_1, int axis_of_more) {
+ShadowRef concatenate_at_least(TraceBuilder& tb, const Call& call, size_t rank, int axis_of_rank_1,
+                               int axis_of_more) {
     const Operand* p[3];
     std::vector<Operand> items;
     if (!bind(tb, call, {"tup", "dtype", "casting"}, p) || !array_items(tb, p[0], &items)) return nullptr;
@@ -90,7 +93,8 @@ ShadowRef lower_hstack(TraceBuilder& tb, const Call& call) { return concatenate_
 ShadowRef lower_concatenate(TraceBuilder& tb, const Call& call) {
     const Operand* p[5];
     std::vector<Operand> items;
-    if (!bind(tb, call, {"arrays", "axis", "out", "dtype", "casting"}, p) || !array_items(tb, p[0], &items)) return nullptr;
+    if (!bind(tb, call, {"arrays", "axis", "out", "dtype", "casting"}, p) || !array_items(tb, p[0], &items))
+        return nullptr;
     if (given(tb, p[2])) return tb.fail(Reason::UnknownCall, "out=");
     for (const Operand* o : {given(tb, p[3]), given(tb, p[4])})
         if (o && !require_fixed(tb, *o)) return nullptr;
@@ -109,7 +113,8 @@ ShadowRef lower_concatenate(TraceBuilder& tb, const Call& call) {
 ShadowRef lower_stack(TraceBuilder& tb, const Call& call) {
     const Operand* p[5];
     std::vector<Operand> items;
-    if (!bind(tb, call, {"arrays", "axis", "out", "dtype", "casting"}, p) || !array_items(tb, p[0], &items)) return nullptr;
+    if (!bind(tb, call, {"arrays", "axis", "out", "dtype", "casting"}, p) || !array_items(tb, p[0], &items))
+        return nullptr;
     if (given(tb, p[2])) return tb.fail(Reason::UnknownCall, "out=");
     for (const Operand* o : {given(tb, p[3]), given(tb, p[4])})
         if (o && !require_fixed(tb, *o)) return nullptr;
@@ -191,7 +196,8 @@ ShadowRef roll_flat(TraceBuilder& tb, const Operand& a, Sym shift, PyObject* res
     Id v = tb.value(a.shadow);
     if (v == kNone || shape.empty()) return tb.fail(Reason::UnknownCall, "roll");
     if (shape.size() > 1) {
-        bool dense = a.shadow->layout == graph::Layout::Contiguous && std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
+        bool dense = a.shadow->layout == graph::Layout::Contiguous &&
+                     std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
         Id in[] = {v};
         if (!dense) v = tb.pointwise(Op::Copy, in, a.shadow->dtype);
         v = tb.reshape(v, {fixed_extent(tb, tb.syms().product(shape))});
@@ -207,24 +213,32 @@ ShadowRef roll_flat(TraceBuilder& tb, const Operand& a, Sym shift, PyObject* res
 
 ShadowRef lower_roll(TraceBuilder& tb, const Call& call) {
     const Operand* p[3];
-    if (!bind(tb, call, {"a", "shift", "axis"}, p) || !array_operand(tb, p[0]) || !p[1] || !is_array(call.result)) return nullptr;
+    if (!bind(tb, call, {"a", "shift", "axis"}, p) || !array_operand(tb, p[0]) || !p[1] ||
+        !is_array(call.result))
+        return nullptr;
     const Shape shape = tb.shape(p[0]->shadow);
     for (Sym s : shape)
         if (tb.hint(s) == 0) return tb.fail(Reason::UnknownCall, "roll of nothing");
     if (unit_axes_at_entry(tb, p[0]->shadow)) return lower_library(tb, call);
     const Operand* axis = given(tb, p[2]);
     std::vector<Operand> shift_items, axis_items;
-    if (PyLong_CheckExact(p[1]->obj)) shift_items.push_back(*p[1]);
-    else if (!read_items(tb, *p[1], &shift_items)) return tb.fail(Reason::UnknownCall, "roll by this");
+    if (PyLong_CheckExact(p[1]->obj))
+        shift_items.push_back(*p[1]);
+    else if (!read_items(tb, *p[1], &shift_items))
+        return tb.fail(Reason::UnknownCall, "roll by this");
     std::vector<Sym> shifts;
     for (const Operand& o : shift_items) {
         Sym s;
         if (!read_int(tb, o, &s)) return tb.fail(Reason::UnknownCall, "roll by this");
         shifts.push_back(s);
     }
-    if (!axis) return shifts.size() == 1 ? roll_flat(tb, *p[0], shifts[0], call.result) : tb.fail(Reason::UnknownCall, "roll");
-    if (PyLong_CheckExact(axis->obj)) axis_items.push_back(*axis);
-    else if (!read_items(tb, *axis, &axis_items)) return tb.fail(Reason::UnknownCall, "roll along this");
+    if (!axis)
+        return shifts.size() == 1 ? roll_flat(tb, *p[0], shifts[0], call.result)
+                                  : tb.fail(Reason::UnknownCall, "roll");
+    if (PyLong_CheckExact(axis->obj))
+        axis_items.push_back(*axis);
+    else if (!read_items(tb, *axis, &axis_items))
+        return tb.fail(Reason::UnknownCall, "roll along this");
     if (shifts.size() == 1 && axis_items.size() > 1) shifts.resize(axis_items.size(), shifts[0]);
     if (axis_items.size() == 1 && shifts.size() > 1) axis_items.resize(shifts.size(), axis_items[0]);
     if (axis_items.size() != shifts.size()) return tb.fail(Reason::UnknownCall, "roll");
@@ -232,12 +246,15 @@ ShadowRef lower_roll(TraceBuilder& tb, const Call& call) {
     for (size_t i = 0; i < axis_items.size(); i++) {
         int64_t index;
         int d;
-        if (!read_fixed_int(tb, axis_items[i], &index) || !normalize_axis(index, static_cast<int>(shape.size()), &d)) return nullptr;
+        if (!read_fixed_int(tb, axis_items[i], &index) ||
+            !normalize_axis(index, static_cast<int>(shape.size()), &d))
+            return nullptr;
         per_axis[d] = per_axis[d] ? tb.syms().add(per_axis[d], shifts[i]) : shifts[i];
     }
     std::vector<std::vector<Piece>> pieces(shape.size());
     for (size_t d = 0; d < shape.size(); d++)
-        pieces[d] = per_axis[d] ? roll_pieces(tb, per_axis[d], shape[d]) : std::vector<Piece>{{tb.int_const(0), tb.int_const(0), shape[d]}};
+        pieces[d] = per_axis[d] ? roll_pieces(tb, per_axis[d], shape[d])
+                                : std::vector<Piece>{{tb.int_const(0), tb.int_const(0), shape[d]}};
     Id v = tb.value(p[0]->shadow);
     ShadowRef out = v == kNone ? nullptr : fresh(tb, shape, call.result);
     return out && store_rolled(tb, out, v, pieces) ? out : nullptr;
@@ -273,7 +290,8 @@ bool read_pad(TraceBuilder& tb, const Operand& width, size_t ndim, std::vector<P
         Pad pad;
         if (!read_int(tb, before, &pad.before) || !read_int(tb, after, &pad.after)) return false;
         Sym zero = tb.int_const(0);
-        if (!tb.require(Relation::Ge, pad.before, zero) || !tb.require(Relation::Ge, pad.after, zero)) return false;
+        if (!tb.require(Relation::Ge, pad.before, zero) || !tb.require(Relation::Ge, pad.after, zero))
+            return false;
         pad.has_before = !tb.decide(Relation::Eq, pad.before, zero);
         pad.has_after = !tb.decide(Relation::Eq, pad.after, zero);
         out->push_back(pad);
@@ -283,8 +301,10 @@ bool read_pad(TraceBuilder& tb, const Operand& width, size_t ndim, std::vector<P
 
 enum class PadMode { Constant, Edge, Wrap, Reflect, Symmetric };
 
-// What fills `length` elements beside the n elements that start at `at` of the padded array: a view of `source`.
-ViewStep pad_source(TraceBuilder& tb, PadMode mode, const Shape& padded, int axis, Sym at, Sym n, Sym length, bool before) {
+// What fills `length` elements beside the n elements that start at `at` of the padded array: a view of
+// `source`.
+ViewStep pad_source(TraceBuilder& tb, PadMode mode, const Shape& padded, int axis, Sym at, Sym n, Sym length,
+                    bool before) {
     graph::SymTable& t = tb.syms();
     Sym one = tb.int_const(1);
     ViewStep step = whole(padded, tb);
@@ -309,7 +329,8 @@ ViewStep pad_source(TraceBuilder& tb, PadMode mode, const Shape& padded, int axi
     return step;
 }
 
-bool pad_axis(TraceBuilder& tb, const ShadowRef& out, PadMode mode, const Pad& pad, int axis, Sym n, const Arg* fill) {
+bool pad_axis(TraceBuilder& tb, const ShadowRef& out, PadMode mode, const Pad& pad, int axis, Sym n,
+              const Arg* fill) {
     const Shape padded = tb.shape(out);
     for (bool before : {true, false}) {
         if (!(before ? pad.has_before : pad.has_after)) continue;
@@ -322,7 +343,8 @@ bool pad_axis(TraceBuilder& tb, const ShadowRef& out, PadMode mode, const Pad& p
         } else {
             // Longer pads repeat; NumPy then goes round several times.
             Sym limit = mode == PadMode::Reflect ? tb.syms().sub(n, tb.int_const(1)) : n;
-            if (mode != PadMode::Edge && !tb.require(Relation::Ge, limit, length)) return tb.fail(Reason::UnknownCall, "a pad that long"), false;
+            if (mode != PadMode::Edge && !tb.require(Relation::Ge, limit, length))
+                return tb.fail(Reason::UnknownCall, "a pad that long"), false;
             Id v = tb.view(tb.value(out), pad_source(tb, mode, padded, axis, pad.before, n, length, before));
             value = arg_of(tb, v);
         }
@@ -347,14 +369,17 @@ ShadowRef lower_pad(TraceBuilder& tb, const Call& call) {
     const Operand* p[4];
     PadMode mode;
     std::vector<Pad> pads;
-    if (!bind(tb, call, {"array", "pad_width", "mode", "constant_values"}, p) || !array_operand(tb, p[0]) || !p[1]) return nullptr;
+    if (!bind(tb, call, {"array", "pad_width", "mode", "constant_values"}, p) || !array_operand(tb, p[0]) ||
+        !p[1])
+        return nullptr;
     const Shape shape = tb.shape(p[0]->shadow);
     DType t = p[0]->shadow->dtype;
     if (!read_pad_mode(tb, p[2], &mode)) return nullptr;
     int64_t least = mode == PadMode::Constant ? 0 : mode == PadMode::Edge ? 1 : 2;
     for (Sym s : shape)
         if (tb.hint(s) < least) return tb.fail(Reason::UnknownCall, "pad of such a shape");
-    if (shape.empty() || !read_pad(tb, *p[1], shape.size(), &pads)) return tb.fail(Reason::UnknownCall, "this pad width");
+    if (shape.empty() || !read_pad(tb, *p[1], shape.size(), &pads))
+        return tb.fail(Reason::UnknownCall, "this pad width");
     Arg fill;
     if (mode == PadMode::Constant) {
         fill.weak = Weak::Int;
@@ -363,7 +388,8 @@ ShadowRef lower_pad(TraceBuilder& tb, const Call& call) {
         if (p[3]) {
             if (!read_arg(tb, *p[3], &fill)) return nullptr;
             bool same_kind = graph::is_float(t) || (graph::is_integer(t) && graph::is_integer(fill.dtype));
-            if (fill.array || graph::is_complex(fill.dtype) || !same_kind) return tb.fail(Reason::UnknownCall, "these pad values");
+            if (fill.array || graph::is_complex(fill.dtype) || !same_kind)
+                return tb.fail(Reason::UnknownCall, "these pad values");
         }
     } else if (p[3]) {
         return tb.fail(Reason::UnknownCall, "these pad values");
@@ -371,20 +397,28 @@ ShadowRef lower_pad(TraceBuilder& tb, const Call& call) {
     Shape padded;
     ViewStep centre = whole(shape, tb);
     for (size_t d = 0; d < shape.size(); d++) {
-        padded.push_back(fixed_extent(tb, tb.syms().add(tb.syms().add(shape[d], pads[d].before), pads[d].after)));
+        padded.push_back(
+            fixed_extent(tb, tb.syms().add(tb.syms().add(shape[d], pads[d].before), pads[d].after)));
         centre.start[d] = pads[d].before;
     }
     Id v = tb.value(p[0]->shadow);
     ShadowRef out = v == kNone ? nullptr : fresh(tb, padded, call.result);
     if (!out || !store_value(tb, out, &centre, arg_of(tb, v))) return nullptr;
     for (size_t d = 0; d < shape.size(); d++)
-        if (!pad_axis(tb, out, mode, pads[d], static_cast<int>(d), shape[d], mode == PadMode::Constant ? &fill : nullptr)) return nullptr;
+        if (!pad_axis(tb, out, mode, pads[d], static_cast<int>(d), shape[d],
+                      mode == PadMode::Constant ? &fill : nullptr))
+            return nullptr;
     return out;
 }
 
 constexpr CallRow kRows[] = {
-    {"concatenate", lower_concatenate, true}, {"concat", lower_concatenate, true}, {"stack", lower_stack, true},
-    {"vstack", lower_vstack, true}, {"hstack", lower_hstack, true}, {"roll", lower_roll, true}, {"pad", lower_pad, true},
+    {"concatenate", lower_concatenate, true},
+    {"concat", lower_concatenate, true},
+    {"stack", lower_stack, true},
+    {"vstack", lower_vstack, true},
+    {"hstack", lower_hstack, true},
+    {"roll", lower_roll, true},
+    {"pad", lower_pad, true},
 };
 
 }  // namespace

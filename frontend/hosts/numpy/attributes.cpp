@@ -21,7 +21,8 @@ ShadowRef size_of(TraceBuilder& tb, const Operand& a, PyObject*) {
 }
 
 ShadowRef bytes_of(TraceBuilder& tb, const Operand& a, PyObject*) {
-    return tb.new_int(tb.syms().mul(tb.syms().product(tb.shape(a.shadow)), tb.int_const(graph::info(a.shadow->dtype).size)));
+    return tb.new_int(tb.syms().mul(tb.syms().product(tb.shape(a.shadow)),
+                                    tb.int_const(graph::info(a.shadow->dtype).size)));
 }
 
 // Settled by the guards on dtype and rank.
@@ -51,15 +52,17 @@ ShadowRef itself(TraceBuilder& tb, const Operand& a, PyObject* result) {
 
 const std::unordered_map<std::string_view, Attribute>& array_attributes() {
     static const auto* t = new std::unordered_map<std::string_view, Attribute>{
-        {"shape", shape_of},   {"size", size_of},   {"nbytes", bytes_of}, {"ndim", settled}, {"dtype", settled},
-        {"itemsize", settled}, {"T", transposed},   {"mT", matrix_transposed}, {"real", itself},
+        {"shape", shape_of}, {"size", size_of},         {"nbytes", bytes_of},
+        {"ndim", settled},   {"dtype", settled},        {"itemsize", settled},
+        {"T", transposed},   {"mT", matrix_transposed}, {"real", itself},
     };
     return *t;
 }
 
 // Attributes of NumPy and Python scalars that do not depend on the value.
 bool settled_of_scalar(std::string_view name) {
-    return name == "dtype" || name == "ndim" || name == "shape" || name == "size" || name == "itemsize" || name == "nbytes";
+    return name == "dtype" || name == "ndim" || name == "shape" || name == "size" || name == "itemsize" ||
+           name == "nbytes";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Elementwise compounds: where, clip, diff, gradient. Each follows NumPy's own steps, so that each rounding is NumPy's.
+// Elementwise compounds: where, clip, diff, gradient. Each follows NumPy's own steps, so that each rounding
+// is NumPy's.
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
@@ -35,7 +36,8 @@ ShadowRef lower_where(TraceBuilder& tb, const Call& call) {
 // np.clip and ndarray.clip: numpy._core._methods._clip picks minimum, maximum or the clip ufunc.
 ShadowRef lower_clip(TraceBuilder& tb, const Call& call) {
     const Operand* p[6];
-    if (!bind(tb, call, {"a", "a_min", "a_max", "out", "min", "max"}, p) || !array_operand(tb, p[0])) return nullptr;
+    if (!bind(tb, call, {"a", "a_min", "a_max", "out", "min", "max"}, p) || !array_operand(tb, p[0]))
+        return nullptr;
     const Operand* low = given(tb, p[1] ? p[1] : p[4]);
     const Operand* high = given(tb, p[2] ? p[2] : p[5]);
     const Operand* out = given(tb, p[3]);
@@ -68,20 +70,24 @@ Id slab(TraceBuilder& tb, Id v, int axis, Sym index) {
 ShadowRef lower_diff(TraceBuilder& tb, const Call& call) {
     const Operand* p[5];
     size_t before = tb.graph.nodes.size();
-    if (!bind(tb, call, {"a", "n", "axis", "prepend", "append"}, p) || !array_operand(tb, p[0])) return nullptr;
+    if (!bind(tb, call, {"a", "n", "axis", "prepend", "append"}, p) || !array_operand(tb, p[0]))
+        return nullptr;
     if (given(tb, p[3]) || given(tb, p[4])) return lower_library(tb, call);
     int64_t count = 1, index = -1;
     int axis;
-    if ((p[1] && !read_fixed_int(tb, *p[1], &count)) || (p[2] && !read_fixed_int(tb, *p[2], &index))) return nullptr;
+    if ((p[1] && !read_fixed_int(tb, *p[1], &count)) || (p[2] && !read_fixed_int(tb, *p[2], &index)))
+        return nullptr;
     Id v = tb.value(p[0]->shadow);
-    if (v == kNone || !normalize_axis(index, static_cast<int>(tb.node(v).shape.size()), &axis) || count < 1 || count > 8)
+    if (v == kNone || !normalize_axis(index, static_cast<int>(tb.node(v).shape.size()), &axis) || count < 1 ||
+        count > 8)
         return lower_library(tb, call);
     const char* name = p[0]->shadow->dtype == DType::Bool ? "not_equal" : "subtract";
     for (int64_t k = 0; k < count; k++) {
         Sym n = tb.node(v).shape[axis];
         bool some = tb.hint(n) > 1;  // extents 0 and 1 are constants
         Sym rest = some ? fixed_extent(tb, tb.syms().sub(n, tb.int_const(1))) : tb.int_const(0);
-        Id upper = part(tb, v, axis, tb.int_const(some), rest), lower = part(tb, v, axis, tb.int_const(0), rest);
+        Id upper = part(tb, v, axis, tb.int_const(some), rest),
+           lower = part(tb, v, axis, tb.int_const(0), rest);
         v = emit(tb, name, {arg_of(tb, upper), arg_of(tb, lower)});
         if (v == kNone) return nullptr;
     }
@@ -98,7 +104,8 @@ bool read_spacing(TraceBuilder& tb, const Operand* o, Spacing* out) {
     Id one = tb.scalar_const(DType::F64, 0x3ff0000000000000);
     if (o) {
         if (!read_arg(tb, *o, &out->once)) return false;
-        if (out->once.array || graph::is_complex(out->once.dtype)) return tb.fail(Reason::UnknownCall, "gradient with coordinates"), false;
+        if (out->once.array || graph::is_complex(out->once.dtype))
+            return tb.fail(Reason::UnknownCall, "gradient with coordinates"), false;
     } else {
         out->once = arg_of(tb, one);
         out->once.weak = Weak::Float;
@@ -107,7 +114,8 @@ bool read_spacing(TraceBuilder& tb, const Operand* o, Spacing* out) {
     // 2. * ax_dx: a Python float, or a NumPy scalar in the scalar's own precision.
     bool strong = out->once.weak == Weak::No;
     DType t = strong ? out->once.dtype : DType::F64;
-    if (strong && t != DType::F32 && t != DType::F64) return tb.fail(Reason::UnknownCall, "gradient with this spacing"), false;
+    if (strong && t != DType::F32 && t != DType::F64)
+        return tb.fail(Reason::UnknownCall, "gradient with this spacing"), false;
     Id in[] = {tb.cast(two, t), arg_id(tb, out->once, t)};
     if (in[1] == kNone) return false;
     out->twice = arg_of(tb, tb.pointwise(Op::Multiply, in, t));
@@ -116,11 +124,13 @@ bool read_spacing(TraceBuilder& tb, const Operand* o, Spacing* out) {
     return out->twice.id != kNone;
 }
 
-// numpy.gradient with edge_order=1: central differences inside, one-sided ones at both ends, three stores per axis.
+// numpy.gradient with edge_order=1: central differences inside, one-sided ones at both ends, three stores per
+// axis.
 ShadowRef gradient_axis(TraceBuilder& tb, Id f, int axis, const Spacing& dx, PyObject* result) {
     graph::SymTable& t = tb.syms();
     DType dtype;
-    if (!is_array(result) || !dtype_of_object(result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
+    if (!is_array(result) || !dtype_of_object(result, &dtype))
+        return tb.fail(Reason::ArrayKind, "dtype of the result");
     const Shape shape = tb.node(f).shape;
     Sym n = shape[axis], zero = tb.int_const(0), one = tb.int_const(1);
     if (tb.hint(n) < 2) return tb.fail(Reason::UnknownCall, "gradient of so few samples");
@@ -138,7 +148,8 @@ ShadowRef gradient_axis(TraceBuilder& tb, Id f, int axis, const Spacing& dx, PyO
     Sym last = t.sub(n, one);
     const Sym edges[2][3] = {{zero, one, zero}, {last, last, t.sub(n, tb.int_const(2))}};
     for (const auto& [at, upper, lower] : edges) {
-        Id rise = emit(tb, "subtract", {arg_of(tb, slab(tb, f, axis, upper)), arg_of(tb, slab(tb, f, axis, lower))});
+        Id rise = emit(tb, "subtract",
+                       {arg_of(tb, slab(tb, f, axis, upper)), arg_of(tb, slab(tb, f, axis, lower))});
         Id slope = rise == kNone ? kNone : emit(tb, "divide", {arg_of(tb, rise), dx.once});
         if (slope == kNone) return nullptr;
         ViewStep edge = whole(shape, tb);
@@ -163,20 +174,25 @@ ShadowRef lower_gradient(TraceBuilder& tb, const Call& call) {
         PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
         const Operand& value = call.args[positional + k];
         int64_t order = 1;
-        if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) axis = given(tb, &value);
-        else if (!read_fixed_int(tb, value, &order) || order != 1) return tb.fail(Reason::UnknownCall, "edge_order=");
+        if (PyUnicode_CompareWithASCIIString(name, "axis") == 0)
+            axis = given(tb, &value);
+        else if (!read_fixed_int(tb, value, &order) || order != 1)
+            return tb.fail(Reason::UnknownCall, "edge_order=");
     }
     DType t = a.shadow->dtype;
-    if (t == DType::F16 || graph::is_complex(t) || t == DType::Bool) return tb.fail(Reason::UnknownCall, "gradient of this dtype");
+    if (t == DType::F16 || graph::is_complex(t) || t == DType::Bool)
+        return tb.fail(Reason::UnknownCall, "gradient of this dtype");
     std::vector<int> axes;
     const Shape shape = tb.shape(a.shadow);
     if (!read_axes(tb, axis, static_cast<int>(shape.size()), &axes)) return nullptr;
-    if (axis && !PyLong_CheckExact(axis->obj) && axes.size() > 1) return tb.fail(Reason::UnknownCall, "gradient along these axes");
+    if (axis && !PyLong_CheckExact(axis->obj) && axes.size() > 1)
+        return tb.fail(Reason::UnknownCall, "gradient along these axes");
     size_t spacings = positional - 1;
     if (spacings > 1 && spacings != axes.size()) return tb.fail(Reason::UnknownCall, "gradient");
     std::vector<PyObject*> results{call.result};
     if (axes.size() > 1) {
-        if (!PyTuple_CheckExact(call.result) || PyTuple_GET_SIZE(call.result) != static_cast<Py_ssize_t>(axes.size()))
+        if (!PyTuple_CheckExact(call.result) ||
+            PyTuple_GET_SIZE(call.result) != static_cast<Py_ssize_t>(axes.size()))
             return tb.fail(Reason::ModelMismatch, "gradient");
         results.assign(&PyTuple_GET_ITEM(call.result, 0), &PyTuple_GET_ITEM(call.result, 0) + axes.size());
     }
@@ -194,7 +210,7 @@ ShadowRef lower_gradient(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kRows[] = {
-    {"where", lower_where, true}, {"clip", lower_clip, true}, {".clip", lower_clip, true},
+    {"where", lower_where, true}, {"clip", lower_clip, true},         {".clip", lower_clip, true},
     {"diff", lower_diff, true},   {"gradient", lower_gradient, true},
 };
 

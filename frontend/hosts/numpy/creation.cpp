@@ -1,6 +1,8 @@
-// Functions that make arrays out of shapes, scalars and other arrays: zeros, full, arange, copy, astype, array.
+// Functions that make arrays out of shapes, scalars and other arrays: zeros, full, arange, copy, astype,
+// array.
 //
-// Result dtype and memory order are read off what NumPy returned; both follow from arguments that are fixed by guards.
+// Result dtype and memory order are read off what NumPy returned; both follow from arguments that are fixed
+// by guards.
 #include <bit>
 #include <cmath>
 
@@ -56,7 +58,8 @@ ShadowRef lower_make(TraceBuilder& tb, const Call& call) {
     Shape shape;
     if (!bind(tb, call, {"shape", "dtype", "order", "like", "device"}, p) || !p[0]) return nullptr;
     // The builtins take (shape, dtype, order, *, ...) by position: nothing but these three can be positional.
-    if (!plain(tb, p[3], p[4]) || !fixed_if_given(tb, {p[1], p[2]}) || !read_shape(tb, *p[0], &shape)) return nullptr;
+    if (!plain(tb, p[3], p[4]) || !fixed_if_given(tb, {p[1], p[2]}) || !read_shape(tb, *p[0], &shape))
+        return nullptr;
     return make(tb, call, std::move(shape), F);
 }
 
@@ -76,12 +79,15 @@ template <Fill F>
 ShadowRef lower_make_like(TraceBuilder& tb, const Call& call) {
     const Operand* p[6];
     Shape shape;
-    if (!bind(tb, call, {F == Fill::Nothing ? "prototype" : "a", "dtype", "order", "subok", "shape", "device"}, p) ||
+    if (!bind(tb, call,
+              {F == Fill::Nothing ? "prototype" : "a", "dtype", "order", "subok", "shape", "device"}, p) ||
         !array_operand(tb, p[0]))
         return nullptr;
-    if (!plain(tb, nullptr, p[5]) || !fixed_if_given(tb, {p[1], p[2], p[3]}) || !like_shape(tb, *p[0], p[4], &shape))
+    if (!plain(tb, nullptr, p[5]) || !fixed_if_given(tb, {p[1], p[2], p[3]}) ||
+        !like_shape(tb, *p[0], p[4], &shape))
         return nullptr;
-    if (unit_axes_at_entry(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "an array like one with axes of extent 1");
+    if (unit_axes_at_entry(tb, p[0]->shadow))
+        return tb.fail(Reason::UnknownCall, "an array like one with axes of extent 1");
     return make(tb, call, std::move(shape), F);
 }
 
@@ -89,7 +95,8 @@ ShadowRef lower_make_like(TraceBuilder& tb, const Call& call) {
 Id fill_value(TraceBuilder& tb, const Operand& value, DType t) {
     Arg v;
     if (!read_arg(tb, value, &v)) return kNone;
-    if (v.id != kNone && !tb.node(v.id).shape.empty()) return tb.fail(Reason::UnknownCall, "a fill array"), kNone;
+    if (v.id != kNone && !tb.node(v.id).shape.empty())
+        return tb.fail(Reason::UnknownCall, "a fill array"), kNone;
     bool lossy = (graph::is_complex(v.dtype) && !graph::is_complex(t)) ||
                  (graph::is_float(v.dtype) && !graph::is_float(t) && !graph::is_complex(t)) ||
                  (t == DType::Bool && v.dtype != DType::Bool);
@@ -101,8 +108,10 @@ ShadowRef lower_full(TraceBuilder& tb, const Call& call) {
     const Operand* p[6];
     Shape shape;
     DType t;
-    if (!bind(tb, call, {"shape", "fill_value", "dtype", "order", "device", "like"}, p) || !p[0] || !p[1]) return nullptr;
-    if (!plain(tb, p[5], p[4]) || !fixed_if_given(tb, {p[2], p[3]}) || !read_shape(tb, *p[0], &shape)) return nullptr;
+    if (!bind(tb, call, {"shape", "fill_value", "dtype", "order", "device", "like"}, p) || !p[0] || !p[1])
+        return nullptr;
+    if (!plain(tb, p[5], p[4]) || !fixed_if_given(tb, {p[2], p[3]}) || !read_shape(tb, *p[0], &shape))
+        return nullptr;
     if (!result_dtype(tb, call, &t)) return nullptr;
     return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
 }
@@ -111,16 +120,20 @@ ShadowRef lower_full_like(TraceBuilder& tb, const Call& call) {
     const Operand* p[7];
     Shape shape;
     DType t;
-    if (!bind(tb, call, {"a", "fill_value", "dtype", "order", "subok", "shape", "device"}, p) || !array_operand(tb, p[0]) || !p[1])
+    if (!bind(tb, call, {"a", "fill_value", "dtype", "order", "subok", "shape", "device"}, p) ||
+        !array_operand(tb, p[0]) || !p[1])
         return nullptr;
-    if (!plain(tb, nullptr, p[6]) || !fixed_if_given(tb, {p[2], p[3], p[4]}) || !like_shape(tb, *p[0], p[5], &shape)) return nullptr;
+    if (!plain(tb, nullptr, p[6]) || !fixed_if_given(tb, {p[2], p[3], p[4]}) ||
+        !like_shape(tb, *p[0], p[5], &shape))
+        return nullptr;
     if (!result_dtype(tb, call, &t)) return nullptr;
     return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
 }
 
 bool drops_imaginary(const Operand& a, PyObject* result) {
     DType t;
-    return dtype_of_object(result, &t) && graph::is_complex(a.shadow->dtype) && !graph::is_complex(t) && t != DType::Bool;
+    return dtype_of_object(result, &t) && graph::is_complex(a.shadow->dtype) && !graph::is_complex(t) &&
+           t != DType::Bool;
 }
 
 // A fresh array with the (cast) elements of `a`, in the memory order of the result.
@@ -129,7 +142,8 @@ ShadowRef converted(TraceBuilder& tb, const Operand& a, PyObject* result) {
     size_t before = tb.graph.nodes.size();
     if (!dtype_of_object(result, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     if (!contiguous(result)) return tb.fail(Reason::UnknownCall, "a copy with gaps");
-    if (drops_imaginary(a, result)) return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
+    if (drops_imaginary(a, result))
+        return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
     Id v = tb.value(a.shadow);
     return v == kNone ? nullptr : finish_copy(tb, tb.cast(v, t), before, result);
 }
@@ -140,14 +154,17 @@ ShadowRef lower_astype(TraceBuilder& tb, const Call& call) {
     if (!array_operand(tb, p[0])) return nullptr;
     if (!fixed_if_given(tb, {p[1], p[2], p[3], p[4], p[5], p[6]})) return nullptr;
     if (call.result == p[0]->obj) return p[0]->shadow;  // copy=False and nothing to do
-    if (unit_axes_at_entry(tb, p[0]->shadow) && !drops_imaginary(*p[0], call.result)) return lower_library(tb, call);
+    if (unit_axes_at_entry(tb, p[0]->shadow) && !drops_imaginary(*p[0], call.result))
+        return lower_library(tb, call);
     return converted(tb, *p[0], call.result);
 }
 
 // np.copy(a), a.copy(), a.__copy__()
 ShadowRef lower_copy(TraceBuilder& tb, const Call& call) {
     const Operand* p[3];
-    if (!bind(tb, call, {"a", "order", "subok"}, p) || !array_operand(tb, p[0]) || !fixed_if_given(tb, {p[1], p[2]})) return nullptr;
+    if (!bind(tb, call, {"a", "order", "subok"}, p) || !array_operand(tb, p[0]) ||
+        !fixed_if_given(tb, {p[1], p[2]}))
+        return nullptr;
     if (unit_axes_at_entry(tb, p[0]->shadow)) return lower_library(tb, call);
     return converted(tb, *p[0], call.result);
 }
@@ -170,15 +187,18 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
         PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
         return np ? PyObject_GetAttrString(np.get(), "array") : nullptr;
     }();
-    if (!converts && call.callable != always_copies && !known_density(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a conversion of this layout");
+    if (!converts && call.callable != always_copies && !known_density(tb, a.shadow))
+        return tb.fail(Reason::UnknownCall, "a conversion of this layout");
     if (unit_axes_at_entry(tb, a.shadow) && !drops_imaginary(a, call.result)) return lower_library(tb, call);
     auto* r = reinterpret_cast<PyArrayObject*>(call.result);
-    if (PyArray_NDIM(r) != PyArray_NDIM(reinterpret_cast<PyArrayObject*>(a.obj))) return tb.fail(Reason::UnknownCall, "ndmin=");
+    if (PyArray_NDIM(r) != PyArray_NDIM(reinterpret_cast<PyArrayObject*>(a.obj)))
+        return tb.fail(Reason::UnknownCall, "ndmin=");
     return converted(tb, a, call.result);
 }
 
 bool within(TraceBuilder& tb, Sym s, int64_t limit) {
-    return tb.require(Relation::Lt, s, tb.int_const(limit)) && tb.require(Relation::Ge, s, tb.int_const(-limit));
+    return tb.require(Relation::Lt, s, tb.int_const(limit)) &&
+           tb.require(Relation::Ge, s, tb.int_const(-limit));
 }
 
 // np.arange over ints: the extent is symbolic. Start, stop and step keep their signs.
@@ -188,25 +208,31 @@ ShadowRef arange_of_ints(TraceBuilder& tb, const Call& call, Sym start, Sym stop
     int64_t stride = step > 0 ? step : -step;
     Sym length = tb.int_const(0);
     if (tb.decide(Relation::Ge, span, tb.int_const(1)))
-        length = fixed_extent(tb, stride == 1 ? span : s.floordiv(s.add(span, tb.int_const(stride - 1)), tb.int_const(stride)));
+        length = fixed_extent(
+            tb, stride == 1 ? span : s.floordiv(s.add(span, tb.int_const(stride - 1)), tb.int_const(stride)));
     auto* r = reinterpret_cast<PyArrayObject*>(call.result);
-    if (PyArray_NDIM(r) != 1 || PyArray_DIM(r, 0) != tb.hint(length)) return tb.fail(Reason::ModelMismatch, "arange");
-    // NumPy converts the first two elements and continues with their difference: both have to be exact in the dtype.
+    if (PyArray_NDIM(r) != 1 || PyArray_DIM(r, 0) != tb.hint(length))
+        return tb.fail(Reason::ModelMismatch, "arange");
+    // NumPy converts the first two elements and continues with their difference: both have to be exact in the
+    // dtype.
     Sym second = s.add(start, tb.int_const(step));
     bool exact = graph::is_integer(t) ? tb.sym_scalar(start, t) != kNone && tb.sym_scalar(second, t) != kNone
-                                      : (t == DType::F32 || t == DType::F64) && within(tb, start, 1 << 23) && within(tb, second, 1 << 23);
+                                      : (t == DType::F32 || t == DType::F64) && within(tb, start, 1 << 23) &&
+                                            within(tb, second, 1 << 23);
     if (!exact) return tb.fail(Reason::UnknownCall, "arange of this dtype");
     graph::Node n;
     n.op = Op::Arange;
     n.dtype = t;
-    n.in = {tb.cast(tb.sym_scalar(start, DType::I64), t), tb.cast(tb.sym_scalar(tb.int_const(step), DType::I64), t)};
+    n.in = {tb.cast(tb.sym_scalar(start, DType::I64), t),
+            tb.cast(tb.sym_scalar(tb.int_const(step), DType::I64), t)};
     n.shape = {length};
     if (n.in[0] == kNone || n.in[1] == kNone) return nullptr;
     return finish(tb, tb.append(std::move(n)), call.result);
 }
 
 // np.arange over floats: the number of elements follows from the values, so they are fixed.
-ShadowRef arange_of_floats(TraceBuilder& tb, const Call& call, std::span<const Operand* const> bounds, DType t) {
+ShadowRef arange_of_floats(TraceBuilder& tb, const Call& call, std::span<const Operand* const> bounds,
+                           DType t) {
     if (t != DType::F64) return tb.fail(Reason::UnknownCall, "arange of this dtype");
     double v[3] = {0, 0, 1};
     for (int i = 0; i < 3; i++) {
@@ -217,12 +243,14 @@ ShadowRef arange_of_floats(TraceBuilder& tb, const Call& call, std::span<const O
     }
     // NumPy stores the first two elements and continues with their difference.
     double second = v[0] + v[2], delta = second - v[0];
-    if (v[0] + delta != second || !std::isfinite(second)) return tb.fail(Reason::UnknownCall, "arange of these values");
+    if (v[0] + delta != second || !std::isfinite(second))
+        return tb.fail(Reason::UnknownCall, "arange of these values");
     auto* r = reinterpret_cast<PyArrayObject*>(call.result);
     graph::Node n;
     n.op = Op::Arange;
     n.dtype = t;
-    n.in = {tb.scalar_const(t, std::bit_cast<uint64_t>(v[0])), tb.scalar_const(t, std::bit_cast<uint64_t>(delta))};
+    n.in = {tb.scalar_const(t, std::bit_cast<uint64_t>(v[0])),
+            tb.scalar_const(t, std::bit_cast<uint64_t>(delta))};
     n.shape = {tb.int_const(PyArray_DIM(r, 0))};
     return finish(tb, tb.append(std::move(n)), call.result);
 }
@@ -230,7 +258,8 @@ ShadowRef arange_of_floats(TraceBuilder& tb, const Call& call, std::span<const O
 ShadowRef lower_arange(TraceBuilder& tb, const Call& call) {
     const Operand* p[6];
     DType t;
-    if (!bind(tb, call, {"start", "stop", "step", "dtype", "device", "like"}, p) || !plain(tb, p[5], p[4])) return nullptr;
+    if (!bind(tb, call, {"start", "stop", "step", "dtype", "device", "like"}, p) || !plain(tb, p[5], p[4]))
+        return nullptr;
     if (!result_dtype(tb, call, &t) || !fixed_if_given(tb, {p[3]})) return nullptr;
     const Operand *start = given(tb, p[0]), *stop = given(tb, p[1]), *step = given(tb, p[2]);
     if (!stop) std::swap(start, stop);
@@ -266,20 +295,30 @@ ShadowRef lower_copyto(TraceBuilder& tb, const Call& call) {
     Arg v;
     if (!read_arg(tb, *p[1], &v)) return nullptr;
     DType t = p[0]->shadow->dtype;
-    if (graph::is_complex(v.dtype) && !graph::is_complex(t)) return tb.fail(Reason::UnknownCall, "complex into real");
+    if (graph::is_complex(v.dtype) && !graph::is_complex(t))
+        return tb.fail(Reason::UnknownCall, "complex into real");
     return store_value(tb, p[0]->shadow, nullptr, v) ? tb.constant(call.result) : nullptr;
 }
 
 constexpr CallRow kRows[] = {
-    {"zeros", lower_make<Fill::Zeros>, true},      {"ones", lower_make<Fill::Ones>, true},
-    {"empty", lower_make<Fill::Nothing>},    {"zeros_like", lower_make_like<Fill::Zeros>, true},
-    {"ones_like", lower_make_like<Fill::Ones>, true}, {"empty_like", lower_make_like<Fill::Nothing>},
-    {"full", lower_full, true},                    {"full_like", lower_full_like, true},
-    {".astype", lower_astype, true},               {"astype", lower_astype, true},
-    {"copy", lower_copy, true},                    {".copy", lower_copy, true},
-    {"array", lower_as_array},               {"asarray", lower_as_array},
-    {"asanyarray", lower_as_array},          {"ascontiguousarray", lower_as_array},
-    {"arange", lower_arange, true},                {".fill", lower_fill},
+    {"zeros", lower_make<Fill::Zeros>, true},
+    {"ones", lower_make<Fill::Ones>, true},
+    {"empty", lower_make<Fill::Nothing>},
+    {"zeros_like", lower_make_like<Fill::Zeros>, true},
+    {"ones_like", lower_make_like<Fill::Ones>, true},
+    {"empty_like", lower_make_like<Fill::Nothing>},
+    {"full", lower_full, true},
+    {"full_like", lower_full_like, true},
+    {".astype", lower_astype, true},
+    {"astype", lower_astype, true},
+    {"copy", lower_copy, true},
+    {".copy", lower_copy, true},
+    {"array", lower_as_array},
+    {"asarray", lower_as_array},
+    {"asanyarray", lower_as_array},
+    {"ascontiguousarray", lower_as_array},
+    {"arange", lower_arange, true},
+    {".fill", lower_fill},
     {"copyto", lower_copyto},
 };
 

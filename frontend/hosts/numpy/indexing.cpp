@@ -1,9 +1,10 @@
 // Basic indexing and stores: x[1:-1, None, ..., k], x[...] = v, and the two fancy forms that need no new node
 // (x[mask] = scalar as a where, fancy reads as library calls).
 //
-// Bounds may be symbolic. Python's clamping is decided on the values seen while recording and guarded as relations, so
-// `x[1:-1]` works for every length that clamps the same way. Extents of results specialize on 0 and 1 like those of
-// inputs (fixed_extent): broadcasting, memory order and NumPy's own loops treat them differently.
+// Bounds may be symbolic. Python's clamping is decided on the values seen while recording and guarded as
+// relations, so `x[1:-1]` works for every length that clamps the same way. Extents of results specialize on 0
+// and 1 like those of inputs (fixed_extent): broadcasting, memory order and NumPy's own loops treat them
+// differently.
 #include <algorithm>
 #include <cmath>
 
@@ -77,7 +78,8 @@ Range slice_range(TraceBuilder& tb, const IndexItem& item, Sym n) {
     if (!tb.decide(Relation::Ge, span, one)) return {zero, zero, 1};
     int64_t stride = up ? item.stride : -item.stride;
     Sym length = stride == 1 ? span : t.floordiv(t.add(span, tb.int_const(stride - 1)), tb.int_const(stride));
-    // A slice that happens to cover the axis is contiguous where a shorter one would not be: one or the other, not both.
+    // A slice that happens to cover the axis is contiguous where a shorter one would not be: one or the
+    // other, not both.
     if (tb.decide(Relation::Eq, length, n)) length = n;
     return {start, fixed_extent(tb, length), item.stride};
 }
@@ -124,8 +126,10 @@ enum class KeyKind { Basic, Unknown };
 
 KeyKind read_key(TraceBuilder& tb, const Operand& key, std::vector<IndexItem>* out) {
     std::vector<Operand> items;
-    if (!PyTuple_CheckExact(key.obj)) items.push_back(key);
-    else if (!read_items(tb, key, &items)) return KeyKind::Unknown;
+    if (!PyTuple_CheckExact(key.obj))
+        items.push_back(key);
+    else if (!read_items(tb, key, &items))
+        return KeyKind::Unknown;
     for (const Operand& o : items) {
         out->emplace_back();
         if (!read_index_item(tb, o, &out->back())) return KeyKind::Unknown;
@@ -136,9 +140,12 @@ KeyKind read_key(TraceBuilder& tb, const Operand& key, std::vector<IndexItem>* o
 // The view that a basic key selects. False when an integer is out of bounds (eager raised, or will).
 bool select(TraceBuilder& tb, const Shape& shape, std::vector<IndexItem> key, ViewStep* out) {
     graph::SymTable& t = tb.syms();
-    auto consumes = [](const IndexItem& i) { return i.kind == IndexItem::Integer || i.kind == IndexItem::Range; };
+    auto consumes = [](const IndexItem& i) {
+        return i.kind == IndexItem::Integer || i.kind == IndexItem::Range;
+    };
     size_t used = std::count_if(key.begin(), key.end(), consumes);
-    auto ellipsis = std::find_if(key.begin(), key.end(), [](auto& i) { return i.kind == IndexItem::Ellipsis; });
+    auto ellipsis =
+        std::find_if(key.begin(), key.end(), [](auto& i) { return i.kind == IndexItem::Ellipsis; });
     if (used > shape.size()) return false;
     size_t at = ellipsis - key.begin();
     if (ellipsis != key.end()) key.erase(ellipsis);
@@ -157,7 +164,8 @@ bool select(TraceBuilder& tb, const Shape& shape, std::vector<IndexItem> key, Vi
         if (item.kind == IndexItem::Integer) {
             Sym i = item.start;
             if (!tb.decide(Relation::Ge, i, tb.int_const(0))) i = t.add(i, n);
-            if (!tb.require(Relation::Ge, i, tb.int_const(0)) || !tb.require(Relation::Lt, i, n)) return false;
+            if (!tb.require(Relation::Ge, i, tb.int_const(0)) || !tb.require(Relation::Lt, i, n))
+                return false;
             out->map.push_back(-1);
             out->step.push_back(0);
             out->start.push_back(i);
@@ -176,7 +184,8 @@ bool select(TraceBuilder& tb, const Shape& shape, std::vector<IndexItem> key, Vi
 bool shares_memory(PyObject* result, PyObject* source) {
     if (!is_array(result)) return false;
     auto* r = reinterpret_cast<PyArrayObject*>(result);
-    for (PyObject* base = PyArray_BASE(r); base; base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base))) {
+    for (PyObject* base = PyArray_BASE(r); base;
+         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base))) {
         if (base == source || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(source))) return true;
         if (!PyArray_Check(base)) return true;
     }
@@ -187,12 +196,16 @@ bool shares_memory(PyObject* result, PyObject* source) {
 ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
     if (shares_memory(result, a.obj)) return tb.fail(Reason::UnknownOp, "a view at an index from array data");
     std::vector<Operand> items;
-    if (!PyTuple_CheckExact(key.obj)) items.push_back(key);
-    else if (!read_items(tb, key, &items)) return tb.fail(Reason::UnknownOp, "this index");
+    if (!PyTuple_CheckExact(key.obj))
+        items.push_back(key);
+    else if (!read_items(tb, key, &items))
+        return tb.fail(Reason::UnknownOp, "this index");
     for (const Operand& o : items) {
-        bool plain = is_array(o.obj) || PyArray_CheckScalar(o.obj) || PySlice_Check(o.obj) || PyLong_CheckExact(o.obj) ||
-                     o.obj == Py_None || o.obj == Py_Ellipsis || PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj);
-        if (!plain) return tb.fail(Reason::UnknownOp, std::string("an index of type ") + Py_TYPE(o.obj)->tp_name);
+        bool plain = is_array(o.obj) || PyArray_CheckScalar(o.obj) || PySlice_Check(o.obj) ||
+                     PyLong_CheckExact(o.obj) || o.obj == Py_None || o.obj == Py_Ellipsis ||
+                     PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj);
+        if (!plain)
+            return tb.fail(Reason::UnknownOp, std::string("an index of type ") + Py_TYPE(o.obj)->tp_name);
         if (!tb.resolve(o.shadow, o.obj)) return nullptr;
     }
     static PyObject* getitem = [] {
@@ -227,7 +240,8 @@ bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, c
         ViewStep drop = whole(shape, tb);
         drop.shape.erase(drop.shape.begin(), drop.shape.begin() + extra);
         for (size_t i = 0; i < shape.size(); i++) {
-            if (i < extra && tb.syms().as_const(shape[i]) != 1) return tb.fail(Reason::Unstoreable, "shapes"), false;
+            if (i < extra && tb.syms().as_const(shape[i]) != 1)
+                return tb.fail(Reason::Unstoreable, "shapes"), false;
             drop.map[i] = i < extra ? -1 : static_cast<int>(i - extra);
             if (i < extra) drop.step[i] = 0;
         }
@@ -248,9 +262,11 @@ bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const 
     if (!is_array(key.obj) || !read_arg(tb, key, &mask) || mask.dtype != DType::Bool)
         return tb.fail(Reason::Unstoreable, "index arrays"), false;
     const Shape shape = tb.shape(a.shadow), mask_shape = tb.node(mask.id).shape;  // copies: nodes move
-    if (shape.size() != mask_shape.size() || shape.empty()) return tb.fail(Reason::Unstoreable, "mask"), false;
+    if (shape.size() != mask_shape.size() || shape.empty())
+        return tb.fail(Reason::Unstoreable, "mask"), false;
     for (size_t i = 0; i < shape.size(); i++)
-        if (!tb.require(Relation::Eq, shape[i], mask_shape[i])) return tb.fail(Reason::Unstoreable, "mask"), false;
+        if (!tb.require(Relation::Eq, shape[i], mask_shape[i]))
+            return tb.fail(Reason::Unstoreable, "mask"), false;
     Id v = arg_id(tb, value, a.shadow->dtype), old = tb.value(a.shadow);
     if (v == kNone || old == kNone) return false;
     if (!tb.node(v).shape.empty()) return tb.fail(Reason::Unstoreable, "an array under a mask"), false;
@@ -263,16 +279,19 @@ bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const 
 
 namespace {
 
-// `x[key] op= v` ends with storing the view x[key], already updated in place, into x[key]: nothing is left to do.
+// `x[key] op= v` ends with storing the view x[key], already updated in place, into x[key]: nothing is left to
+// do.
 bool stores_itself(TraceBuilder& tb, const Operand& a, const ViewStep& step, const Operand& value) {
     const Shadow& v = *value.shadow;
-    if (v.kind != ShadowKind::Array || v.base != a.shadow || v.path.size() != a.shadow->path.size() + 1) return false;
+    if (v.kind != ShadowKind::Array || v.base != a.shadow || v.path.size() != a.shadow->path.size() + 1)
+        return false;
     const ViewStep& taken = v.path.back();
     auto same = [&](const std::vector<Sym>& x, const std::vector<Sym>& y) {
-        return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](Sym p, Sym q) { return tb.canon(p) == tb.canon(q); });
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                          [&](Sym p, Sym q) { return tb.canon(p) == tb.canon(q); });
     };
-    return !taken.reshape && taken.map == step.map && taken.step == step.step && same(taken.start, step.start) &&
-           same(taken.shape, step.shape);
+    return !taken.reshape && taken.map == step.map && taken.step == step.step &&
+           same(taken.start, step.start) && same(taken.shape, step.shape);
 }
 
 }  // namespace
@@ -282,7 +301,8 @@ namespace {
 // A Python float that int() takes into the dtype's range: it is fixed, since others raise.
 bool float_into_integers(TraceBuilder& tb, const Operand& value, DType dst) {
     if (!PyFloat_CheckExact(value.obj) || dst == DType::Bool) return false;
-    double v = PyFloat_AS_DOUBLE(value.obj), limit = std::ldexp(1.0, graph::info(dst).size * 8 - (graph::is_signed(dst) ? 1 : 0));
+    double v = PyFloat_AS_DOUBLE(value.obj),
+           limit = std::ldexp(1.0, graph::info(dst).size * 8 - (graph::is_signed(dst) ? 1 : 0));
     double least = graph::is_signed(dst) ? -limit : 0;
     return v > least && v < limit && require_fixed(tb, value);
 }
@@ -295,15 +315,18 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     Arg v;
     if (!read_arg(tb, value, &v)) return false;
     DType dst = a.shadow->dtype;
-    if (graph::is_complex(v.dtype) && !graph::is_complex(dst)) return tb.fail(Reason::Unstoreable, "complex into real"), false;
+    if (graph::is_complex(v.dtype) && !graph::is_complex(dst))
+        return tb.fail(Reason::Unstoreable, "complex into real"), false;
     std::vector<IndexItem> items;
     if (read_key(tb, key, &items) != KeyKind::Basic) return store_masked(tb, a, key, v);
     ViewStep step;
-    if (!select(tb, tb.shape(a.shadow), items, &step)) return tb.fail(Reason::Unstoreable, "this index"), false;
+    if (!select(tb, tb.shape(a.shadow), items, &step))
+        return tb.fail(Reason::Unstoreable, "this index"), false;
     if (stores_itself(tb, a, step, value)) return true;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
     bool scalar = !v.array && graph::is_integer(dst);
-    bool safe = v.weak != Weak::No || v.dtype == DType::Bool || PyArray_CanCastSafely(graph::info(v.dtype).numpy_type, graph::info(dst).numpy_type);
+    bool safe = v.weak != Weak::No || v.dtype == DType::Bool ||
+                PyArray_CanCastSafely(graph::info(v.dtype).numpy_type, graph::info(dst).numpy_type);
     if (scalar && !safe) return tb.fail(Reason::Unstoreable, "a scalar that may be out of range"), false;
     if (scalar && v.weak == Weak::Float && !float_into_integers(tb, value, dst))
         return tb.fail(Reason::Unstoreable, "a float scalar into integers"), false;

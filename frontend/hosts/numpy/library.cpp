@@ -1,8 +1,9 @@
 // Calls left to NumPy on whole operands: pure functions whose results are fresh arrays or scalars.
 //
-// A row here promises three things: the function reads its arguments and nothing else, changes nothing, and its result shares no memory
-// with them. The last is also checked on the result seen while recording. Functions that draw random numbers, do I/O,
-// call user code, or warn depending on values by other means than floating-point flags never stand here.
+// A row here promises three things: the function reads its arguments and nothing else, changes nothing, and
+// its result shares no memory with them. The last is also checked on the result seen while recording.
+// Functions that draw random numbers, do I/O, call user code, or warn depending on values by other means than
+// floating-point flags never stand here.
 #include "frontend/hosts/numpy/lower.h"
 
 namespace stator::frontend::numpy {
@@ -13,7 +14,8 @@ bool overlaps(PyObject* a, PyObject* b) {
     if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
     if (a == b) return true;
     auto* x = reinterpret_cast<PyArrayObject*>(a);
-    for (PyObject* base = PyArray_BASE(x); base && PyArray_Check(base); base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
+    for (PyObject* base = PyArray_BASE(x); base && PyArray_Check(base);
+         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
         if (base == b || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(b))) return true;
     return false;
 }
@@ -34,7 +36,8 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
 
 bool plain_result(PyObject* o) {
     DType t;
-    return (is_array(o) || PyArray_CheckScalar(o) || PyFloat_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o)) &&
+    return (is_array(o) || PyArray_CheckScalar(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
+            PyComplex_CheckExact(o)) &&
            dtype_of_object(o, &t);
 }
 
@@ -52,8 +55,10 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
         complex_operand |= dtype_of_object(o.obj, &t) && graph::is_complex(t);
         chooses_dtype |= PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
         // Functions of nothing warn in their own ways.
-        if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0) return refuse("an empty array");
-        if (o.obj == call.result && PyArray_Check(o.obj)) return refuse("a function that returns its argument");
+        if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0)
+            return refuse("an empty array");
+        if (o.obj == call.result && PyArray_Check(o.obj))
+            return refuse("a function that returns its argument");
         if (PyArray_Check(o.obj) && (overlaps(call.result, o.obj) || overlaps(o.obj, call.result)))
             return refuse("a function that returns a view");
         if (!rebuildable(tb, o)) return refuse("a function with such an argument");
@@ -61,11 +66,13 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     if (real && complex_operand && chooses_dtype) return refuse("a conversion from complex, which warns");
     // An output argument would be a store.
     for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0) return refuse("out=");
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0)
+            return refuse("out=");
     return tb.library(call.callable, call.args, call.kwnames, call.result);
 }
 
-ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args, PyObject* result) {
+ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args,
+                     PyObject* result) {
     std::span<const Operand> span(args.begin(), args.size());
     return lower_library(tb, {callable, span, nullptr, result});
 }
@@ -74,25 +81,36 @@ namespace {
 
 constexpr CallRow kRows[] = {
 #define ROW(where) {where, lower_library},
-    ROW("dot") ROW("vdot") ROW("inner") ROW("outer") ROW("tensordot") ROW("einsum") ROW("kron") ROW("cross")
-    ROW("trace") ROW("convolve") ROW("correlate") ROW("interp") ROW("trapezoid") ROW("cumsum") ROW("cumprod")
-    ROW("nancumsum") ROW("nancumprod") ROW("sort") ROW("argsort") ROW("lexsort") ROW("partition") ROW("argpartition")
-    ROW("searchsorted") ROW("digitize") ROW("bincount") ROW("histogram_bin_edges") ROW("unique") ROW("median")
-    ROW("percentile") ROW("quantile") ROW("var") ROW("std")
-    ROW("nansum") ROW("nanprod")
-    ROW("nanargmin") ROW("nanargmax") ROW("count_nonzero") ROW("flatnonzero") ROW("argwhere") ROW("ptp")
-    ROW("linspace") ROW("logspace") ROW("geomspace") ROW("eye")
-    ROW("identity") ROW("tri") ROW("tril") ROW("triu") ROW("vander") ROW("diagflat") ROW("fft.fft") ROW("fft.ifft") ROW("fft.rfft")
-    ROW("fft.irfft") ROW("fft.fft2") ROW("fft.ifft2") ROW("fft.rfft2") ROW("fft.irfft2") ROW("fft.fftn")
-    ROW("fft.ifftn") ROW("fft.rfftn") ROW("fft.irfftn") ROW("fft.fftfreq") ROW("fft.rfftfreq") ROW("fft.fftshift")
-    ROW("fft.ifftshift") ROW("linalg.norm") ROW("linalg.solve") ROW("linalg.inv") ROW("linalg.det")
-    ROW("linalg.pinv") ROW("linalg.cholesky") ROW("linalg.matrix_power") ROW("linalg.eigvals") ROW("linalg.eigvalsh")
-    ROW("linalg.cond") ROW("linalg.matrix_rank") ROW("linalg.multi_dot") ROW("take") ROW("take_along_axis")
-    ROW("compress") ROW("extract") ROW("repeat") ROW("tile") ROW("choose") ROW("select") ROW("isin") ROW("union1d")
-    ROW("intersect1d") ROW("setdiff1d") ROW("round") ROW("around") ROW("isclose") ROW("allclose") ROW("array_equal")
-    ROW("nan_to_num") ROW("unwrap") ROW("polyval") ROW("i0") ROW("sinc") ROW("packbits") ROW("unpackbits") ROW("ediff1d")
-    ROW(".dot") ROW(".cumsum") ROW(".cumprod") ROW(".argsort") ROW(".argpartition") ROW(".searchsorted") ROW(".var")
-    ROW(".std") ROW(".trace") ROW(".take") ROW(".repeat") ROW(".compress") ROW(".choose") ROW(".round")
+    ROW("dot") ROW("vdot") ROW("inner") ROW("outer") ROW("tensordot") ROW("einsum") ROW("kron") ROW(
+        "cross") ROW("trace") ROW("convolve") ROW("correlate") ROW("interp") ROW("trapezoid") ROW("cumsum")
+        ROW("cumprod") ROW("nancumsum") ROW("nancumprod") ROW("sort") ROW("argsort") ROW("lexsort") ROW(
+            "partition") ROW("argpartition") ROW("searchsorted") ROW("digitize") ROW("bincount")
+            ROW("histogram_bin_edges") ROW("unique") ROW("median") ROW("percentile") ROW("quantile") ROW(
+                "var") ROW("std") ROW("nansum") ROW("nanprod") ROW("nanargmin") ROW("nanargmax")
+                ROW("count_nonzero") ROW("flatnonzero") ROW("argwhere") ROW("ptp") ROW("linspace") ROW(
+                    "logspace") ROW("geomspace") ROW("eye") ROW("identity") ROW("tri") ROW("tril") ROW("triu")
+                    ROW("vander") ROW("diagflat") ROW("fft.fft") ROW("fft.ifft") ROW("fft.rfft")
+                        ROW("fft.irfft") ROW("fft.fft2") ROW("fft.ifft2") ROW("fft.rfft2") ROW(
+                            "fft.irfft2") ROW("fft.fftn") ROW("fft.ifftn") ROW("fft.rfftn") ROW("fft.irfftn")
+                            ROW("fft.fftfreq") ROW("fft.rfftfreq") ROW("fft.fftshift") ROW("fft.ifftshift")
+                                ROW("linalg.norm") ROW("linalg.solve") ROW("linalg.inv") ROW("linalg.det")
+                                    ROW("linalg.pinv") ROW("linalg.cholesky") ROW("linalg.matrix_power")
+                                        ROW("linalg.eigvals") ROW("linalg.eigvalsh") ROW("linalg.cond") ROW(
+                                            "linalg.matrix_rank") ROW("linalg.multi_dot") ROW("take")
+                                            ROW("take_along_axis") ROW("compress") ROW("extract") ROW(
+                                                "repeat") ROW("tile") ROW("choose") ROW("select") ROW("isin")
+                                                ROW("union1d") ROW("intersect1d") ROW("setdiff1d") ROW(
+                                                    "round") ROW("around") ROW("isclose") ROW("allclose")
+                                                    ROW("array_equal") ROW("nan_to_num") ROW("unwrap")
+                                                        ROW("polyval") ROW("i0") ROW("sinc") ROW("packbits")
+                                                            ROW("unpackbits") ROW("ediff1d") ROW(".dot")
+                                                                ROW(".cumsum") ROW(".cumprod") ROW(".argsort")
+                                                                    ROW(".argpartition") ROW(".searchsorted")
+                                                                        ROW(".var") ROW(".std") ROW(".trace")
+                                                                            ROW(".take") ROW(".repeat")
+                                                                                ROW(".compress")
+                                                                                    ROW(".choose")
+                                                                                        ROW(".round")
 #undef ROW
 };
 

@@ -1,11 +1,13 @@
-// Shared by the lowerings of this folder: how operands are read, how promotion is decided, how nodes of a ufunc are
-// built, how a result becomes a shadow, and how call tables are filled.
+// Shared by the lowerings of this folder: how operands are read, how promotion is decided, how nodes of a
+// ufunc are built, how a result becomes a shadow, and how call tables are filled.
 //
 // Rules every lowering follows:
-//  * Whatever is decided from an operand's type is decided after TraceBuilder::resolve (which guards it); whatever is
+//  * Whatever is decided from an operand's type is decided after TraceBuilder::resolve (which guards it);
+//  whatever is
 //    decided from a value is decided through require, decide or require_constant.
 //  * Dtypes of loops come from the ufunc's own resolver, result dtypes from the object NumPy returned.
-//  * A function that returns nullptr, kNone or false has set TraceBuilder::reason. Nodes built until then are undone by
+//  * A function that returns nullptr, kNone or false has set TraceBuilder::reason. Nodes built until then are
+//  undone by
 //    the caller.
 #pragma once
 
@@ -31,30 +33,36 @@ using graph::Sym;
 using guards::Relation;
 
 // --- dtypes (promotion.cpp) ---
-bool dtype_of(PyArray_Descr* descr, DType* out);       // native, exactly one of graph::DType; false otherwise
-bool dtype_of_number(int type_num, DType* out);        // longlong counts as I64
-bool dtype_of_object(PyObject* array_or_scalar, DType* out);  // ndarray, NumPy scalar, float, int, bool, complex
-PyArray_Descr* descr_of(DType t);                      // borrowed, immortal
+bool dtype_of(PyArray_Descr* descr, DType* out);  // native, exactly one of graph::DType; false otherwise
+bool dtype_of_number(int type_num, DType* out);   // longlong counts as I64
+bool dtype_of_object(PyObject* array_or_scalar,
+                     DType* out);  // ndarray, NumPy scalar, float, int, bool, complex
+PyArray_Descr* descr_of(DType t);  // borrowed, immortal
 
 // --- operands (promotion.cpp) ---
-enum class Weak : uint8_t { No, Int, Float, Complex };  // Python scalars that adapt to the other operands (NEP 50)
+enum class Weak : uint8_t {
+    No,
+    Int,
+    Float,
+    Complex
+};  // Python scalars that adapt to the other operands (NEP 50)
 
 struct Arg {
-    Id id = kNone;             // graph value; kNone for Weak::Int
+    Id id = kNone;  // graph value; kNone for Weak::Int
     DType dtype = DType::F64;
     Weak weak = Weak::No;
-    Sym sym;                   // Weak::Int
-    bool array = false;        // an ndarray (also 0-d)
+    Sym sym;             // Weak::Int
+    bool array = false;  // an ndarray (also 0-d)
 };
 
 bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out);
-Arg arg_of(TraceBuilder& tb, Id v);                    // a graph value as a strong operand
+Arg arg_of(TraceBuilder& tb, Id v);                      // a graph value as a strong operand
 Id arg_id(TraceBuilder& tb, const Arg& a, DType dtype);  // the operand's value as `dtype`
-bool is_array(PyObject* o);                            // exactly numpy.ndarray
+bool is_array(PyObject* o);                              // exactly numpy.ndarray
 // The array object at the start of a chain of views.
 const Shadow& root_of(const ShadowRef& s);
-// Whether the guards fix if the array is dense. They do for inputs, and so for all views of dense ones; part of an input
-// with gaps may have some or not.
+// Whether the guards fix if the array is dense. They do for inputs, and so for all views of dense ones; part
+// of an input with gaps may have some or not.
 bool known_density(TraceBuilder& tb, const ShadowRef& s);
 // Whether it views an input with axes of extent 1, whose strides no guard looks at but copies in K order do.
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s);
@@ -76,7 +84,7 @@ bool read_shape(TraceBuilder& tb, const Operand& o, Shape* out);  // an int or a
 
 // --- ufuncs (ufuncs.cpp) ---
 struct Ufunc {
-    PyObject* object;     // borrowed, lives as long as NumPy
+    PyObject* object;  // borrowed, lives as long as NumPy
     std::string name;
     int nin, nout, index;
     Op op = Op::HostLoop;       // the graph op with this host loop, if there is one
@@ -91,7 +99,8 @@ inline constexpr int kMaxIn = 3;
 struct LoopTypes {
     DType in[kMaxIn], out;
 };
-// What a call chooses itself: `dtype=`, `casting=` (index in no, equiv, safe, same_kind, unsafe; -1 = default).
+// What a call chooses itself: `dtype=`, `casting=` (index in no, equiv, safe, same_kind, unsafe; -1 =
+// default).
 struct Choice {
     std::optional<DType> dtype;
     int casting = -1;
@@ -120,12 +129,15 @@ ShadowRef lower_compare(TraceBuilder& tb, int py_op, const Operand& a, const Ope
 ShadowRef lower_unary(TraceBuilder& tb, Host::Unary op, const Operand& a, PyObject* result);
 
 // --- scalars (scalars.cpp) ---
-ShadowRef lower_scalar_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Operand& b, PyObject* result);
-ShadowRef lower_scalar_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result);
+ShadowRef lower_scalar_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Operand& b,
+                              PyObject* result);
+ShadowRef lower_scalar_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b,
+                               PyObject* result);
 ShadowRef lower_scalar_unary(TraceBuilder& tb, Host::Unary op, const Operand& a, PyObject* result);
 ShadowRef lower_truth(TraceBuilder& tb, const Operand& a);
-bool guard_scalar(TraceBuilder& tb, Id cond, bool expected);  // leaves the trace at this instruction otherwise
-PyObject* operator_function(int nb_op);                       // operator.add, ...; borrowed
+bool guard_scalar(TraceBuilder& tb, Id cond,
+                  bool expected);        // leaves the trace at this instruction otherwise
+PyObject* operator_function(int nb_op);  // operator.add, ...; borrowed
 
 // --- indexing (indexing.cpp) ---
 struct IndexItem {
@@ -136,7 +148,8 @@ struct IndexItem {
 };
 // A step that keeps axis order and selects everything; callers then narrow single axes.
 ViewStep whole(const Shape& shape, TraceBuilder& tb);
-ViewStep permuted(TraceBuilder& tb, const Shape& shape, const std::vector<int>& axes);  // result axis i = axes[i]
+ViewStep permuted(TraceBuilder& tb, const Shape& shape,
+                  const std::vector<int>& axes);  // result axis i = axes[i]
 // Elements [start, start + length) of one axis, step 1.
 void narrow(ViewStep& step, int axis, Sym start, Sym length);
 Sym fixed_extent(TraceBuilder& tb, Sym length);  // 0 and 1 specialize; 2 and more is guarded
@@ -146,24 +159,27 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
 bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, const Arg& value);
 
 // --- results (promotion.cpp) ---
-// The shadow of what NumPy returned, holding `v`: a fresh array or a scalar, dtype checked against the object.
+// The shadow of what NumPy returned, holding `v`: a fresh array or a scalar, dtype checked against the
+// object.
 ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result);
-// Also when `v` is a view, or the value of another array (a node older than `nodes_before`): copies then, because two
-// array objects never share one node.
+// Also when `v` is a view, or the value of another array (a node older than `nodes_before`): copies then,
+// because two array objects never share one node.
 ShadowRef finish_copy(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result);
 // A call NumPy itself makes on whole operands; the result must not share memory with an argument.
 ShadowRef lower_library(TraceBuilder& tb, const Call& call);
-ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args, PyObject* result);
+ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args,
+                     PyObject* result);
 
 // --- call tables (adapter.cpp) ---
 using Lowering = ShadowRef (*)(TraceBuilder&, const Call&);
-// Each family adds its rows once at start-up. `where`: attribute path under numpy ("roll", "linalg.norm"), method of
-// ndarray (".sum"), or builtin or module function ("builtins:abs", "math:sqrt"). Missing attributes are skipped: which
-// functions exist depends on NumPy's version.
+// Each family adds its rows once at start-up. `where`: attribute path under numpy ("roll", "linalg.norm"),
+// method of ndarray (".sum"), or builtin or module function ("builtins:abs", "math:sqrt"). Missing attributes
+// are skipped: which functions exist depends on NumPy's version.
 struct CallRow {
     const char* where;
     Lowering lower;
-    bool pure = false;  // a fresh result and no effect: where the lowering fails, NumPy's own call is recorded
+    bool pure =
+        false;  // a fresh result and no effect: where the lowering fails, NumPy's own call is recorded
 };
 void add_rows(std::span<const CallRow> rows);
 void register_ufuncs();
@@ -179,9 +195,8 @@ bool known_callable(PyObject* callable);
 // --- attributes (attributes.cpp) ---
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result);
 
-// Binds a call's arguments to parameter names, positional ones first; absent ones stay nullptr. False with a reason
-// when a keyword is not in the list.
+// Binds a call's arguments to parameter names, positional ones first; absent ones stay nullptr. False with a
+// reason when a keyword is not in the list.
 bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*> names, const Operand** out);
-
 
 }  // namespace stator::frontend::numpy

@@ -1,8 +1,9 @@
-// Python's operators on arrays: the ufunc behind each, in-place forms as stores, and `**`, for which NumPy takes other
-// ufuncs for some Python exponents. Operators between scalars are scalars.cpp's.
+// Python's operators on arrays: the ufunc behind each, in-place forms as stores, and `**`, for which NumPy
+// takes other ufuncs for some Python exponents. Operators between scalars are scalars.cpp's.
 //
-// Which exponents those are depends on NumPy's version, so it is asked: a subclass of ndarray with __array_ufunc__ sees
-// which ufunc `x ** 2` calls. The exponent is then fixed by a guard, since it selected code.
+// Which exponents those are depends on NumPy's version, so it is asked: a subclass of ndarray with
+// __array_ufunc__ sees which ufunc `x ** 2` calls. The exponent is then fixed by a guard, since it selected
+// code.
 #include <map>
 #include <tuple>
 
@@ -17,9 +18,9 @@ constexpr struct {
     const char* ufunc;
     const char* function;  // in the operator module
 } kOperators[] = {
-    {"add", "add"},           {"bitwise_and", "and_"},   {"floor_divide", "floordiv"}, {"left_shift", "lshift"},
-    {"matmul", "matmul"},     {"multiply", "mul"},       {"remainder", "mod"},         {"bitwise_or", "or_"},
-    {"power", "pow"},         {"right_shift", "rshift"}, {"subtract", "sub"},          {"divide", "truediv"},
+    {"add", "add"},         {"bitwise_and", "and_"},   {"floor_divide", "floordiv"}, {"left_shift", "lshift"},
+    {"matmul", "matmul"},   {"multiply", "mul"},       {"remainder", "mod"},         {"bitwise_or", "or_"},
+    {"power", "pow"},       {"right_shift", "rshift"}, {"subtract", "sub"},          {"divide", "truediv"},
     {"bitwise_xor", "xor"},
 };
 constexpr int kOperatorCount = sizeof(kOperators) / sizeof(kOperators[0]);  // NB_INPLACE_ADD
@@ -85,7 +86,8 @@ const Ufunc* ufunc_of_power(DType base, PyObject* exponent, bool in_place, bool*
     if (it == cache->end()) {
         std::pair<const Ufunc*, bool> answer{nullptr, false};
         if (PyObject* probe = power_probe()) {
-            PyRef seen = PyRef::steal(PyObject_CallFunction(probe, "OOi", descr_of(base), exponent, in_place));
+            PyRef seen =
+                PyRef::steal(PyObject_CallFunction(probe, "OOi", descr_of(base), exponent, in_place));
             if (seen && PyTuple_Check(seen.get())) {
                 answer.first = ufunc_of(PyTuple_GET_ITEM(seen.get(), 0));
                 answer.second = PyLong_AsLong(PyTuple_GET_ITEM(seen.get(), 1)) == 2;
@@ -108,7 +110,8 @@ ShadowRef lower_power(TraceBuilder& tb, const Operand& a, const Operand& b, bool
         return lower_ufunc(tb, *power, both, out, nullptr, {}, result);
     if (!python_exponent) {  // some versions look into 0-d exponents too
         DType t;
-        bool boolean = dtype_of_object(b.obj, &t) && t == DType::Bool;  // read as an index by some versions, with a warning
+        bool boolean = dtype_of_object(b.obj, &t) &&
+                       t == DType::Bool;  // read as an index by some versions, with a warning
         if (in_place || boolean) return tb.fail(Reason::UnknownOp, "** with this exponent");
         return library_of(tb, operator_function(kPower), {a, b}, result);
     }
@@ -116,9 +119,10 @@ ShadowRef lower_power(TraceBuilder& tb, const Operand& a, const Operand& b, bool
         return tb.reason == Reason::None ? tb.fail(Reason::UnknownOp, "**") : nullptr;
     bool binary = false;
     const Ufunc* u = ufunc_of_power(a.shadow->dtype, b.obj, in_place, &binary);
-    if (!u || (binary ? u->nin != 2 : u->nin != 1)) return tb.fail(Reason::UnknownOp, "** with this exponent");
-    return lower_ufunc(tb, *u, binary ? std::span<const Operand>(both) : std::span<const Operand>(both, 1), out, nullptr, {},
-                       result);
+    if (!u || (binary ? u->nin != 2 : u->nin != 1))
+        return tb.fail(Reason::UnknownOp, "** with this exponent");
+    return lower_ufunc(tb, *u, binary ? std::span<const Operand>(both) : std::span<const Operand>(both, 1),
+                       out, nullptr, {}, result);
 }
 
 }  // namespace
@@ -132,21 +136,24 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
     // An in-place operator whose left operand is no array rebinds the name, as the plain one does.
     bool in_place = nb_op >= kOperatorCount && is_array(a.obj);
     int op = nb_op % kOperatorCount;
-    if (in_place && result != a.obj) return tb.fail(Reason::UnknownOp, "an in-place operator with a new result");
+    if (in_place && result != a.obj)
+        return tb.fail(Reason::UnknownOp, "an in-place operator with a new result");
     if (op == kPower) return lower_power(tb, a, b, in_place, result);
     if (op == kMatmul) {
         if (in_place) return tb.fail(Reason::UnknownOp, "@=");
         return library_of(tb, operator_function(op), {a, b}, result);
     }
     Operand both[] = {a, b};
-    return lower_ufunc(tb, *find_ufunc(kOperators[op].ufunc), both, in_place ? &a : nullptr, nullptr, {}, result);
+    return lower_ufunc(tb, *find_ufunc(kOperators[op].ufunc), both, in_place ? &a : nullptr, nullptr, {},
+                       result);
 }
 
 ShadowRef lower_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result) {
     if (py_op < 0 || py_op > Py_GE) return tb.fail(Reason::UnknownOp, "this comparison");
     if (!is_array(a.obj) && !is_array(b.obj)) return lower_scalar_compare(tb, py_op, a, b, result);
     Operand both[] = {a, b};
-    if (ShadowRef s = lower_ufunc(tb, *find_ufunc(kCompare[py_op]), both, nullptr, nullptr, {}, result)) return s;
+    if (ShadowRef s = lower_ufunc(tb, *find_ufunc(kCompare[py_op]), both, nullptr, nullptr, {}, result))
+        return s;
     // A Python int outside the array's dtype has an answer of its own (u8 < 300), which NumPy may give.
     Arg x, y;
     if (!read_arg(tb, a, &x) || !read_arg(tb, b, &y)) return nullptr;

@@ -1,9 +1,10 @@
-// See pool.h. The arrays own their data, as all results of NumPy do: OWNDATA is set, and the capsule of our handler
-// lies in the array's mem_handler, through which NumPy frees and resizes. No context variable is touched: arrays that
-// NumPy allocates go on coming from its own handler. A handler that the program has set takes all results instead.
+// See pool.h. The arrays own their data, as all results of NumPy do: OWNDATA is set, and the capsule of our
+// handler lies in the array's mem_handler, through which NumPy frees and resizes. No context variable is
+// touched: arrays that NumPy allocates go on coming from its own handler. A handler that the program has set
+// takes all results instead.
 //
-// Invariant: handler and capsule are never freed, since arrays may outlive everything else of stator. All of this runs
-// with the GIL held, as NumPy's own calls of handlers do.
+// Invariant: handler and capsule are never freed, since arrays may outlive everything else of stator. All of
+// this runs with the GIL held, as NumPy's own calls of handlers do.
 #include "frontend/hosts/numpy/pool.h"
 
 #include <algorithm>
@@ -35,7 +36,9 @@ bool give_back(void* p) {
 }
 
 void* handler_malloc(void*, size_t size) { return std::malloc(size ? size : 1); }
-void* handler_calloc(void*, size_t count, size_t size) { return std::calloc(count ? count : 1, size ? size : 1); }
+void* handler_calloc(void*, size_t count, size_t size) {
+    return std::calloc(count ? count : 1, size ? size : 1);
+}
 
 void handler_free(void*, void* p, size_t) {
     if (!give_back(p)) std::free(p);
@@ -71,7 +74,8 @@ bool default_handler_in_use() {
 
 }  // namespace
 
-PyObject* new_pooled_array(PyArray_Descr* descr, int ndim, const npy_intp* shape, const npy_intp* strides, int64_t bytes) {
+PyObject* new_pooled_array(PyArray_Descr* descr, int ndim, const npy_intp* shape, const npy_intp* strides,
+                           int64_t bytes) {
     const kernels::CompilerApi* api = compiler();
     PyObject* capsule = handler_capsule();
     if (!api || !capsule || !default_handler_in_use()) return nullptr;

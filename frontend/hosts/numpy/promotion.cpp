@@ -1,8 +1,8 @@
 // Operands as promotion sees them, arguments that select code, and results.
 //
-// NEP 50: Python's int, float and complex adapt to the dtypes of the other operands (Weak), everything else keeps its
-// own dtype. What adapts to what is never decided here: resolve_loop (ufuncs.cpp) asks the ufunc. This file turns
-// operands into that question, and the answer into casts.
+// NEP 50: Python's int, float and complex adapt to the dtypes of the other operands (Weak), everything else
+// keeps its own dtype. What adapts to what is never decided here: resolve_loop (ufuncs.cpp) asks the ufunc.
+// This file turns operands into that question, and the answer into casts.
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
@@ -60,7 +60,8 @@ bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out) {
             out->dtype = s.dtype;
             if (s.box == Box::PyFloat) out->weak = Weak::Float;
             if (s.box == Box::PyComplex) out->weak = Weak::Complex;
-            if (s.box == Box::PyInt) return tb.fail(Reason::UnknownOp, "an int computed from array data"), false;
+            if (s.box == Box::PyInt)
+                return tb.fail(Reason::UnknownOp, "an int computed from array data"), false;
             return out->id != kNone;
         case ShadowKind::Int:
             out->weak = Weak::Int;
@@ -88,7 +89,8 @@ Arg arg_of(TraceBuilder& tb, Id v) {
 Id arg_id(TraceBuilder& tb, const Arg& a, DType dtype) {
     if (a.weak != Weak::Int) return a.id == kNone ? kNone : tb.cast(a.id, dtype);
     if (graph::is_integer(dtype)) return tb.sym_scalar(a.sym, dtype);
-    if (dtype == DType::Bool) return tb.scalar_const(DType::Bool, tb.decide(Relation::Ne, a.sym, tb.int_const(0)));
+    if (dtype == DType::Bool)
+        return tb.scalar_const(DType::Bool, tb.decide(Relation::Ne, a.sym, tb.int_const(0)));
     // NumPy turns a Python int into a double first, whatever float it becomes then.
     Id v = tb.sym_scalar(a.sym, DType::F64);
     return v == kNone ? kNone : tb.cast(v, dtype);
@@ -109,7 +111,8 @@ bool known_density(TraceBuilder& tb, const ShadowRef& s) {
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s) {
     const Shadow& root = root_of(s);
     if (root.input < 0 || root.shape.size() < 2) return false;
-    return std::any_of(root.shape.begin(), root.shape.end(), [&](Sym e) { return tb.syms().as_const(e) == 1; });
+    return std::any_of(root.shape.begin(), root.shape.end(),
+                       [&](Sym e) { return tb.syms().as_const(e) == 1; });
 }
 
 bool read_int(TraceBuilder& tb, const Operand& o, Sym* out) {
@@ -144,11 +147,14 @@ bool require_fixed(TraceBuilder& tb, const Operand& o) {
     ShadowKind kind = o.shadow->kind;
     if (kind == ShadowKind::Tuple || kind == ShadowKind::List) {
         std::vector<Operand> items;
-        if (!read_items(tb, o, &items)) return tb.fail(Reason::UnknownOp, "a sequence that is not fixed"), false;
-        return std::all_of(items.begin(), items.end(), [&](const Operand& i) { return require_fixed(tb, i); });
+        if (!read_items(tb, o, &items))
+            return tb.fail(Reason::UnknownOp, "a sequence that is not fixed"), false;
+        return std::all_of(items.begin(), items.end(),
+                           [&](const Operand& i) { return require_fixed(tb, i); });
     }
     if (tb.require_constant(o.shadow, o.obj)) return true;
-    if (tb.reason == Reason::None) tb.fail(Reason::UnknownOp, "an argument that selects code and is not fixed");
+    if (tb.reason == Reason::None)
+        tb.fail(Reason::UnknownOp, "an argument that selects code and is not fixed");
     return false;
 }
 
@@ -166,7 +172,8 @@ const Operand* given(TraceBuilder& tb, const Operand* o) {
 }
 
 bool read_fixed_int(TraceBuilder& tb, const Operand& o, int64_t* out) {
-    if (!o.obj || !PyLong_CheckExact(o.obj)) return tb.fail(Reason::UnknownOp, "an argument that is not an int"), false;
+    if (!o.obj || !PyLong_CheckExact(o.obj))
+        return tb.fail(Reason::UnknownOp, "an argument that is not an int"), false;
     if (!require_fixed(tb, o)) return false;
     int overflow = 0;
     *out = PyLong_AsLongLongAndOverflow(o.obj, &overflow);
@@ -175,7 +182,8 @@ bool read_fixed_int(TraceBuilder& tb, const Operand& o, int64_t* out) {
 }
 
 bool read_fixed_bool(TraceBuilder& tb, const Operand& o, bool* out) {
-    if (!o.obj || !PyBool_Check(o.obj)) return tb.fail(Reason::UnknownOp, "an argument that is not a bool"), false;
+    if (!o.obj || !PyBool_Check(o.obj))
+        return tb.fail(Reason::UnknownOp, "an argument that is not a bool"), false;
     *out = o.obj == Py_True;
     return require_fixed(tb, o);
 }
@@ -205,13 +213,16 @@ bool read_axes(TraceBuilder& tb, const Operand* o, int ndim, std::vector<int>* o
         return true;
     }
     std::vector<Operand> items;
-    if (PyLong_CheckExact(o->obj)) items.push_back(*o);
-    else if (!read_items(tb, *o, &items)) return tb.fail(Reason::UnknownOp, "this axis argument"), false;
+    if (PyLong_CheckExact(o->obj))
+        items.push_back(*o);
+    else if (!read_items(tb, *o, &items))
+        return tb.fail(Reason::UnknownOp, "this axis argument"), false;
     for (const Operand& item : items) {
         int64_t axis;
         int normal;
         if (!read_fixed_int(tb, item, &axis)) return false;
-        if (!normalize_axis(axis, ndim, &normal)) return tb.fail(Reason::UnknownOp, "this axis argument"), false;
+        if (!normalize_axis(axis, ndim, &normal))
+            return tb.fail(Reason::UnknownOp, "this axis argument"), false;
         out->push_back(normal);
     }
     std::sort(out->begin(), out->end());

@@ -1,6 +1,6 @@
-// See py_loops.h. The formulas of floor division and modulo are those of CPython's floatobject.c (float_floor_div,
-// float_rem); the other functions are the C library's, which is what CPython's math module calls. Where Python raises
-// instead of returning inf or nan, the lowering puts a guard behind the loop.
+// See py_loops.h. The formulas of floor division and modulo are those of CPython's floatobject.c
+// (float_floor_div, float_rem); the other functions are the C library's, which is what CPython's math module
+// calls. Where Python raises instead of returning inf or nan, the lowering puts a guard behind the loop.
 #include "frontend/hosts/numpy/py_loops.h"
 
 #include <cmath>
@@ -35,14 +35,16 @@ using Binary = double (*)(double, double);
 template <Unary F>
 void unary_loop(char** args, const int64_t* dims, const int64_t* steps, void*) {
     for (int64_t i = 0; i < dims[0]; i++)
-        *reinterpret_cast<double*>(args[1] + i * steps[1]) = F(*reinterpret_cast<double*>(args[0] + i * steps[0]));
+        *reinterpret_cast<double*>(args[1] + i * steps[1]) =
+            F(*reinterpret_cast<double*>(args[0] + i * steps[0]));
 }
 
 template <Binary F>
 void binary_loop(char** args, const int64_t* dims, const int64_t* steps, void*) {
     for (int64_t i = 0; i < dims[0]; i++)
         *reinterpret_cast<double*>(args[2] + i * steps[2]) =
-            F(*reinterpret_cast<double*>(args[0] + i * steps[0]), *reinterpret_cast<double*>(args[1] + i * steps[1]));
+            F(*reinterpret_cast<double*>(args[0] + i * steps[0]),
+              *reinterpret_cast<double*>(args[1] + i * steps[1]));
 }
 
 struct Row {
@@ -58,9 +60,24 @@ constexpr Row kRows[] = {
     {"py.pow", 2, binary_loop<static_cast<Binary>(::pow)>},
     {"py.fmod", 2, binary_loop<static_cast<Binary>(::fmod)>},
     {"py.atan2", 2, binary_loop<static_cast<Binary>(::atan2)>},
-    UNARY(exp), UNARY(expm1), UNARY(sin), UNARY(cos), UNARY(tan), UNARY(asin), UNARY(acos), UNARY(atan),
-    UNARY(sinh), UNARY(cosh), UNARY(tanh), UNARY(asinh), UNARY(acosh), UNARY(atanh), UNARY(log), UNARY(log2),
-    UNARY(log10), UNARY(cbrt),
+    UNARY(exp),
+    UNARY(expm1),
+    UNARY(sin),
+    UNARY(cos),
+    UNARY(tan),
+    UNARY(asin),
+    UNARY(acos),
+    UNARY(atan),
+    UNARY(sinh),
+    UNARY(cosh),
+    UNARY(tanh),
+    UNARY(asinh),
+    UNARY(acosh),
+    UNARY(atanh),
+    UNARY(log),
+    UNARY(log2),
+    UNARY(log10),
+    UNARY(cbrt),
 };
 #undef UNARY
 

@@ -1,6 +1,7 @@
-// Inner loops for arithmetic of Python floats that no ufunc has with the same bits: float.__floordiv__, __mod__,
-// __pow__ and the functions of the math module. They have the contract of a ufunc's loop, so graphs name them in `loop`
-// nodes like any host loop, as "py.pow" or "py.sin".
+// Inner loops for arithmetic of Python floats that no ufunc has with the same bits: float.__floordiv__,
+// __mod__,
+// __pow__ and the functions of the math module. They have the contract of a ufunc's loop, so graphs name them
+// in `loop` nodes like any host loop, as "py.pow" or "py.sin".
 #pragma once
 
 #include <string_view>

@@ -1,9 +1,10 @@
 // Reductions: sum, prod, min, max, any, all, mean, argmin, argmax as functions, methods and ufunc.reduce.
 //
-// The order in which floats are added decides the bits. A reduce node promises the order in which NumPy reduces a
-// C-contiguous operand (kernels/reduce.h); it is used when that is the operand's layout, or when the layout does not
-// matter: integers and bools, or one axis of an operand whose axes lie in C order. Everything else stays NumPy's call.
-// Floats with a dtype conversion go through NumPy's buffer, block by block: NumPy's call too.
+// The order in which floats are added decides the bits. A reduce node promises the order in which NumPy
+// reduces a C-contiguous operand (kernels/reduce.h); it is used when that is the operand's layout, or when
+// the layout does not matter: integers and bools, or one axis of an operand whose axes lie in C order.
+// Everything else stays NumPy's call. Floats with a dtype conversion go through NumPy's buffer, block by
+// block: NumPy's call too.
 #include <algorithm>
 #include <limits>
 
@@ -19,15 +20,16 @@ struct Request {
     const Operand* array = nullptr;
     std::vector<int> axes;  // ascending
     bool keepdims = false;
-    bool flat = false;      // no axis given
+    bool flat = false;  // no axis given
 };
 
 bool layout_is_c(const Operand& a) {
-    return a.shadow->layout == graph::Layout::Contiguous && std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
+    return a.shadow->layout == graph::Layout::Contiguous &&
+           std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
 }
 
-// Every element at a positive stride, axes in C order, in every replay: guards fix signs and order of an input's strides,
-// and steps keep the order when they are 1 or the input is dense.
+// Every element at a positive stride, axes in C order, in every replay: guards fix signs and order of an
+// input's strides, and steps keep the order when they are 1 or the input is dense.
 bool ordered_view(TraceBuilder& tb, const Operand& a) {
     if (!std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end())) return false;
     if (!known_density(tb, a.shadow))
@@ -74,7 +76,8 @@ Id reduce_nothing(TraceBuilder& tb, const Request& r, std::string_view ufunc, DT
     const Shape from = tb.shape(r.array->shadow);
     Shape shape;
     for (size_t d = 0; d < from.size(); d++)
-        if (std::find(r.axes.begin(), r.axes.end(), static_cast<int>(d)) == r.axes.end()) shape.push_back(from[d]);
+        if (std::find(r.axes.begin(), r.axes.end(), static_cast<int>(d)) == r.axes.end())
+            shape.push_back(from[d]);
     Id identity = tb.cast(tb.scalar_const(DType::Bool, one), dtype);
     return shape.empty() ? identity : tb.full(identity, std::move(shape), result);
 }
@@ -82,7 +85,8 @@ Id reduce_nothing(TraceBuilder& tb, const Request& r, std::string_view ufunc, DT
 // Whether NumPy hands each trailing run of reduced axes to its loop in one piece.
 bool run_is_whole(TraceBuilder& tb, Id id, const Shape& shape, const std::vector<int>& axes) {
     int64_t longest = longest_pairwise_run();
-    if (longest == std::numeric_limits<int64_t>::max() || kernels::trailing_run(tb.graph, id) == 0) return longest > 0;
+    if (longest == std::numeric_limits<int64_t>::max() || kernels::trailing_run(tb.graph, id) == 0)
+        return longest > 0;
     Sym run = tb.int_const(1);
     for (int d = static_cast<int>(shape.size()) - 1; d >= 0; d--) {
         bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
@@ -110,7 +114,8 @@ Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtyp
     v = tb.cast(v, dtype);
     Id id = tb.reduce(ufunc, v, r.axes, dtype);
     if (kernels::can_reduce(tb.graph, id) && (!ordered || run_is_whole(tb, id, shape, r.axes))) return id;
-    if (id + 1 == static_cast<Id>(tb.graph.nodes.size())) tb.graph.nodes.pop_back();  // the reduction just appended
+    if (id + 1 == static_cast<Id>(tb.graph.nodes.size()))
+        tb.graph.nodes.pop_back();  // the reduction just appended
     return kNone;
 }
 
@@ -119,8 +124,10 @@ ShadowRef finish_reduction(TraceBuilder& tb, const Request& r, Id v, size_t befo
     return finish_copy(tb, v, before, result);
 }
 
-bool read_request(TraceBuilder& tb, const Operand* array, const Operand* axis, const Operand* keepdims, Request* out) {
-    if (!array || !is_array(array->obj)) return tb.fail(Reason::UnknownCall, "a reduction of no ndarray"), false;
+bool read_request(TraceBuilder& tb, const Operand* array, const Operand* axis, const Operand* keepdims,
+                  Request* out) {
+    if (!array || !is_array(array->obj))
+        return tb.fail(Reason::UnknownCall, "a reduction of no ndarray"), false;
     if (!tb.resolve(array->shadow, array->obj) || array->shadow->kind != ShadowKind::Array) return false;
     out->array = array;
     axis = given(tb, axis);
@@ -158,7 +165,8 @@ ShadowRef lower_sum(TraceBuilder& tb, const Call& call) {
     const Operand* p[7];
     Request r;
     if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"}, p)) return nullptr;
-    if (!no_more(tb, {p[3], p[5], p[6]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r)) return nullptr;
+    if (!no_more(tb, {p[3], p[5], p[6]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r))
+        return nullptr;
     return reduce_call(tb, call, r, Name);
 }
 
@@ -172,7 +180,8 @@ ShadowRef lower_extremum(TraceBuilder& tb, const Call& call) {
     return reduce_call(tb, call, r, Name);
 }
 
-// ndarray's methods pass (axis, dtype, out, keepdims) or (axis, out, keepdims) in the same order as the functions do.
+// ndarray's methods pass (axis, dtype, out, keepdims) or (axis, out, keepdims) in the same order as the
+// functions do.
 
 // numpy._core._methods._mean: add.reduce, then true_divide by the count as np.intp, cast back.
 ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
@@ -180,7 +189,8 @@ ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
     Request r;
     size_t before = tb.graph.nodes.size();
     if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "where"}, p)) return nullptr;
-    if (!no_more(tb, {p[3], p[5]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r)) return nullptr;
+    if (!no_more(tb, {p[3], p[5]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r))
+        return nullptr;
     DType dtype;
     if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     bool plain = (dtype == DType::F64 || dtype == DType::F32) && r.array->shadow->dtype == dtype;
@@ -203,7 +213,8 @@ ShadowRef lower_argument(TraceBuilder& tb, const Call& call) {
     if (!no_more(tb, {p[2]}) || !read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
     const Shape shape = tb.shape(r.array->shadow);
     DType source = r.array->shadow->dtype;
-    if ((!r.flat && r.axes.size() != 1) || shape.empty() || has_empty_axis(tb, shape) || graph::is_complex(source))
+    if ((!r.flat && r.axes.size() != 1) || shape.empty() || has_empty_axis(tb, shape) ||
+        graph::is_complex(source))
         return lower_library(tb, call);
     bool flat = r.flat || shape.size() == 1;
     graph::Node n;
@@ -236,7 +247,9 @@ constexpr const char* kArgmin = "argmin";
 ShadowRef lower_ufunc_reduce(TraceBuilder& tb, const Call& call) {
     const Operand* p[8];
     Request r;
-    if (!bind(tb, call, {"self", "array", "axis", "dtype", "out", "keepdims", "initial", "where"}, p) || !p[0] || !p[1]) return nullptr;
+    if (!bind(tb, call, {"self", "array", "axis", "dtype", "out", "keepdims", "initial", "where"}, p) ||
+        !p[0] || !p[1])
+        return nullptr;
     const Ufunc* u = ufunc_of(p[0]->obj);
     if (!u || !require_fixed(tb, *p[0])) return tb.fail(Reason::UnknownCall, "reduce");
     if (!no_more(tb, {p[4], p[6], p[7]}) || !fixed_dtype(tb, p[3])) return nullptr;
@@ -250,18 +263,30 @@ ShadowRef lower_ufunc_reduce(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kRows[] = {
-    {"sum", lower_sum<kAdd>},         {".sum", lower_sum<kAdd>},
-    {"prod", lower_sum<kMultiply>},   {".prod", lower_sum<kMultiply>},
-    {"max", lower_extremum<kMaximum>}, {".max", lower_extremum<kMaximum>},
-    {"amax", lower_extremum<kMaximum>}, {"min", lower_extremum<kMinimum>},
-    {".min", lower_extremum<kMinimum>}, {"amin", lower_extremum<kMinimum>},
-    {"any", lower_extremum<kOr>},     {".any", lower_extremum<kOr>},
-    {"all", lower_extremum<kAnd>},    {".all", lower_extremum<kAnd>},
-    {"mean", lower_mean},             {".mean", lower_mean},
-    {"argmax", lower_argument<kArgmax>}, {".argmax", lower_argument<kArgmax>},
-    {"argmin", lower_argument<kArgmin>}, {".argmin", lower_argument<kArgmin>},
+    {"sum", lower_sum<kAdd>},
+    {".sum", lower_sum<kAdd>},
+    {"prod", lower_sum<kMultiply>},
+    {".prod", lower_sum<kMultiply>},
+    {"max", lower_extremum<kMaximum>},
+    {".max", lower_extremum<kMaximum>},
+    {"amax", lower_extremum<kMaximum>},
+    {"min", lower_extremum<kMinimum>},
+    {".min", lower_extremum<kMinimum>},
+    {"amin", lower_extremum<kMinimum>},
+    {"any", lower_extremum<kOr>},
+    {".any", lower_extremum<kOr>},
+    {"all", lower_extremum<kAnd>},
+    {".all", lower_extremum<kAnd>},
+    {"mean", lower_mean},
+    {".mean", lower_mean},
+    {"argmax", lower_argument<kArgmax>},
+    {".argmax", lower_argument<kArgmax>},
+    {"argmin", lower_argument<kArgmin>},
+    {".argmin", lower_argument<kArgmin>},
     {"ufunc.reduce", lower_ufunc_reduce},
-    {"ufunc.accumulate", lower_library}, {"ufunc.reduceat", lower_library}, {"ufunc.outer", lower_library},
+    {"ufunc.accumulate", lower_library},
+    {"ufunc.reduceat", lower_library},
+    {"ufunc.outer", lower_library},
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
-// NumPy at replay time: result arrays, views, boxed scalars, error state and the inner loops behind host loop names.
-// Everything here may be called with the GIL held only, and never runs Python code except faults_that_matter.
+// NumPy at replay time: result arrays, views, boxed scalars, error state and the inner loops behind host loop
+// names. Everything here may be called with the GIL held only, and never runs Python code except
+// faults_that_matter.
 //
-// Invariant: find_loop answers with the very loop NumPy would dispatch to for these dtypes. NumPy's legacy loops
-// (ufunc->functions) are that for all its numeric ufuncs; a ufunc whose strided loop is not the wrapper of its legacy
-// loops is refused, so a later NumPy that moves one to its newer ArrayMethod API only costs speed.
+// Invariant: find_loop answers with the very loop NumPy would dispatch to for these dtypes. NumPy's legacy
+// loops (ufunc->functions) are that for all its numeric ufuncs; a ufunc whose strided loop is not the wrapper
+// of its legacy loops is refused, so a later NumPy that moves one to its newer ArrayMethod API only costs
+// speed.
 #define STATOR_NUMPY_IMPORT
 #include "frontend/hosts/numpy/runtime.h"
 
@@ -36,7 +38,8 @@ struct CallInfo {
 void* strided_loop_of(PyObject* ufunc, std::span<const DType> types, int nin) {
     PyRef dtypes = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(types.size())));
     for (size_t i = 0; i < types.size(); i++) {
-        PyObject* item = static_cast<int>(i) < nin ? reinterpret_cast<PyObject*>(descr_of(types[i])) : Py_None;
+        PyObject* item =
+            static_cast<int>(i) < nin ? reinterpret_cast<PyObject*>(descr_of(types[i])) : Py_None;
         PyTuple_SET_ITEM(dtypes.get(), static_cast<Py_ssize_t>(i), Py_NewRef(item));
     }
     PyRef pair = PyRef::steal(PyObject_CallMethod(ufunc, "_resolve_dtypes_and_context", "(O)", dtypes.get()));
@@ -88,11 +91,14 @@ bool init_runtime(std::string* error) {
     PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
     if (!np) {
         PyErr_Clear();
-        *error = "stator needs NumPy 2.0 or later, and numpy cannot be imported: install it with `pip install 'numpy>=2'`";
+        *error =
+            "stator needs NumPy 2.0 or later, and numpy cannot be imported: install it with `pip install "
+            "'numpy>=2'`";
         return false;
     }
     PyRef version = PyRef::steal(PyObject_GetAttrString(np.get(), "__version__"));
-    const char* text = version && PyUnicode_Check(version.get()) ? PyUnicode_AsUTF8(version.get()) : "unknown";
+    const char* text =
+        version && PyUnicode_Check(version.get()) ? PyUnicode_AsUTF8(version.get()) : "unknown";
     if (!text || std::atoi(text) < 2) {
         PyErr_Clear();
         *error = std::string("stator needs NumPy 2.0 or later, found ") + (text ? text : "unknown") +
@@ -101,10 +107,12 @@ bool init_runtime(std::string* error) {
     }
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         PyErr_Clear();
-        *error = std::string("NumPy ") + text + " does not offer the C API that stator was built for: rebuild stator";
+        *error = std::string("NumPy ") + text +
+                 " does not offer the C API that stator was built for: rebuild stator";
         return false;
     }
-    for (int i = 0; i < graph::kDTypeCount; i++) g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
+    for (int i = 0; i < graph::kDTypeCount; i++)
+        g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
     PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
     if (umath) g_extobj_var = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
     PyErr_Clear();
@@ -152,10 +160,12 @@ PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vect
     return PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, given, nullptr, 0, nullptr);
 }
 
-PyObject* new_view(PyObject* base, DType dtype, int ndim, const int64_t* shape, const int64_t* strides, char* data) {
+PyObject* new_view(PyObject* base, DType dtype, int ndim, const int64_t* shape, const int64_t* strides,
+                   char* data) {
     auto* root = reinterpret_cast<PyArrayObject*>(base);
-    PyArray_Descr* descr = PyArray_DESCR(root)->type_num == graph::info(dtype).numpy_type ? PyArray_DESCR(root)
-                                                                                        : descr_of(dtype);
+    PyArray_Descr* descr = PyArray_DESCR(root)->type_num == graph::info(dtype).numpy_type
+                               ? PyArray_DESCR(root)
+                               : descr_of(dtype);
     Py_INCREF(descr);
     // A stretched axis means np.broadcast_to, whose results are read-only.
     bool stretched = false;
@@ -175,10 +185,24 @@ namespace {
 
 double read_double(DType t, const char* bits) {
     switch (t) {
-        case DType::F64: case DType::C128: { double v; std::memcpy(&v, bits, 8); return v; }
-        case DType::F32: case DType::C64: { float v; std::memcpy(&v, bits, 4); return v; }
+        case DType::F64:
+        case DType::C128: {
+            double v;
+            std::memcpy(&v, bits, 8);
+            return v;
+        }
+        case DType::F32:
+        case DType::C64: {
+            float v;
+            std::memcpy(&v, bits, 4);
+            return v;
+        }
         case DType::Bool: return *bits != 0;
-        case DType::I64: { int64_t v; std::memcpy(&v, bits, 8); return static_cast<double>(v); }
+        case DType::I64: {
+            int64_t v;
+            std::memcpy(&v, bits, 8);
+            return static_cast<double>(v);
+        }
         default: {
             PyRef o = PyRef::steal(PyArray_Scalar(const_cast<char*>(bits), descr_of(t), nullptr));
             return o ? PyFloat_AsDouble(o.get()) : -1;
@@ -230,13 +254,18 @@ uint32_t read_error_state() {
         PyErr_Clear();
         return ~0u;
     }
-    static constexpr struct { const char* name; uint32_t bit; } kKinds[] = {
-        {"divide", kernels::kFaultDivide}, {"over", kernels::kFaultOverflow},
-        {"under", kernels::kFaultUnderflow}, {"invalid", kernels::kFaultInvalid}};
+    static constexpr struct {
+        const char* name;
+        uint32_t bit;
+    } kKinds[] = {{"divide", kernels::kFaultDivide},
+                  {"over", kernels::kFaultOverflow},
+                  {"under", kernels::kFaultUnderflow},
+                  {"invalid", kernels::kFaultInvalid}};
     uint32_t mask = ~15u;
     for (const auto& kind : kKinds) {
         PyObject* mode = PyDict_GetItemString(dict.get(), kind.name);
-        if (!mode || !PyUnicode_Check(mode) || PyUnicode_CompareWithASCIIString(mode, "ignore") != 0) mask |= kind.bit;
+        if (!mode || !PyUnicode_Check(mode) || PyUnicode_CompareWithASCIIString(mode, "ignore") != 0)
+            mask |= kind.bit;
     }
     return mask;
 }
@@ -246,7 +275,8 @@ uint32_t read_error_state() {
 uint32_t faults_that_matter(uint32_t faults) {
     PyObject *type, *raised, *traceback;  // an error the caller may be carrying
     PyErr_Fetch(&type, &raised, &traceback);
-    // The context variable's value is replaced, never changed, by np.errstate: its identity stands for the settings.
+    // The context variable's value is replaced, never changed, by np.errstate: its identity stands for the
+    // settings.
     static PyObject* cached_value = nullptr;
     static uint32_t cached_mask = 0;
     uint32_t mask = 0;

@@ -1,4 +1,5 @@
-// NumPy at replay time: allocating and boxing results, views, error state, and the inner loops behind host loop names.
+// NumPy at replay time: allocating and boxing results, views, error state, and the inner loops behind host
+// loop names.
 #pragma once
 
 #include <string>
@@ -19,22 +20,24 @@ kernels::HostLoop find_loop(const kernels::LoopRef& ref);
 // A fresh array owning its data (pool for 64 KB and more), memory order `perm` (empty = C). New reference.
 PyObject* new_array(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm);
 // A view object of `base` (collapsing base chains as NumPy does).
-PyObject* new_view(PyObject* base, graph::DType dtype, int ndim, const int64_t* shape, const int64_t* strides, char* data);
+PyObject* new_view(PyObject* base, graph::DType dtype, int ndim, const int64_t* shape, const int64_t* strides,
+                   char* data);
 // A scalar result as the Python object that `box` asks for, from its bits.
 PyObject* box_scalar(graph::Box box, graph::DType dtype, const char* bits);
 
 // The bits of an exact NumPy scalar (16 bytes written at most, little-endian as in arrays).
 void scalar_bits(PyObject* scalar, char* out);
 
-// While alive, floating-point conditions that np.errstate would warn about or raise for become FloatingPointError, so
-// that a library call that meets one fails before anything is reported and can be redone eagerly in its own frame.
+// While alive, floating-point conditions that np.errstate would warn about or raise for become
+// FloatingPointError, so that a library call that meets one fails before anything is reported and can be
+// redone eagerly in its own frame.
 class StrictErrors {
-public:
+  public:
     StrictErrors();
     ~StrictErrors();
     StrictErrors(const StrictErrors&) = delete;
 
-private:
+  private:
     PyObject* token_ = nullptr;
 };
 

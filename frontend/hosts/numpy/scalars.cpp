@@ -1,9 +1,9 @@
 // Arithmetic of Python's and NumPy's scalars, truth values, and the functions of builtins and math on them.
 //
-// Python ints stay symbolic and exact: relations between them are decided and guarded, sums and products are symbolic
-// expressions. Python floats are f64 nodes; where Python raises (division by zero, math domain), a guard before the
-// node leaves the trace. NumPy floats follow the array loops, whose bits the scalar operators share for + - * / and
-// comparisons; other NumPy scalar operators are left to NumPy.
+// Python ints stay symbolic and exact: relations between them are decided and guarded, sums and products are
+// symbolic expressions. Python floats are f64 nodes; where Python raises (division by zero, math domain), a
+// guard before the node leaves the trace. NumPy floats follow the array loops, whose bits the scalar
+// operators share for + - * / and comparisons; other NumPy scalar operators are left to NumPy.
 #include <bit>
 #include <cmath>
 
@@ -13,7 +13,21 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-enum Nb { kAdd, kAnd, kFloorDivide, kLshift, kMatmul, kMultiply, kRemainder, kOr, kPower, kRshift, kSubtract, kDivide, kXor };
+enum Nb {
+    kAdd,
+    kAnd,
+    kFloorDivide,
+    kLshift,
+    kMatmul,
+    kMultiply,
+    kRemainder,
+    kOr,
+    kPower,
+    kRshift,
+    kSubtract,
+    kDivide,
+    kXor
+};
 
 constexpr int64_t kExactDouble = int64_t{1} << 53;
 
@@ -66,10 +80,13 @@ ShadowRef lower_int_binary(TraceBuilder& tb, int op, const Operand& a, const Ope
             return int_result(tb, op == kFloorDivide ? t.floordiv(x, y) : t.mod(x, y), result);
         case kDivide: {
             // Python divides exactly and rounds once; so does the division of two exact doubles.
-            if (!tb.require(Relation::Ne, y, tb.int_const(0)) || !within_double(tb, x) || !within_double(tb, y))
+            if (!tb.require(Relation::Ne, y, tb.int_const(0)) || !within_double(tb, x) ||
+                !within_double(tb, y))
                 return tb.fail(Reason::UnknownOp, "a quotient of large ints");
             Id in[] = {tb.sym_scalar(x, DType::F64), tb.sym_scalar(y, DType::F64)};
-            return in[0] == kNone || in[1] == kNone ? nullptr : finish(tb, tb.pointwise(Op::Divide, in, DType::F64), result);
+            return in[0] == kNone || in[1] == kNone
+                       ? nullptr
+                       : finish(tb, tb.pointwise(Op::Divide, in, DType::F64), result);
         }
         case kPower: return int_power(tb, x, a, b, result);
         case kLshift: return int_shift(tb, true, x, b, result);
@@ -90,7 +107,9 @@ bool guard_finite(TraceBuilder& tb, Id v) {
     return cond != kNone && guard_scalar(tb, cond, true);
 }
 
-Id double_const(TraceBuilder& tb, double v) { return tb.scalar_const(DType::F64, std::bit_cast<uint64_t>(v)); }
+Id double_const(TraceBuilder& tb, double v) {
+    return tb.scalar_const(DType::F64, std::bit_cast<uint64_t>(v));
+}
 
 ShadowRef lower_float_binary(TraceBuilder& tb, int op, Id x, Id y, PyObject* base, PyObject* result) {
     Id in[] = {x, y};
@@ -118,10 +137,15 @@ ShadowRef lower_float_binary(TraceBuilder& tb, int op, Id x, Id y, PyObject* bas
     }
 }
 
-bool is_python(const Operand& o) { return o.shadow->kind == ShadowKind::Int || o.shadow->box != Box::NpScalar; }
-bool is_number(const Operand& o) { return o.shadow->kind == ShadowKind::Int || o.shadow->kind == ShadowKind::Scalar; }
+bool is_python(const Operand& o) {
+    return o.shadow->kind == ShadowKind::Int || o.shadow->box != Box::NpScalar;
+}
+bool is_number(const Operand& o) {
+    return o.shadow->kind == ShadowKind::Int || o.shadow->kind == ShadowKind::Scalar;
+}
 bool is_python_float(const Operand& o) {
-    return o.shadow->kind == ShadowKind::Int || (o.shadow->kind == ShadowKind::Scalar && o.shadow->box == Box::PyFloat);
+    return o.shadow->kind == ShadowKind::Int ||
+           (o.shadow->kind == ShadowKind::Scalar && o.shadow->box == Box::PyFloat);
 }
 
 // Operators of NumPy's scalar types that compute as the ufunc's loop does on one element.
@@ -131,16 +155,17 @@ bool scalar_operator_is_loop(int op, const LoopTypes& types) {
     return types.in[0] == DType::Bool && (op == kAnd || op == kOr || op == kXor);
 }
 
-constexpr const char* kUfuncs[] = {"add", "bitwise_and", "floor_divide", "left_shift", "matmul", "multiply", "remainder",
-                                   "bitwise_or", "power", "right_shift", "subtract", "divide", "bitwise_xor"};
+constexpr const char* kUfuncs[] = {"add",      "bitwise_and", "floor_divide", "left_shift", "matmul",
+                                   "multiply", "remainder",   "bitwise_or",   "power",      "right_shift",
+                                   "subtract", "divide",      "bitwise_xor"};
 
 ShadowRef lower_numpy_binary(TraceBuilder& tb, int op, const Operand& a, const Operand& b, PyObject* result) {
     Arg args[2];
     if (!read_arg(tb, a, &args[0]) || !read_arg(tb, b, &args[1])) return nullptr;
     const Ufunc* u = find_ufunc(kUfuncs[op]);
     LoopTypes types;
-    if (op != kMatmul && PyArray_CheckScalar(result) && resolve_loop(tb, *u, args, std::nullopt, {}, &types) &&
-        scalar_operator_is_loop(op, types))
+    if (op != kMatmul && PyArray_CheckScalar(result) &&
+        resolve_loop(tb, *u, args, std::nullopt, {}, &types) && scalar_operator_is_loop(op, types))
         return finish(tb, emit_ufunc(tb, *u, args, types), result);
     return library_of(tb, operator_function(op), {a, b}, result);
 }
@@ -148,7 +173,8 @@ ShadowRef lower_numpy_binary(TraceBuilder& tb, int op, const Operand& a, const O
 }  // namespace
 
 bool guard_scalar(TraceBuilder& tb, Id cond, bool expected) {
-    if (!tb.snapshot_hook || !*tb.snapshot_hook) return tb.fail(Reason::UnknownOp, "a check on a scalar"), false;
+    if (!tb.snapshot_hook || !*tb.snapshot_hook)
+        return tb.fail(Reason::UnknownOp, "a check on a scalar"), false;
     int32_t snapshot = (*tb.snapshot_hook)();
     if (snapshot < 0) return tb.fail(Reason::UnknownOp, "a check whose state cannot be rebuilt"), false;
     graph::Node n;
@@ -159,7 +185,8 @@ bool guard_scalar(TraceBuilder& tb, Id cond, bool expected) {
     return tb.append(std::move(n)) != kNone;
 }
 
-ShadowRef lower_scalar_binary(TraceBuilder& tb, int op, const Operand& a, const Operand& b, PyObject* result) {
+ShadowRef lower_scalar_binary(TraceBuilder& tb, int op, const Operand& a, const Operand& b,
+                              PyObject* result) {
     if (!tb.resolve(a.shadow, a.obj) || !tb.resolve(b.shadow, b.obj)) return nullptr;
     if (!is_number(a) || !is_number(b)) return tb.fail(Reason::UnknownOp, "an operator on these types");
     if (a.shadow->kind == ShadowKind::Int && b.shadow->kind == ShadowKind::Int)
@@ -192,12 +219,15 @@ ShadowRef compare_ints(TraceBuilder& tb, int py_op, Sym x, Sym y, PyObject* resu
     return tb.constant(result);
 }
 
-constexpr Op kCompareOps[] = {Op::Less, Op::LessEqual, Op::Equal, Op::NotEqual, Op::Greater, Op::GreaterEqual};
-constexpr const char* kCompareUfuncs[] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+constexpr Op kCompareOps[] = {Op::Less,     Op::LessEqual, Op::Equal,
+                              Op::NotEqual, Op::Greater,   Op::GreaterEqual};
+constexpr const char* kCompareUfuncs[] = {"less",      "less_equal", "equal",
+                                          "not_equal", "greater",    "greater_equal"};
 
 }  // namespace
 
-ShadowRef lower_scalar_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result) {
+ShadowRef lower_scalar_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b,
+                               PyObject* result) {
     if (!tb.resolve(a.shadow, a.obj) || !tb.resolve(b.shadow, b.obj)) return nullptr;
     if (!is_number(a) || !is_number(b)) return tb.fail(Reason::UnknownOp, "a comparison of these types");
     bool int_a = a.shadow->kind == ShadowKind::Int, int_b = b.shadow->kind == ShadowKind::Int;
@@ -231,7 +261,8 @@ ShadowRef lower_scalar_unary(TraceBuilder& tb, Host::Unary op, const Operand& a,
             case U::Positive: return a.shadow;
             case U::Invert: return int_result(tb, tb.syms().sub(tb.int_const(-1), x), result);
             case U::Absolute:
-                return int_result(tb, tb.decide(Relation::Ge, x, tb.int_const(0)) ? x : tb.syms().neg(x), result);
+                return int_result(tb, tb.decide(Relation::Ge, x, tb.int_const(0)) ? x : tb.syms().neg(x),
+                                  result);
         }
     }
     Id v = tb.value(a.shadow);
@@ -247,7 +278,8 @@ ShadowRef lower_scalar_unary(TraceBuilder& tb, Host::Unary op, const Operand& a,
         return finish(tb, tb.pointwise(Op::LogicalNot, in, t), result);
     static constexpr const char* kNames[] = {"neg", "pos", "invert", "abs"};
     PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
-    PyRef f = PyRef::steal(module ? PyObject_GetAttrString(module.get(), kNames[static_cast<int>(op)]) : nullptr);
+    PyRef f =
+        PyRef::steal(module ? PyObject_GetAttrString(module.get(), kNames[static_cast<int>(op)]) : nullptr);
     if (!f) return PyErr_Clear(), tb.fail(Reason::UnknownOp, "this operator");
     return library_of(tb, f.get(), {a}, result);
 }
@@ -260,7 +292,8 @@ ShadowRef lower_truth(TraceBuilder& tb, const Operand& a) {
         case ShadowKind::Scalar: {
             Id v = tb.value(a.shadow);
             if (v == kNone) return nullptr;
-            return tb.node(v).dtype == DType::Bool ? a.shadow : tb.new_scalar(tb.cast(v, DType::Bool), Box::PyBool);
+            return tb.node(v).dtype == DType::Bool ? a.shadow
+                                                   : tb.new_scalar(tb.cast(v, DType::Bool), Box::PyBool);
         }
         case ShadowKind::Array: {
             for (Sym s : tb.shape(a.shadow))
@@ -277,7 +310,9 @@ ShadowRef lower_truth(TraceBuilder& tb, const Operand& a) {
 
 namespace {
 
-const Operand* only(const Call& call) { return call.args.size() == 1 && !call.kwnames ? &call.args[0] : nullptr; }
+const Operand* only(const Call& call) {
+    return call.args.size() == 1 && !call.kwnames ? &call.args[0] : nullptr;
+}
 
 ShadowRef lower_abs(TraceBuilder& tb, const Call& call) {
     const Operand* a = only(call);
@@ -303,7 +338,8 @@ ShadowRef boxed(TraceBuilder& tb, const Call& call, DType t, Box box) {
     Id v = scalar_value(tb, *a);
     if (v == kNone) return nullptr;
     if (!is_real(tb.node(v).dtype)) return tb.fail(Reason::UnknownCall, "a conversion from complex");
-    if (tb.node(v).dtype == DType::I64 && a->shadow->kind == ShadowKind::Int) v = tb.sym_scalar(a->shadow->sym, DType::F64);
+    if (tb.node(v).dtype == DType::I64 && a->shadow->kind == ShadowKind::Int)
+        v = tb.sym_scalar(a->shadow->sym, DType::F64);
     if (v == kNone) return nullptr;
     v = tb.cast(v, t);
     Id in[] = {v};
@@ -318,7 +354,8 @@ ShadowRef lower_float(TraceBuilder& tb, const Call& call) {
 template <DType T>
 ShadowRef lower_numpy_float(TraceBuilder& tb, const Call& call) {
     DType t;
-    if (is_array(call.result) || !dtype_of_object(call.result, &t) || t != T) return tb.fail(Reason::UnknownCall, "a conversion");
+    if (is_array(call.result) || !dtype_of_object(call.result, &t) || t != T)
+        return tb.fail(Reason::UnknownCall, "a conversion");
     return boxed(tb, call, T, Box::NpScalar);
 }
 
@@ -328,7 +365,8 @@ ShadowRef lower_numpy_int(TraceBuilder& tb, const Call& call) {
     const Operand* a = only(call);
     Sym s;
     DType t;
-    if (!a || !PyArray_CheckScalar(call.result) || !dtype_of_object(call.result, &t) || t != T || !read_int(tb, *a, &s))
+    if (!a || !PyArray_CheckScalar(call.result) || !dtype_of_object(call.result, &t) || t != T ||
+        !read_int(tb, *a, &s))
         return tb.fail(Reason::UnknownCall, "a conversion");
     Id v = tb.sym_scalar(s, T);
     return v == kNone ? nullptr : tb.new_scalar(v, Box::NpScalar);
@@ -354,10 +392,12 @@ ShadowRef lower_extremum_of_two(TraceBuilder& tb, const Call& call) {
     if (!tb.resolve(a.shadow, a.obj) || !tb.resolve(b.shadow, b.obj) || !is_number(a) || !is_number(b))
         return tb.fail(Reason::UnknownCall, "min or max of these");
     if (a.shadow->kind == ShadowKind::Int && b.shadow->kind == ShadowKind::Int) {
-        bool second = Max ? tb.decide(Relation::Lt, a.shadow->sym, b.shadow->sym) : tb.decide(Relation::Lt, b.shadow->sym, a.shadow->sym);
+        bool second = Max ? tb.decide(Relation::Lt, a.shadow->sym, b.shadow->sym)
+                          : tb.decide(Relation::Lt, b.shadow->sym, a.shadow->sym);
         return second ? b.shadow : a.shadow;
     }
-    bool same = a.shadow->kind == b.shadow->kind && a.shadow->box == b.shadow->box && a.shadow->dtype == b.shadow->dtype;
+    bool same = a.shadow->kind == b.shadow->kind && a.shadow->box == b.shadow->box &&
+                a.shadow->dtype == b.shadow->dtype;
     bool real = a.shadow->dtype == DType::F64 || a.shadow->dtype == DType::F32;
     if (!same || !real) {  // the result's type depends on the comparison: guard how it went
         constexpr int kBeyond = Max ? Py_GT : Py_LT;
@@ -377,12 +417,13 @@ ShadowRef lower_extremum_of_two(TraceBuilder& tb, const Call& call) {
     return v == kNone ? nullptr : tb.new_scalar(v, a.shadow->box);
 }
 
-// Functions of the math module on floats. Where Python raises (domain and range errors), the result is not finite, or
-// the operand is negative under a root: guards leave the trace before it shows.
+// Functions of the math module on floats. Where Python raises (domain and range errors), the result is not
+// finite, or the operand is negative under a root: guards leave the trace before it shows.
 Id math_operand(TraceBuilder& tb, const Operand& a) {
     Id v = scalar_value(tb, a);
     if (v == kNone) return kNone;
-    if (!is_real(tb.node(v).dtype) || a.shadow->kind == ShadowKind::Array) return tb.fail(Reason::UnknownCall, "math of this"), kNone;
+    if (!is_real(tb.node(v).dtype) || a.shadow->kind == ShadowKind::Array)
+        return tb.fail(Reason::UnknownCall, "math of this"), kNone;
     if (a.shadow->kind == ShadowKind::Int) v = tb.sym_scalar(a.shadow->sym, DType::F64);
     return v == kNone ? kNone : tb.cast(v, DType::F64);
 }
@@ -419,26 +460,38 @@ ShadowRef math_function(TraceBuilder& tb, const Call& call, const char* loop) {
 }
 
 template <const char* const& Loop>
-ShadowRef lower_math(TraceBuilder& tb, const Call& call) { return math_function(tb, call, Loop); }
+ShadowRef lower_math(TraceBuilder& tb, const Call& call) {
+    return math_function(tb, call, Loop);
+}
 
-#define STATOR_MATH(X) \
-    X(exp) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(log) \
-    X(log2) X(log10) X(cbrt) X(pow) X(fmod) X(atan2)
+#define STATOR_MATH(X)                                                                                       \
+    X(exp)                                                                                                   \
+    X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
+        X(log) X(log2) X(log10) X(cbrt) X(pow) X(fmod) X(atan2)
 #define X(name) constexpr const char* kLoop_##name = "py." #name;
 STATOR_MATH(X)
 #undef X
 
-constexpr CallRow kRows[] = {
-    {"builtins:abs", lower_abs},       {"builtins:float", lower_float}, {"builtins:bool", lower_bool},
-    {"builtins:int", lower_int},       {"builtins:min", lower_extremum_of_two<false>},
-    {"builtins:max", lower_extremum_of_two<true>},
-    {"float64", lower_numpy_float<DType::F64>}, {"float32", lower_numpy_float<DType::F32>},
-    {"int8", lower_numpy_int<DType::I8>},   {"int16", lower_numpy_int<DType::I16>}, {"int32", lower_numpy_int<DType::I32>},
-    {"int64", lower_numpy_int<DType::I64>}, {"uint8", lower_numpy_int<DType::U8>},  {"uint16", lower_numpy_int<DType::U16>},
-    {"uint32", lower_numpy_int<DType::U32>}, {"uint64", lower_numpy_int<DType::U64>},
-    {"math:sqrt", lower_math_sqrt},    {"math:fabs", lower_math_fabs},
+constexpr CallRow kRows[] = {{"builtins:abs", lower_abs},
+                             {"builtins:float", lower_float},
+                             {"builtins:bool", lower_bool},
+                             {"builtins:int", lower_int},
+                             {"builtins:min", lower_extremum_of_two<false>},
+                             {"builtins:max", lower_extremum_of_two<true>},
+                             {"float64", lower_numpy_float<DType::F64>},
+                             {"float32", lower_numpy_float<DType::F32>},
+                             {"int8", lower_numpy_int<DType::I8>},
+                             {"int16", lower_numpy_int<DType::I16>},
+                             {"int32", lower_numpy_int<DType::I32>},
+                             {"int64", lower_numpy_int<DType::I64>},
+                             {"uint8", lower_numpy_int<DType::U8>},
+                             {"uint16", lower_numpy_int<DType::U16>},
+                             {"uint32", lower_numpy_int<DType::U32>},
+                             {"uint64", lower_numpy_int<DType::U64>},
+                             {"math:sqrt", lower_math_sqrt},
+                             {"math:fabs", lower_math_fabs},
 #define X(name) {"math:" #name, lower_math<kLoop_##name>},
-    STATOR_MATH(X)
+                             STATOR_MATH(X)
 #undef X
 };
 

@@ -1,8 +1,8 @@
-// Functions that give views or only look at shapes: transpose, reshape, ravel, squeeze, broadcast_to and their like,
-// len, np.shape.
+// Functions that give views or only look at shapes: transpose, reshape, ravel, squeeze, broadcast_to and
+// their like, len, np.shape.
 //
-// Which of view or copy NumPy chose is read off the result's base. Reshapes are modelled for C-contiguous operands;
-// others copy first, as NumPy does, or are left to NumPy.
+// Which of view or copy NumPy chose is read off the result's base. Reshapes are modelled for C-contiguous
+// operands; others copy first, as NumPy does, or are left to NumPy.
 #include <algorithm>
 #include <numeric>
 
@@ -44,8 +44,10 @@ ShadowRef lower_transpose(TraceBuilder& tb, const Call& call) {
     if (items.size() == 1) {
         const Operand* only = given(tb, &items[0]);
         std::vector<Operand> unpacked;
-        if (!only) items.clear();
-        else if (read_items(tb, *only, &unpacked)) items = unpacked;
+        if (!only)
+            items.clear();
+        else if (read_items(tb, *only, &unpacked))
+            items = unpacked;
     }
     std::vector<int> axes;
     if (items.empty()) {
@@ -59,11 +61,13 @@ ShadowRef lower_transpose(TraceBuilder& tb, const Call& call) {
 
 ShadowRef lower_swapaxes(TraceBuilder& tb, const Call& call) {
     const Operand* p[3];
-    if (!bind(tb, call, {"a", "axis1", "axis2"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2]) return nullptr;
+    if (!bind(tb, call, {"a", "axis1", "axis2"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2])
+        return nullptr;
     int64_t i, j;
     int x, y, ndim = rank_of(tb, *p[0]);
     if (!read_fixed_int(tb, *p[1], &i) || !read_fixed_int(tb, *p[2], &j)) return nullptr;
-    if (!normalize_axis(i, ndim, &x) || !normalize_axis(j, ndim, &y)) return tb.fail(Reason::UnknownCall, "axes");
+    if (!normalize_axis(i, ndim, &x) || !normalize_axis(j, ndim, &y))
+        return tb.fail(Reason::UnknownCall, "axes");
     std::vector<int> axes(ndim);
     std::iota(axes.begin(), axes.end(), 0);
     std::swap(axes[x], axes[y]);
@@ -72,13 +76,16 @@ ShadowRef lower_swapaxes(TraceBuilder& tb, const Call& call) {
 
 ShadowRef lower_moveaxis(TraceBuilder& tb, const Call& call) {
     const Operand* p[3];
-    if (!bind(tb, call, {"a", "source", "destination"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2]) return nullptr;
+    if (!bind(tb, call, {"a", "source", "destination"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2])
+        return nullptr;
     int ndim = rank_of(tb, *p[0]);
     std::vector<int> moves[2];
     for (int k = 0; k < 2; k++) {
         std::vector<Operand> items;
-        if (PyLong_CheckExact(p[k + 1]->obj)) items.push_back(*p[k + 1]);
-        else if (!read_items(tb, *p[k + 1], &items)) return tb.fail(Reason::UnknownCall, "axes");
+        if (PyLong_CheckExact(p[k + 1]->obj))
+            items.push_back(*p[k + 1]);
+        else if (!read_items(tb, *p[k + 1], &items))
+            return tb.fail(Reason::UnknownCall, "axes");
         for (const Operand& o : items) {
             int64_t axis;
             int normal;
@@ -97,7 +104,8 @@ ShadowRef lower_moveaxis(TraceBuilder& tb, const Call& call) {
     return view_with_axes(tb, *p[0], axes, call.result);
 }
 
-// The extents of a reshape: -1 is what the others leave. Equal factors cancel, so that (n, m) -> (n, -1) gives m.
+// The extents of a reshape: -1 is what the others leave. Equal factors cancel, so that (n, m) -> (n, -1)
+// gives m.
 bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> items, Shape* out) {
     graph::SymTable& t = tb.syms();
     Shape left = from;
@@ -115,8 +123,10 @@ bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> item
         s = tb.canon(fixed_extent(tb, s));
         out->push_back(s);
         auto same = std::find_if(left.begin(), left.end(), [&](Sym f) { return tb.canon(f) == s; });
-        if (same != left.end()) left.erase(same);
-        else known = t.mul(known, s);
+        if (same != left.end())
+            left.erase(same);
+        else
+            known = t.mul(known, s);
     }
     Sym rest = t.product(left);
     if (open < 0) {
@@ -131,7 +141,8 @@ bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> item
 }
 
 bool c_contiguous(const Operand& a) {
-    return a.shadow->layout == graph::Layout::Contiguous && std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end()) &&
+    return a.shadow->layout == graph::Layout::Contiguous &&
+           std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end()) &&
            PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(a.obj));
 }
 
@@ -175,7 +186,8 @@ ShadowRef lower_reshape(TraceBuilder& tb, const Call& call) {
         PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
         const Operand& value = call.args[call.args.size() - keywords + k];
         if (PyUnicode_CompareWithASCIIString(name, "order") == 0) {
-            if (!PyUnicode_Check(value.obj) || PyUnicode_CompareWithASCIIString(value.obj, "C") != 0 || !require_fixed(tb, value))
+            if (!PyUnicode_Check(value.obj) || PyUnicode_CompareWithASCIIString(value.obj, "C") != 0 ||
+                !require_fixed(tb, value))
                 return tb.fail(Reason::UnknownCall, "order=");
         } else if (PyUnicode_CompareWithASCIIString(name, "shape") == 0) {
             items.push_back(value);
@@ -197,7 +209,8 @@ Shape flat_shape(TraceBuilder& tb, const Operand& a) {
 bool default_order(TraceBuilder& tb, const Operand* order) {
     order = given(tb, order);
     if (!order) return true;
-    if (!PyUnicode_Check(order->obj) || PyUnicode_CompareWithASCIIString(order->obj, "C") != 0 || !require_fixed(tb, *order))
+    if (!PyUnicode_Check(order->obj) || PyUnicode_CompareWithASCIIString(order->obj, "C") != 0 ||
+        !require_fixed(tb, *order))
         return tb.fail(Reason::UnknownCall, "order="), false;
     return true;
 }
@@ -219,7 +232,8 @@ ShadowRef flat_copy(TraceBuilder& tb, const Operand& a, PyObject* result) {
 
 ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
-    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1])) return nullptr;
+    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1]))
+        return nullptr;
     if (c_contiguous(*p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
     if (!known_density(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
     return flat_copy(tb, *p[0], call.result);
@@ -227,7 +241,8 @@ ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
 
 ShadowRef lower_flatten(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
-    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1])) return nullptr;
+    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1]))
+        return nullptr;
     return flat_copy(tb, *p[0], call.result);
 }
 
@@ -285,7 +300,8 @@ ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
     size_t shift = to.size() - from.size();
     for (size_t i = 0; i < from.size(); i++) {
         bool stretch = tb.syms().as_const(from[i]) == 1;
-        if (!stretch && !tb.require(Relation::Eq, from[i], to[i + shift])) return tb.fail(Reason::ModelMismatch, "broadcast_to");
+        if (!stretch && !tb.require(Relation::Eq, from[i], to[i + shift]))
+            return tb.fail(Reason::ModelMismatch, "broadcast_to");
         step.map.push_back(stretch ? -1 : static_cast<int>(i + shift));
         step.step.push_back(stretch ? 0 : 1);
         step.start.push_back(tb.int_const(0));
@@ -326,7 +342,8 @@ ShadowRef lower_at_least(TraceBuilder& tb, const Call& call) {
     const Operand& a = call.args[0];
     if (call.result == a.obj) return a.shadow;
     const Shape shape = tb.shape(a.shadow);
-    if (Rank != 2 || shape.size() != 1 || !is_array(call.result)) return tb.fail(Reason::UnknownCall, "atleast of this rank");
+    if (Rank != 2 || shape.size() != 1 || !is_array(call.result))
+        return tb.fail(Reason::UnknownCall, "atleast of this rank");
     ViewStep step = whole(shape, tb);  // a[np.newaxis, :]
     step.map[0] = 1;
     step.shape.insert(step.shape.begin(), tb.int_const(1));
@@ -334,7 +351,8 @@ ShadowRef lower_at_least(TraceBuilder& tb, const Call& call) {
 }
 
 ShadowRef lower_view(TraceBuilder& tb, const Call& call) {
-    if (call.args.size() != 1 || !array_operand(tb, &call.args[0])) return tb.fail(Reason::UnknownCall, "view as another type");
+    if (call.args.size() != 1 || !array_operand(tb, &call.args[0]))
+        return tb.fail(Reason::UnknownCall, "view as another type");
     const Operand& a = call.args[0];
     return tb.new_view(a.shadow, whole(tb.shape(a.shadow), tb), call.result);
 }
@@ -342,7 +360,8 @@ ShadowRef lower_view(TraceBuilder& tb, const Call& call) {
 // Facts about dtypes: answers follow from fixed arguments.
 ShadowRef lower_fact(TraceBuilder& tb, const Call& call) {
     for (const Operand& o : call.args) {
-        bool plain = PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj) || PyBool_Check(o.obj);
+        bool plain =
+            PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj) || PyBool_Check(o.obj);
         if (!plain) return tb.fail(Reason::UnknownCall, "a question about such an argument");
         if (!require_fixed(tb, o)) return nullptr;
     }
@@ -363,15 +382,17 @@ ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     const Operand& a = call.args[0];
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;
     if (a.shadow->kind == ShadowKind::Array && rank_of(tb, a) > 0) return tb.new_int(tb.shape(a.shadow)[0]);
-    bool fixed = a.shadow->kind == ShadowKind::Tuple ||
-                 (a.shadow->kind == ShadowKind::Object && (PyTuple_CheckExact(a.obj) || PyUnicode_CheckExact(a.obj)));
+    bool fixed =
+        a.shadow->kind == ShadowKind::Tuple ||
+        (a.shadow->kind == ShadowKind::Object && (PyTuple_CheckExact(a.obj) || PyUnicode_CheckExact(a.obj)));
     return fixed ? tb.constant(call.result) : tb.fail(Reason::UnknownCall, "len");
 }
 
 // np.real(x): the array itself when it is real.
 ShadowRef lower_real(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
-    return call.result == call.args[0].obj ? call.args[0].shadow : tb.fail(Reason::UnknownCall, "the real part of complex numbers");
+    return call.result == call.args[0].obj ? call.args[0].shadow
+                                           : tb.fail(Reason::UnknownCall, "the real part of complex numbers");
 }
 
 // np.iscomplexobj(x), np.isrealobj(x): the dtype says.
@@ -381,23 +402,41 @@ ShadowRef lower_kind(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kRows[] = {
-    {"real", lower_real},             {"iscomplexobj", lower_kind},   {"isrealobj", lower_kind},
-    {"transpose", lower_transpose},   {".transpose", lower_transpose},
-    {"permute_dims", lower_transpose}, {"swapaxes", lower_swapaxes},
-    {".swapaxes", lower_swapaxes},    {"moveaxis", lower_moveaxis},
-    {"reshape", lower_reshape},       {".reshape", lower_reshape},
-    {"ravel", lower_ravel},           {".ravel", lower_ravel},
-    {".flatten", lower_flatten},      {"squeeze", lower_squeeze},
-    {".squeeze", lower_squeeze},      {"expand_dims", lower_expand_dims},
-    {"broadcast_to", lower_broadcast_to}, {"shape", lower_shape},
-    {"ndim", lower_ndim},             {"size", lower_size},
-    {"builtins:len", lower_len},      {"flip", lower_flip},
-    {"flipud", lower_flip_axis<0>},   {"fliplr", lower_flip_axis<1>},
-    {"atleast_1d", lower_at_least<1>}, {"atleast_2d", lower_at_least<2>},
-    {"atleast_3d", lower_at_least<3>}, {".view", lower_view},
-    {"dtype", lower_fact},            {"finfo", lower_fact},
-    {"issubdtype", lower_fact},       {"promote_types", lower_fact},
-    {"result_type", lower_fact},      {"can_cast", lower_fact},
+    {"real", lower_real},
+    {"iscomplexobj", lower_kind},
+    {"isrealobj", lower_kind},
+    {"transpose", lower_transpose},
+    {".transpose", lower_transpose},
+    {"permute_dims", lower_transpose},
+    {"swapaxes", lower_swapaxes},
+    {".swapaxes", lower_swapaxes},
+    {"moveaxis", lower_moveaxis},
+    {"reshape", lower_reshape},
+    {".reshape", lower_reshape},
+    {"ravel", lower_ravel},
+    {".ravel", lower_ravel},
+    {".flatten", lower_flatten},
+    {"squeeze", lower_squeeze},
+    {".squeeze", lower_squeeze},
+    {"expand_dims", lower_expand_dims},
+    {"broadcast_to", lower_broadcast_to},
+    {"shape", lower_shape},
+    {"ndim", lower_ndim},
+    {"size", lower_size},
+    {"builtins:len", lower_len},
+    {"flip", lower_flip},
+    {"flipud", lower_flip_axis<0>},
+    {"fliplr", lower_flip_axis<1>},
+    {"atleast_1d", lower_at_least<1>},
+    {"atleast_2d", lower_at_least<2>},
+    {"atleast_3d", lower_at_least<3>},
+    {".view", lower_view},
+    {"dtype", lower_fact},
+    {"finfo", lower_fact},
+    {"issubdtype", lower_fact},
+    {"promote_types", lower_fact},
+    {"result_type", lower_fact},
+    {"can_cast", lower_fact},
 };
 
 }  // namespace

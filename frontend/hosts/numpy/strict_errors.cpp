@@ -1,5 +1,5 @@
-// StrictErrors and scalar_bits (runtime.h). NumPy keeps np.errstate in one context variable whose values are capsules;
-// one strict capsule per set of conditions that matter is made on first use and kept.
+// StrictErrors and scalar_bits (runtime.h). NumPy keeps np.errstate in one context variable whose values are
+// capsules; one strict capsule per set of conditions that matter is made on first use and kept.
 
 #include <string>
 
@@ -30,9 +30,9 @@ struct ErrorCapsules {
         PyObject*& c = strict[mask & 15];
         if (c) return c;
         auto mode = [&](uint32_t bit) { return mask & bit ? "raise" : "ignore"; };
-        PyRef kwargs = PyRef::steal(Py_BuildValue("{s:s,s:s,s:s,s:s}", "divide", mode(kernels::kFaultDivide), "over",
-                                                  mode(kernels::kFaultOverflow), "under", mode(kernels::kFaultUnderflow), "invalid",
-                                                  mode(kernels::kFaultInvalid)));
+        PyRef kwargs = PyRef::steal(Py_BuildValue(
+            "{s:s,s:s,s:s,s:s}", "divide", mode(kernels::kFaultDivide), "over", mode(kernels::kFaultOverflow),
+            "under", mode(kernels::kFaultUnderflow), "invalid", mode(kernels::kFaultInvalid)));
         PyRef none = PyRef::steal(PyTuple_New(0));
         if (kwargs && none) c = PyObject_Call(make, none.get(), kwargs.get());
         PyErr_Clear();

@@ -1,5 +1,6 @@
-// See sum_order.h. Sums a sequence on which every order of additions gives other bits, with NumPy and by the two known
-// recipes. np.setbufsize changes the second one; a program that calls it with an old NumPy is not followed.
+// See sum_order.h. Sums a sequence on which every order of additions gives other bits, with NumPy and by the
+// two known recipes. np.setbufsize changes the second one; a program that calls it with an old NumPy is not
+// followed.
 #include "frontend/hosts/numpy/sum_order.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 
 namespace stator::frontend::numpy {
 
-// Longest run that NumPy sums pairwise as a whole, as the kernels do: everything since 2.3, one buffer of 8,192 elements
-// before, nothing when NumPy does something else again. Found by trying, once.
+// Longest run that NumPy sums pairwise as a whole, as the kernels do: everything since 2.3, one buffer of
+// 8,192 elements before, nothing when NumPy does something else again. Found by trying, once.
 int64_t longest_pairwise_run();
 
 }  // namespace stator::frontend::numpy

@@ -1,9 +1,10 @@
 // Universal functions: which there are, in which dtypes NumPy would run them, and their nodes.
 //
-// resolve_loop asks `ufunc.resolve_dtypes`, the ufunc's own resolver, once per combination of operand kinds and keeps the answer.
-// A ufunc with a row in graph/ops.def (column host) becomes that op, any other a `loop` node that calls NumPy's inner
-// loop on chunks. The latter has eager's bits only if the chunk call sees the stride class eager's call sees; where it
-// might not (`chunkable`), the whole call is left to NumPy as a library node.
+// resolve_loop asks `ufunc.resolve_dtypes`, the ufunc's own resolver, once per combination of operand kinds
+// and keeps the answer. A ufunc with a row in graph/ops.def (column host) becomes that op, any other a `loop`
+// node that calls NumPy's inner loop on chunks. The latter has eager's bits only if the chunk call sees the
+// stride class eager's call sees; where it might not (`chunkable`), the whole call is left to NumPy as a
+// library node.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -25,13 +26,16 @@ Registry& registry() {
     return *r;
 }
 
-// Loops whose bits do not depend on strides for any dtype: no vector math library behind them, one rounding at most.
-// (Observed for every stride class on AVX-512 and in the scalar sources; tests/python/test_numpy_ops.py compares again.)
+// Loops whose bits do not depend on strides for any dtype: no vector math library behind them, one rounding
+// at most. (Observed for every stride class on AVX-512 and in the scalar sources;
+// tests/python/test_numpy_ops.py compares again.)
 constexpr std::string_view kExact[] = {
-    "floor_divide", "remainder", "fmod", "copysign", "nextafter", "spacing", "heaviside", "ldexp", "maximum", "minimum",
-    "fmax", "fmin", "sign", "isnan", "isinf", "isfinite", "signbit", "floor", "ceil", "trunc", "rint", "conjugate",
-    "negative", "positive", "add", "subtract", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-    "logical_and", "logical_or", "logical_xor", "logical_not", "fabs", "clip",
+    "floor_divide", "remainder",     "fmod",     "copysign",  "nextafter",   "spacing",    "heaviside",
+    "ldexp",        "maximum",       "minimum",  "fmax",      "fmin",        "sign",       "isnan",
+    "isinf",        "isfinite",      "signbit",  "floor",     "ceil",        "trunc",      "rint",
+    "conjugate",    "negative",      "positive", "add",       "subtract",    "less",       "less_equal",
+    "greater",      "greater_equal", "equal",    "not_equal", "logical_and", "logical_or", "logical_xor",
+    "logical_not",  "fabs",          "clip",
 };
 
 std::optional<Op> op_of_host(std::string_view name) {
@@ -103,7 +107,8 @@ PyObject* kind_object(const Arg& a) {
 
 constexpr const char* kCastings[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
 
-Resolved ask_ufunc(const Ufunc& u, std::span<const Arg> args, std::optional<DType> out, const Choice& choice) {
+Resolved ask_ufunc(const Ufunc& u, std::span<const Arg> args, std::optional<DType> out,
+                   const Choice& choice) {
     Resolved r;
     Py_ssize_t n = static_cast<Py_ssize_t>(args.size());
     PyRef tuple = PyRef::steal(PyTuple_New(n + 1));
@@ -235,8 +240,8 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
     }
     if (!u.scalar_paths && (exact || !inexact)) return true;
     npy_intp count = PyArray_OverflowMultiplyList(result_shape, result_ndim);
-    // A loop over one element is called with whatever stride the array has, which no guard looks at; without axes the
-    // complex and half loops take scalar code.
+    // A loop over one element is called with whatever stride the array has, which no guard looks at; without
+    // axes the complex and half loops take scalar code.
     bool sensitive = !exact && inexact;
     if ((u.scalar_paths || sensitive) && count == 1 && result_ndim > 0) return false;
     if (sensitive && count == 1 && half_or_complex) return false;
@@ -244,7 +249,8 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
         if (!is_array(o.obj)) continue;
         auto* a = reinterpret_cast<PyArrayObject*>(o.obj);
         if (PyArray_SIZE(a) == 1) continue;
-        bool same = PyArray_NDIM(a) == result_ndim && PyArray_CompareLists(PyArray_DIMS(a), result_shape, result_ndim);
+        bool same = PyArray_NDIM(a) == result_ndim &&
+                    PyArray_CompareLists(PyArray_DIMS(a), result_shape, result_ndim);
         if (u.scalar_paths && !same) return false;
         if (exact || !inexact) continue;
         if (picky && !(same && PyArray_ISONESEGMENT(a) && known_density(tb, o.shadow))) return false;
@@ -271,10 +277,12 @@ Id masked_operand(TraceBuilder& tb, Id mask, Id v) {
 // ufunc(..., out=out, where=mask): lanes outside keep their old contents.
 ShadowRef masked_call(TraceBuilder& tb, const Ufunc& u, std::vector<Arg> args, const LoopTypes& types,
                       const Operand& out, const Operand& where) {
-    if (u.name == "arctanh" || u.name == "arccosh") return tb.fail(Reason::UnknownCall, u.name + " with where=");
+    if (u.name == "arctanh" || u.name == "arccosh")
+        return tb.fail(Reason::UnknownCall, u.name + " with where=");
     Arg mask;
     if (!read_arg(tb, where, &mask)) return nullptr;
-    if (mask.dtype != DType::Bool || mask.weak != Weak::No) return tb.fail(Reason::UnknownCall, "where= that is not bool");
+    if (mask.dtype != DType::Bool || mask.weak != Weak::No)
+        return tb.fail(Reason::UnknownCall, "where= that is not bool");
     for (size_t i = 0; i < args.size(); i++) {
         Id v = arg_id(tb, args[i], types.in[i]);
         if (v == kNone) return nullptr;
@@ -295,8 +303,9 @@ ShadowRef masked_call(TraceBuilder& tb, const Ufunc& u, std::vector<Arg> args, c
     return out.shadow;
 }
 
-// NumPy hands views that overlap the output but lie ahead of it to the loop as they are, and some loops then leave their
-// vector code. Different buffers never overlap (guarded), and the very same view counts as no overlap.
+// NumPy hands views that overlap the output but lie ahead of it to the loop as they are, and some loops then
+// leave their vector code. Different buffers never overlap (guarded), and the very same view counts as no
+// overlap.
 bool reads_ahead(const Ufunc& u, const LoopTypes& types, std::span<const Operand> in, const Operand& out) {
     bool inexact = graph::is_float(types.in[0]) || graph::is_complex(types.in[0]);
     if (!inexact || u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]))) return false;
@@ -320,7 +329,8 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
         if (!read_arg(tb, in[i], &args[i])) return nullptr;
     std::optional<DType> out_dtype;
     if (out) {
-        if (!is_array(out->obj) || !tb.resolve(out->shadow, out->obj) || out->shadow->kind != ShadowKind::Array)
+        if (!is_array(out->obj) || !tb.resolve(out->shadow, out->obj) ||
+            out->shadow->kind != ShadowKind::Array)
             return tb.fail(Reason::UnknownCall, "out= that is not an ndarray");
         out_dtype = out->shadow->dtype;
     }
@@ -335,17 +345,20 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
     std::vector<Operand> operands(in.begin(), in.end());
     if (out) operands.push_back(*out);
     int ndim = array ? PyArray_NDIM(array) : 0;
-    if (out && reads_ahead(u, types, in, *out)) return tb.fail(Reason::UnknownOp, u.name + " of overlapping views");
+    if (out && reads_ahead(u, types, in, *out))
+        return tb.fail(Reason::UnknownOp, u.name + " of overlapping views");
     bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
     if (!fits && (out || where)) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
     if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
     if (!fits) {
-        if (choice.dtype || choice.casting >= 0) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+        if (choice.dtype || choice.casting >= 0)
+            return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
         return tb.library(u.object, in, nullptr, result);
     }
     // NumPy then converts the old contents too, with whatever that raises.
-    if (where && types.out != *out_dtype) return tb.fail(Reason::UnknownCall, "where= with an output of another dtype");
+    if (where && types.out != *out_dtype)
+        return tb.fail(Reason::UnknownCall, "where= with an output of another dtype");
     if (where) return masked_call(tb, u, std::move(args), types, *out, *where);
     Id v = emit_ufunc(tb, u, args, types);
     if (v == kNone) return nullptr;
@@ -364,7 +377,8 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
     Operand unpacked;
     Choice choice;
     // np.maximum and np.minimum warn about a positional output.
-    if (positional > static_cast<size_t>(u->nin) && u->name.ends_with("imum")) return tb.fail(Reason::UnknownCall, u->name);
+    if (positional > static_cast<size_t>(u->nin) && u->name.ends_with("imum"))
+        return tb.fail(Reason::UnknownCall, u->name);
     if (positional > static_cast<size_t>(u->nin)) out = given(tb, &call.args[u->nin]);
     for (size_t i = 0; i < keywords; i++) {
         const Operand* value = given(tb, &call.args[positional + i]);
@@ -389,7 +403,8 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
         } else if (key == "casting") {
             for (int c = 0; c < 5 && PyUnicode_Check(value->obj); c++)
                 if (PyUnicode_CompareWithASCIIString(value->obj, kCastings[c]) == 0) choice.casting = c;
-            if (choice.casting < 0 || !require_fixed(tb, *value)) return tb.fail(Reason::UnknownCall, "casting=");
+            if (choice.casting < 0 || !require_fixed(tb, *value))
+                return tb.fail(Reason::UnknownCall, "casting=");
         } else {
             return tb.fail(Reason::UnknownCall, u->name + " with " + std::string(key) + "=");
         }
