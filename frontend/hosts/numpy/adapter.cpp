@@ -22,6 +22,22 @@ std::unordered_map<PyObject*, Entry>& table() {
     return *t;
 }
 
+// Rows of parts of NumPy that are not imported yet (numpy.fft is imported on first use); asking for them
+// would import.
+std::vector<CallRow>& waiting() {
+    static auto* rows = new std::vector<CallRow>;
+    return *rows;
+}
+
+bool part_is_missing(std::string_view where) {
+    size_t dot = where.find('.');
+    if (dot == 0 || dot == std::string_view::npos || where.find(':') != std::string_view::npos) return false;
+    PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+    PyObject* names = numpy ? PyModule_GetDict(numpy.get()) : nullptr;
+    PyErr_Clear();
+    return !names || !PyDict_GetItemString(names, std::string(where.substr(0, dot)).c_str());
+}
+
 // The object a row names; a new reference, or null when this NumPy (or Python) has none.
 PyRef find_object(std::string_view where) {
     PyRef at;
@@ -69,7 +85,12 @@ bool init(std::string* error) {
 }
 
 bool knows(PyObject* callable) {
-    return ufunc_of(callable) || table().count(callable) || bound_ufunc(callable);
+    if (ufunc_of(callable) || table().count(callable) || bound_ufunc(callable)) return true;
+    if (waiting().empty()) return false;
+    std::vector<CallRow> rows = std::move(waiting());
+    waiting().clear();
+    add_rows(rows);
+    return table().count(callable) != 0;
 }
 
 ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
@@ -104,10 +125,15 @@ bool is_scalar(PyObject* o) { return PyArray_CheckScalar(o) && !PyArray_Check(o)
 }  // namespace
 
 void add_rows(std::span<const CallRow> rows) {
-    for (const CallRow& row : rows)
+    for (const CallRow& row : rows) {
+        if (part_is_missing(row.where)) {
+            waiting().push_back(row);
+            continue;
+        }
         if (PyRef o = find_object(row.where);
             o && table().emplace(o.get(), Entry{row.lower, row.pure}).second)
             o.release();  // singletons: kept for ever
+    }
 }
 
 bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*> names, const Operand** out) {
