@@ -20,6 +20,7 @@ namespace stator::guards {
 namespace {
 
 constexpr int kMaxRank = NPY_MAXDIMS;
+constexpr int8_t kAnySign = 2;  // the spec does not say: neither signs nor density are checked
 constexpr uint32_t kWarnOnWrite = 1u << 31;  // NPY_ARRAY_WARN_ON_WRITE, not in the public headers
 
 enum class Trouble : uint8_t { None, NotArray, Rank, DType, Flags, Extent, Order, Inner, Multiple };
@@ -61,9 +62,10 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
     // A dense array is of another class: results of the same operations are laid out otherwise, and what was a copy
     // may be a view. So is one whose strides have other signs.
     const int8_t* signs = perm + rank;
-    for (int i = 0; i < rank; ++i)
+    const bool exact = rank > 0 && signs[0] != kAnySign;
+    for (int i = 0; i < rank && exact; ++i)
         if (shape[i] != 1 && (strides[i] > 0) - (strides[i] < 0) != signs[i]) return Trouble::Order;
-    if (rank < 2) return rank == 1 && shape[0] != 1 && strides[0] == itemsize ? Trouble::Order : Trouble::None;
+    if (rank < 2) return exact && shape[0] != 1 && strides[0] == itemsize ? Trouble::Order : Trouble::None;
     int order[kMaxRank];
     memory_order(rank, shape, strides, order);
     int k = 0;
@@ -74,7 +76,7 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
     }
     int8_t own[kMaxRank];
     for (int i = 0; i < rank; ++i) own[i] = static_cast<int8_t>(order[i]);
-    if (dense(rank, shape, strides, own, itemsize)) return Trouble::Order;
+    if (exact && dense(rank, shape, strides, own, itemsize)) return Trouble::Order;
     return Trouble::None;
 }
 
@@ -264,7 +266,7 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
     for (int i = 0; i < spec.ndim; ++i)
         p.perms.push_back(static_cast<int8_t>(spec.perm.empty() ? i : spec.perm[static_cast<size_t>(i)]));
     for (int i = 0; i < in.ndim; ++i)
-        p.perms.push_back(i < static_cast<int>(spec.signs.size()) ? spec.signs[static_cast<size_t>(i)] : int8_t{1});
+        p.perms.push_back(i < static_cast<int>(spec.signs.size()) ? spec.signs[static_cast<size_t>(i)] : kAnySign);
 }
 
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {
