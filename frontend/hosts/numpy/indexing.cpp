@@ -322,6 +322,10 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     ViewStep step;
     if (!select(tb, tb.shape(a.shadow), items, &step))
         return tb.fail(Reason::Unstoreable, "this index"), false;
+    // A store of nothing still raises for read-only arrays, but leaves no node that a guard could follow
+    // from.
+    for (Sym extent : step.shape)
+        if (tb.hint(extent) == 0) return tb.fail(Reason::Unstoreable, "an empty part"), false;
     if (stores_itself(tb, a, step, value)) return true;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
     bool scalar = !v.array && graph::is_integer(dst);
