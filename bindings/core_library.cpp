@@ -64,8 +64,8 @@ const kernels::CompilerApi* open_core(std::string* error) {
                  std::to_string(kernels::kCompilerApiVersion) + "): reinstall stator";
         return nullptr;
     }
-    // At process exit the compile thread must be idle before static objects of LLVM go. This runs when the interpreter
-    // is gone and before any static destructor, whenever those were registered.
+    // At process exit the compile thread must be idle before static objects of LLVM go. This runs when the
+    // interpreter is gone and before any static destructor, whenever those were registered.
     Py_AtExit([] {
         if (const auto* c = loaded_core()) {
             c->reset();

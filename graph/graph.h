@@ -147,7 +147,7 @@ struct Recipe {
 // Where Python goes on, innermost frame last.
 struct SnapFrame {
     int32_t code = -1;           // object index of the code object; the function for frames above the first
-    int32_t func = -1;  // recipe of the function of an inlined frame, -1 for the entry frame
+    int32_t func = -1;           // recipe of the function of an inlined frame, -1 for the entry frame
     int32_t unit = 0;            // code unit to resume at (outer frames: the unit of the call in progress)
     std::vector<int32_t> slots;  // recipe per localsplus slot, then stack
 };

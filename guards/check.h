@@ -35,7 +35,8 @@ struct ArraySpec {
     std::vector<int> perm;          // memory order; empty = C
     std::vector<graph::Sym> shape;  // per axis a symbol or a constant
     bool writeable = false;
-    std::vector<int8_t> signs = {};  // InnerDense, Strided: sign of each axis' stride; empty = unchecked, as is density
+    std::vector<int8_t> signs =
+        {};  // InnerDense, Strided: sign of each axis' stride; empty = unchecked, as is density
 };
 
 // What check() fills in. All arrays are caller-provided so that a check allocates nothing (sizes from

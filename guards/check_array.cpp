@@ -20,7 +20,7 @@ namespace stator::guards {
 namespace {
 
 constexpr int kMaxRank = NPY_MAXDIMS;
-constexpr int8_t kAnySign = 2;  // the spec does not say: neither signs nor density are checked
+constexpr int8_t kAnySign = 2;               // the spec does not say: neither signs nor density are checked
 constexpr uint32_t kWarnOnWrite = 1u << 31;  // NPY_ARRAY_WARN_ON_WRITE, not in the public headers
 
 enum class Trouble : uint8_t { None, NotArray, Rank, DType, Flags, Extent, Order, Inner, Multiple };
@@ -59,8 +59,8 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
         const int inner = perm[rank - 1];
         if (shape[inner] != 1 && strides[inner] != itemsize) return Trouble::Inner;
     }
-    // A dense array is of another class: results of the same operations are laid out otherwise, and what was a copy
-    // may be a view. So is one whose strides have other signs.
+    // A dense array is of another class: results of the same operations are laid out otherwise, and what was
+    // a copy may be a view. So is one whose strides have other signs.
     const int8_t* signs = perm + rank;
     const bool exact = rank > 0 && signs[0] != kAnySign;
     for (int i = 0; i < rank && exact; ++i)
@@ -266,7 +266,8 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
     for (int i = 0; i < spec.ndim; ++i)
         p.perms.push_back(static_cast<int8_t>(spec.perm.empty() ? i : spec.perm[static_cast<size_t>(i)]));
     for (int i = 0; i < in.ndim; ++i)
-        p.perms.push_back(i < static_cast<int>(spec.signs.size()) ? spec.signs[static_cast<size_t>(i)] : kAnySign);
+        p.perms.push_back(i < static_cast<int>(spec.signs.size()) ? spec.signs[static_cast<size_t>(i)]
+                                                                  : kAnySign);
 }
 
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {

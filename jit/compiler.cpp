@@ -3,6 +3,7 @@
 // stored after the slot is ready, because nobody waits for them.
 #include "jit/compiler.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -1,9 +1,9 @@
-// The door between the frontend and the jit, neither of which includes the other: the frontend asks for code through a
-// CompilerApi, bindings/ connects it to the jit library when that is first needed.
+// The door between the frontend and the jit, neither of which includes the other: the frontend asks for code
+// through a CompilerApi, bindings/ connects it to the jit library when that is first needed.
 //
-// A CodeSlot belongs to one Program of one trace. It starts empty (tier 0 serves), and a compile thread publishes
-// `ready` with release order when machine code is there. Slots are reference-counted by std::shared_ptr: dropping a
-// trace while its compilation is queued is fine.
+// A CodeSlot belongs to one Program of one trace. It starts empty (tier 0 serves), and a compile thread
+// publishes `ready` with release order when machine code is there. Slots are reference-counted by
+// std::shared_ptr: dropping a trace while its compilation is queued is fine.
 #pragma once
 
 #include <atomic>
@@ -24,24 +24,26 @@ namespace stator::kernels {
 struct CodeSlot {
     std::atomic<bool> ready{false};
     std::atomic<bool> failed{false};
-    std::vector<NestFn> nests;       // valid once ready
-    std::shared_ptr<void> owner;     // keeps the machine code alive
+    std::vector<NestFn> nests;    // valid once ready
+    std::shared_ptr<void> owner;  // keeps the machine code alive
     bool from_cache = false;
-    double compile_seconds = 0;      // wall time of code generation, 0 when from the cache
-    std::string error;               // when failed
+    double compile_seconds = 0;  // wall time of code generation, 0 when from the cache
+    std::string error;           // when failed
 };
 
 struct CompileRequest {
-    std::string name;                             // "step#1": symbol names, perf and gdb
+    std::string name;  // "step#1": symbol names, perf and gdb
     std::shared_ptr<const Program> program;
-    std::shared_ptr<const graph::Graph> graph;    // for names of symbols and dtypes only
+    std::shared_ptr<const graph::Graph> graph;  // for names of symbols and dtypes only
     std::shared_ptr<CodeSlot> slot;
     bool fastmath = false;
-    bool wait = false;                            // compile before returning (STATOR_ASYNC=0)
+    bool wait = false;  // compile before returning (STATOR_ASYNC=0)
 };
 
-// Runs fn(ctx, begin, end) over [0, extent) split into grains on the worker threads; returns the OR of the results.
-using ParallelFor = uint32_t (*)(int64_t extent, int64_t grain, uint32_t (*fn)(void*, int64_t, int64_t), void* ctx);
+// Runs fn(ctx, begin, end) over [0, extent) split into grains on the worker threads; returns the OR of the
+// results.
+using ParallelFor = uint32_t (*)(int64_t extent, int64_t grain, uint32_t (*fn)(void*, int64_t, int64_t),
+                                 void* ctx);
 
 struct CompilerStats {
     int64_t compiles, cache_hits, cache_stores, failures;
@@ -57,22 +59,22 @@ using LogSink = void (*)(const char* line);
 
 // Exported by libstator_core.so as `extern "C" const CompilerApi* stator_core_api()`.
 struct CompilerApi {
-    int version;                                     // kCompilerApiVersion; refused when different
-    void (*compile)(CompileRequest request);         // enqueue, or compile in place when request.wait
-    void (*wait_idle)();                             // until the queue is empty
+    int version;                              // kCompilerApiVersion; refused when different
+    void (*compile)(CompileRequest request);  // enqueue, or compile in place when request.wait
+    void (*wait_idle)();                      // until the queue is empty
     ParallelFor parallel_for;
     int (*thread_count)();
     void (*artifacts)(const CompileRequest& request, Artifacts& out);
     void (*stats)(CompilerStats& out);
-    void (*reset)();                                 // drop queued work and in-memory code that no slot owns
-    void* (*allocate)(int64_t bytes);                // scratch from the pool, 64-byte aligned; nullptr when exhausted
+    void (*reset)();                   // drop queued work and in-memory code that no slot owns
+    void* (*allocate)(int64_t bytes);  // scratch from the pool, 64-byte aligned; nullptr when exhausted
     void (*release)(void* p, int64_t bytes);
     const char* (*llvm_version)();
     const char* (*cpu_description)();
-    // Options in force and where log lines go (nullptr: standard error). To be called before anything else; without
-    // it the core reads the environment itself.
+    // Options in force and where log lines go (nullptr: standard error). To be called before anything else;
+    // without it the core reads the environment itself.
     void (*configure)(const jit::Options& options, LogSink sink);
-    void (*warm_up)();                               // opens in the background what the first compile() waits for
+    void (*warm_up)();  // opens in the background what the first compile() waits for
 };
 inline constexpr int kCompilerApiVersion = 2;
 

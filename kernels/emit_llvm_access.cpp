@@ -4,6 +4,7 @@
 // even where it would be harmless.
 #include "kernels/emit_llvm_internal.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace stator::kernels::emit {

@@ -81,12 +81,12 @@ struct Access {
 };
 
 enum class StmtKind : uint8_t {
-    Load,    // value = element at `access`
-    Scalar,  // value = Program::scalars[slot]
-    Index,   // value = the integer sum(access.offset) + sum(i_a * sum(access.axis[a])) in element units (all
-            // terms kDense, no buffer), converted to dtype as by a C cast from int64
-    Compute,    // value = op(in...)
-    Store,      // element at `access` = in[0]
+    Load,     // value = element at `access`
+    Scalar,   // value = Program::scalars[slot]
+    Index,    // value = the integer sum(access.offset) + sum(i_a * sum(access.axis[a])) in element units (all
+              // terms kDense, no buffer), converted to dtype as by a C cast from int64
+    Compute,  // value = op(in...)
+    Store,    // element at `access` = in[0]
     SetScalar,  // Program::scalars[slot] = in[0]
     Reduce,     // value = reduction of in[0] over the reduced axes by the host ufunc `name`
     ArgReduce,  // value = flat position (i64, C order of the reduced axes) of the first extremum of in[0];

@@ -11,6 +11,7 @@
 // have stride 0, loads keep the stride they have in memory (a negative one only where there is a single axis,
 // since NumPy's iterator turns the others around). Floating-point flags are cleared before and read after
 // each call that may raise one NumPy would report; the caller's MXCSR comes back unchanged.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>

@@ -6,6 +6,8 @@
 // by any function that shares them and are always live. The result is an over-approximation, so "dead" can be
 // relied on.
 #include "frontend/cpython/raw.h"
+
+#include <algorithm>
 // raw.h must come first.
 #include "frontend/cpython/code.h"
 

@@ -51,8 +51,8 @@ bool np_scalar_dtype(PyObject* scalar, DType* out) {
     return exact && dtype_from_numpy(num, out);
 }
 
-// Strides of a fresh array: axes from the innermost of `perm` outwards. Empty arrays have zero strides in recent NumPy,
-// and count a zero extent as one before.
+// Strides of a fresh array: axes from the innermost of `perm` outwards. Empty arrays have zero strides in
+// recent NumPy, and count a zero extent as one before.
 static bool has_standard_strides(const ArrayMeta& m, int64_t itemsize) {
     int rank = static_cast<int>(m.shape.size());
     if (std::all_of(m.strides.begin(), m.strides.end(), [](int64_t s) { return s == 0; }) &&
@@ -67,8 +67,8 @@ static bool has_standard_strides(const ArrayMeta& m, int64_t itemsize) {
     return true;
 }
 
-// An order of the axes in which the strides are exactly those of a dense array, extents of one included; NumPy's
-// K order places such axes in ways that matter for results' strides. Empty result: there is none.
+// An order of the axes in which the strides are exactly those of a dense array, extents of one included;
+// NumPy's K order places such axes in ways that matter for results' strides. Empty result: there is none.
 static std::vector<int> exact_order(const ArrayMeta& m, int64_t itemsize) {
     int rank = static_cast<int>(m.shape.size());
     std::vector<int> inner_first;
@@ -111,7 +111,8 @@ static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
         expect *= m->shape[a];
     }
     bool c_order = std::is_sorted(perm.begin(), perm.end());
-    if (!dense) m->layout = rank > 0 && m->strides[perm.back()] == itemsize ? Layout::InnerDense : Layout::Strided;
+    if (!dense)
+        m->layout = rank > 0 && m->strides[perm.back()] == itemsize ? Layout::InnerDense : Layout::Strided;
     if (!c_order) m->perm = std::move(perm);
 }
 

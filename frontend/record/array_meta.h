@@ -1,4 +1,5 @@
-// What the recorder reads off a real array: dtype, extents and layout class. Decides which arrays can be compiled.
+// What the recorder reads off a real array: dtype, extents and layout class. Decides which arrays can be
+// compiled.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ struct ArrayMeta {
     std::vector<int64_t> shape;
     std::vector<int64_t> strides;  // bytes
     graph::Layout layout;
-    std::vector<int> perm;         // empty = C order
+    std::vector<int> perm;  // empty = C order
     bool writeable;
-    bool standard_strides;         // Contiguous: the strides are those a fresh array of this shape and perm gets
+    bool standard_strides;  // Contiguous: the strides are those a fresh array of this shape and perm gets
 };
 
 // False, with `why`, for subclasses, object or byte-swapped or unaligned arrays, ranks above 8.

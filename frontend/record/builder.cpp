@@ -1,15 +1,16 @@
-// TraceBuilder: shadows, entry inputs and the undo of an instruction that turned out opaque. Graph values are in
-// builder_values.cpp, symbolic integers in builder_syms.cpp, recipes in builder_recipes.cpp.
+// TraceBuilder: shadows, entry inputs and the undo of an instruction that turned out opaque. Graph values are
+// in builder_values.cpp, symbolic integers in builder_syms.cpp, recipes in builder_recipes.cpp.
 //
-// Invariant: every Input node is created by `resolve` together with the guard that fills it, and is never undone; an
-// instruction that is rolled back may leave additional guards (the trace is then more special than needed, not wrong).
+// Invariant: every Input node is created by `resolve` together with the guard that fills it, and is never
+// undone; an instruction that is rolled back may leave additional guards (the trace is then more special than
+// needed, not wrong).
 
 #include "frontend/record/builder.h"
 
 #include <algorithm>
 
-#include "guards/check_numpy_api.h"
 #include "frontend/record/array_meta.h"
+#include "guards/check_numpy_api.h"
 
 namespace stator::frontend {
 
@@ -73,7 +74,8 @@ ShadowRef TraceBuilder::constant(PyObject* obj) {
         for (PyObject* part : {slice->start, slice->stop, slice->step}) s->items.push_back(constant(part));
     } else if (PyTuple_CheckExact(obj)) {
         s->kind = ShadowKind::Tuple;
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(obj); ++i) s->items.push_back(constant(PyTuple_GET_ITEM(obj, i)));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(obj); ++i)
+            s->items.push_back(constant(PyTuple_GET_ITEM(obj, i)));
     }
     return s;
 }
@@ -115,8 +117,9 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
         }
     std::vector<int8_t> signs;
     for (int64_t stride : meta.strides) signs.push_back(static_cast<int8_t>((stride > 0) - (stride < 0)));
-    guards.expect_array(s->source, index,
-                        {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape, false, signs});
+    guards.expect_array(
+        s->source, index,
+        {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape, false, signs});
     Node n;
     n.op = Op::Input;
     n.dtype = meta.dtype;
@@ -154,7 +157,8 @@ bool TraceBuilder::overlaps_other_input(int input) const {
     char *lo, *hi, *lo2, *hi2;
     if (!interval(input_arrays_[input], &lo, &hi)) return false;
     for (size_t i = 0; i < input_arrays_.size(); ++i) {
-        if (static_cast<int>(i) == input || !input_arrays_[i] || !interval(input_arrays_[i], &lo2, &hi2)) continue;
+        if (static_cast<int>(i) == input || !input_arrays_[i] || !interval(input_arrays_[i], &lo2, &hi2))
+            continue;
         if (lo < hi2 && lo2 < hi) return true;
     }
     return false;
@@ -212,7 +216,8 @@ bool TraceBuilder::resolve_number(const ShadowRef& s, PyObject* obj) {
 bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
     if (s->kind != ShadowKind::Lazy) return true;
     if (auto it = by_object_.find(obj); it != by_object_.end() && it->second.get() != s.get()) {
-        // One object behind two sources: they must stay one object, so that a store through one is seen by the other.
+        // One object behind two sources: they must stay one object, so that a store through one is seen by
+        // the other.
         guards.expect_same(s->source, it->second->source);
         guards::SourceId own = s->source;
         *s = *it->second;
@@ -248,13 +253,15 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
         return true;
     }
     if (PyFunction_Check(obj)) {
-        // The cells are read where they are used, so a closure made anew for each call is the same function here.
+        // The cells are read where they are used, so a closure made anew for each call is the same function
+        // here.
         guards.expect_function(s->source, obj, false);
         s->kind = ShadowKind::Object;
         return true;
     }
-    if (obj == Py_None || obj == Py_Ellipsis || PyBool_Check(obj) || PyModule_Check(obj) || PyType_Check(obj) ||
-        PyCFunction_Check(obj) || PyArray_DescrCheck(obj) || is_ufunc(obj) || is_method_descriptor(obj)) {
+    if (obj == Py_None || obj == Py_Ellipsis || PyBool_Check(obj) || PyModule_Check(obj) ||
+        PyType_Check(obj) || PyCFunction_Check(obj) || PyArray_DescrCheck(obj) || is_ufunc(obj) ||
+        is_method_descriptor(obj)) {
         guards.expect_is(s->source, obj);
         s->kind = ShadowKind::Object;
         return true;
@@ -276,7 +283,8 @@ bool TraceBuilder::require_constant(const ShadowRef& s, PyObject* obj) {
             return true;
         case ShadowKind::Tuple:
             for (size_t i = 0; i < s->items.size(); ++i)
-                if (!PyTuple_CheckExact(obj) || !require_constant(s->items[i], PyTuple_GET_ITEM(obj, i))) return false;
+                if (!PyTuple_CheckExact(obj) || !require_constant(s->items[i], PyTuple_GET_ITEM(obj, i)))
+                    return false;
             return true;
         case ShadowKind::Slice: {
             if (!PySlice_Check(obj)) return false;
@@ -419,7 +427,8 @@ void TraceBuilder::rollback(size_t mark) {
         inert.box = Box::PyBool;
         n = std::move(inert);
     }
-    // Buffers made since the mark are unreachable, except those of inputs, which are back at their entry contents.
+    // Buffers made since the mark are unreachable, except those of inputs, which are back at their entry
+    // contents.
     for (size_t i = 0; i < buffers_.size(); ++i)
         buffers_[i].version = i < saved_buffers_.size() ? saved_buffers_[i].version : buffers_[i].root;
 }
@@ -428,8 +437,9 @@ int TraceBuilder::kernel_nodes() const {
     int count = 0;
     for (const Node& n : graph.nodes) {
         auto cls = graph::info(n.op).cls;
-        bool work = cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction || cls == graph::OpClass::Effect ||
-                    cls == graph::OpClass::Library || cls == graph::OpClass::Alloc;
+        bool work = cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction ||
+                    cls == graph::OpClass::Effect || cls == graph::OpClass::Library ||
+                    cls == graph::OpClass::Alloc;
         if (work && (!n.shape.empty() || cls != graph::OpClass::Pointwise)) ++count;
     }
     return count;

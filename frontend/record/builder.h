@@ -1,10 +1,10 @@
-// Builds the graph of one trace. The recorder (bytecode) and the host adapters (which callable means which op) both
-// speak to this class; it knows about Python objects but not about bytecode.
+// Builds the graph of one trace. The recorder (bytecode) and the host adapters (which callable means which
+// op) both speak to this class; it knows about Python objects but not about bytecode.
 //
-// Everything that is decided from values seen while recording (hints) is either proven by symbol bounds or becomes a
-// guard here. Calls that cannot be expressed return nullptr / kNone / false and set `reason`; the caller then treats
-// the whole instruction as an opaque step. Nothing built for an instruction that turned out opaque stays: the recorder
-// brackets every instruction with `mark` and `rollback`.
+// Everything that is decided from values seen while recording (hints) is either proven by symbol bounds or
+// becomes a guard here. Calls that cannot be expressed return nullptr / kNone / false and set `reason`; the
+// caller then treats the whole instruction as an opaque step. Nothing built for an instruction that turned
+// out opaque stays: the recorder brackets every instruction with `mark` and `rollback`.
 #pragma once
 
 #include <functional>
@@ -35,50 +35,54 @@ struct Operand {
 using Shape = std::vector<graph::Sym>;
 
 class TraceBuilder {
-public:
+  public:
     TraceBuilder();
     graph::Graph graph;
     guards::GuardProgram guards;
-    std::vector<PyRef> objects;              // the trace's object table (recipes and library nodes refer to it)
+    std::vector<PyRef> objects;  // the trace's object table (recipes and library nodes refer to it)
 
-    Reason reason = Reason::None;            // why the last call failed
+    Reason reason = Reason::None;  // why the last call failed
     std::string reason_detail;
     std::nullptr_t fail(Reason r, std::string detail = {});
 
     // --- shadows ---
     ShadowRef null();
     ShadowRef lazy(guards::SourceId source, PyObject* obj);
-    ShadowRef constant(PyObject* obj);                        // Object; ints become Int, floats and bools Scalar constants
+    ShadowRef constant(PyObject* obj);  // Object; ints become Int, floats and bools Scalar constants
     // Makes the kind concrete: ndarray -> Array (guards dtype, rank, layout; extents become symbols, 0 and 1
-    // constants), int -> Int, float/bool/complex/NumPy scalar -> Scalar, tuple -> Tuple of Lazy items, slice of
-    // constants, None, functions, modules, types, strings, dtypes and ufuncs -> Object (identity or equality guard), any
-    // other -> Opaque (exact type). False (with reason) only for arrays that cannot be compiled.
+    // constants), int -> Int, float/bool/complex/NumPy scalar -> Scalar, tuple -> Tuple of Lazy items, slice
+    // of constants, None, functions, modules, types, strings, dtypes and ufuncs -> Object (identity or
+    // equality guard), any other -> Opaque (exact type). False (with reason) only for arrays that cannot be
+    // compiled.
     bool resolve(const ShadowRef& s, PyObject* obj);
-    // The Python value as a constant: adds a value guard for Int, Scalar and Lazy shadows. nullptr if not possible.
+    // The Python value as a constant: adds a value guard for Int, Scalar and Lazy shadows. nullptr if not
+    // possible.
     bool require_constant(const ShadowRef& s, PyObject* obj);
 
     ShadowRef tuple(std::vector<ShadowRef> items);
     ShadowRef new_int(graph::Sym s);
     ShadowRef new_scalar(graph::Id value, graph::Box box);
-    // A fresh array object holding `value` (not a view node); `like` = the array NumPy returned: layout and perm are
-    // taken from its strides.
+    // A fresh array object holding `value` (not a view node); `like` = the array NumPy returned: layout and
+    // perm are taken from its strides.
     ShadowRef new_array(graph::Id value, PyObject* like);
     // An array object that views `base`'s memory.
     ShadowRef new_view(const ShadowRef& base, ViewStep step, PyObject* like);
 
     // --- graph values ---
-    graph::Id value(const ShadowRef& s);                      // Array: current contents; Scalar, Int: a rank-0 value
-    const Shape& shape(const ShadowRef& s) const;             // empty for scalars
+    graph::Id value(const ShadowRef& s);           // Array: current contents; Scalar, Int: a rank-0 value
+    const Shape& shape(const ShadowRef& s) const;  // empty for scalars
     const graph::Node& node(graph::Id v) const { return graph.node(v); }
     graph::Id scalar_const(graph::DType dtype, uint64_t lo, uint64_t hi = 0);
-    graph::Id sym_scalar(graph::Sym s, graph::DType dtype);   // a symbolic integer as a number of `dtype`; adds range
-                                                              // guards where the dtype cannot hold every int64
-    graph::Id cast(graph::Id v, graph::DType dtype);          // no node when the dtype is already right
-    graph::Id pointwise(graph::Op op, std::span<const graph::Id> in, graph::DType out);  // operands must share a shape or be rank 0
+    graph::Id sym_scalar(graph::Sym s,
+                         graph::DType dtype);         // a symbolic integer as a number of `dtype`; adds range
+                                                      // guards where the dtype cannot hold every int64
+    graph::Id cast(graph::Id v, graph::DType dtype);  // no node when the dtype is already right
+    graph::Id pointwise(graph::Op op, std::span<const graph::Id> in,
+                        graph::DType out);  // operands must share a shape or be rank 0
     graph::Id host_loop(const std::string& ufunc, std::span<const graph::Id> in, graph::DType out);
     graph::Id view(graph::Id v, const ViewStep& step);
     graph::Id reshape(graph::Id v, Shape shape);
-    graph::Id broadcast(graph::Id v, const Shape& shape);     // right-aligned; axes of extent 1 stretch
+    graph::Id broadcast(graph::Id v, const Shape& shape);  // right-aligned; axes of extent 1 stretch
     // The common broadcast shape; adds equality guards. False when the hints do not broadcast.
     bool broadcast_shape(std::span<const graph::Id> in, Shape* out);
     graph::Id empty(graph::DType dtype, Shape shape, PyObject* like);
@@ -86,8 +90,8 @@ public:
     graph::Id reduce(const std::string& ufunc, graph::Id v, std::span<const int> axes, graph::DType out);
     graph::Id append(graph::Node n);
 
-    // Overwrites the part of dst's memory that `step` selects (all of it when nullptr) with `value` (broadcast to it,
-    // cast to dst's dtype by the caller). False when dst cannot be written by a trace.
+    // Overwrites the part of dst's memory that `step` selects (all of it when nullptr) with `value`
+    // (broadcast to it, cast to dst's dtype by the caller). False when dst cannot be written by a trace.
     bool store(const ShadowRef& dst, const ViewStep* step, graph::Id value);
 
     // A pure host function called on whole operands during replay. The result's extents become fresh symbols.
@@ -98,13 +102,14 @@ public:
     graph::SymTable& syms() { return graph.syms; }
     graph::Sym int_const(int64_t v) { return graph.syms.constant(v); }
     int64_t hint(graph::Sym s) const { return graph.syms.hint(s); }
-    // The relation holds on the hints: prove it or guard it. Always succeeds when it holds; false when it does not.
+    // The relation holds on the hints: prove it or guard it. Always succeeds when it holds; false when it
+    // does not.
     bool require(guards::Relation r, graph::Sym a, graph::Sym b);
     // Decides a relation from the hints and guards the outcome.
     bool decide(guards::Relation r, graph::Sym a, graph::Sym b);
 
     // --- recipes and snapshots ---
-    int32_t recipe(const ShadowRef& s, PyObject* obj);        // deduplicated per snapshot by shadow identity
+    int32_t recipe(const ShadowRef& s, PyObject* obj);  // deduplicated per snapshot by shadow identity
     // Starts a new identity scope. What a snapshot names must keep its contents: buffers are marked.
     void begin_recipes(bool snapshot = false);
     int32_t object_index(PyObject* obj);
@@ -113,23 +118,25 @@ public:
     size_t mark();
     void rollback(size_t mark);  // nodes since `mark` become inert; inputs and entry guards stay
 
-    // A sym with every equality that was required applied: two extents are the same when their canonical syms are.
+    // A sym with every equality that was required applied: two extents are the same when their canonical syms
+    // are.
     graph::Sym canon(graph::Sym s);
     // Whether every symbol in `s` is known when the trace is entered (and not only after a library call).
     bool known_at_entry(graph::Sym s) const;
     // Moves the entry guards on symbols into the guard program; called once, when recording ends.
     void finish();
 
-    int kernel_nodes() const;                                 // nodes that do array work
+    int kernel_nodes() const;  // nodes that do array work
     void set_location(int32_t loc) { location_ = loc; }
-    std::function<int32_t()>* snapshot_hook = nullptr;        // set by the recorder: snapshot at the current instruction
+    std::function<int32_t()>* snapshot_hook =
+        nullptr;  // set by the recorder: snapshot at the current instruction
 
-private:
+  private:
     friend class Recorder;
     struct BufferState {
         graph::Id root, version;
-        bool visible;    // its memory existed before the trace
-        int input;       // graph input, or -1
+        bool visible;        // its memory existed before the trace
+        int input;           // graph input, or -1
         bool named = false;  // a snapshot in the middle of the trace refers to its contents
     };
     bool resolve_array(const ShadowRef& s, PyObject* obj);
@@ -141,13 +148,13 @@ private:
 
     std::vector<BufferState> buffers_;
     std::vector<BufferState> saved_buffers_;
-    std::vector<std::pair<graph::Sym, graph::Sym>> substitutions_;   // symbol -> what it equals
+    std::vector<std::pair<graph::Sym, graph::Sym>> substitutions_;  // symbol -> what it equals
     std::unordered_map<int32_t, int32_t> canon_memo_;
-    std::vector<bool> entry_symbol_;                                 // by symbol index
-    std::vector<PyObject*> input_arrays_;                            // per graph input, nullptr for numbers; alive in kept_
+    std::vector<bool> entry_symbol_;       // by symbol index
+    std::vector<PyObject*> input_arrays_;  // per graph input, nullptr for numbers; alive in kept_
     bool overlaps_other_input(int input) const;
-    std::vector<PyRef> kept_;                                        // keeps by_object_'s keys alive
-    std::unordered_map<PyObject*, ShadowRef> by_object_;      // entry objects already resolved
+    std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
+    std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;
     bool in_snapshot_ = false;
     int32_t location_ = -1;

@@ -44,8 +44,10 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
                 r.index = object_index(s->obj.get());
                 break;
             case ShadowKind::Int:
-                if (s->obj) r.kind = RecipeKind::Object, r.index = object_index(s->obj.get());
-                else r.kind = RecipeKind::SymInt, r.sym = canon(s->sym);
+                if (s->obj)
+                    r.kind = RecipeKind::Object, r.index = object_index(s->obj.get());
+                else
+                    r.kind = RecipeKind::SymInt, r.sym = canon(s->sym);
                 break;
             case ShadowKind::Scalar:
                 if (s->obj) {

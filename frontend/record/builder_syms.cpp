@@ -1,8 +1,10 @@
-// TraceBuilder: symbolic integers. What the hints show is either proven or becomes a guard; a required equality also
-// makes one canonical name for both sides, so that shapes that were equal once compare equal from then on.
+// TraceBuilder: symbolic integers. What the hints show is either proven or becomes a guard; a required
+// equality also makes one canonical name for both sides, so that shapes that were equal once compare equal
+// from then on.
 
 #include "frontend/record/builder.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace stator::frontend {
@@ -36,7 +38,8 @@ static Sym rewrite(graph::SymTable& t, Sym e, Sym symbol, Sym by) {
     switch (x.kind) {
         case SymKind::Linear: {
             Sym sum = t.constant(x.value);
-            for (const auto& term : x.terms) sum = t.add(sum, t.mul(t.constant(term.coef), rewrite(t, term.atom, symbol, by)));
+            for (const auto& term : x.terms)
+                sum = t.add(sum, t.mul(t.constant(term.coef), rewrite(t, term.atom, symbol, by)));
             return sum;
         }
         case SymKind::Mul: return t.mul(rewrite(t, x.a, symbol, by), rewrite(t, x.b, symbol, by));
@@ -63,7 +66,8 @@ void TraceBuilder::substitute(Sym symbol, Sym by) {
     canon_memo_.clear();
     for (Node& n : graph.nodes) {
         for (Sym& s : n.shape) s = rewrite(graph.syms, s, symbol, by);
-        if (n.op == Op::SymGuard || n.op == Op::Library) continue;  // they state the equality, and bind the symbol
+        if (n.op == Op::SymGuard || n.op == Op::Library)
+            continue;  // they state the equality, and bind the symbol
         for (Sym& s : n.syms) s = rewrite(graph.syms, s, symbol, by);
     }
 }
@@ -112,8 +116,10 @@ bool TraceBuilder::require(Relation r, Sym a, Sym b) {
         int index = static_cast<int>(t.expr(s).value);
         if (!entry_symbol_[index]) return false;
         auto& info = t.symbol_info(index);
-        if (lower) info.lo = std::max(info.lo, *c);
-        else info.hi = std::min(info.hi, *c - 1);
+        if (lower)
+            info.lo = std::max(info.lo, *c);
+        else
+            info.hi = std::min(info.hi, *c - 1);
         return true;
     };
     if (r == Relation::Ge && tighten(a, b, true)) return true;
@@ -133,8 +139,10 @@ bool TraceBuilder::require(Relation r, Sym a, Sym b) {
     graph.append(std::move(g));
     if (r == Relation::Eq) {
         bool sa = t.expr(a).kind == SymKind::Symbol, sb = t.expr(b).kind == SymKind::Symbol;
-        if (sb && !mentions(t, a, b) && (!sa || b.id > a.id)) substitute(b, a);
-        else if (sa && !mentions(t, b, a)) substitute(a, b);
+        if (sb && !mentions(t, a, b) && (!sa || b.id > a.id))
+            substitute(b, a);
+        else if (sa && !mentions(t, b, a))
+            substitute(a, b);
     }
     return true;
 }
@@ -177,11 +185,19 @@ bool TraceBuilder::broadcast_shape(std::span<const Id> in, Shape* out) {
 
 Id TraceBuilder::sym_scalar(Sym s, DType dtype) {
     s = canon(s);
-    struct Range { DType t; int64_t lo, hi; };
+    struct Range {
+        DType t;
+        int64_t lo, hi;
+    };
     static constexpr Range kRanges[] = {
-        {DType::I8, -128, 127},          {DType::U8, 0, 255},          {DType::I16, -32768, 32767},
-        {DType::U16, 0, 65535},          {DType::I32, INT32_MIN, INT32_MAX}, {DType::U32, 0, UINT32_MAX},
-        {DType::U64, 0, INT64_MAX},      {DType::Bool, 0, 1},
+        {DType::I8, -128, 127},
+        {DType::U8, 0, 255},
+        {DType::I16, -32768, 32767},
+        {DType::U16, 0, 65535},
+        {DType::I32, INT32_MIN, INT32_MAX},
+        {DType::U32, 0, UINT32_MAX},
+        {DType::U64, 0, INT64_MAX},
+        {DType::Bool, 0, 1},
     };
     for (const Range& r : kRanges) {
         if (r.t != dtype) continue;

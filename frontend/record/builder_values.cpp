@@ -1,6 +1,9 @@
-// TraceBuilder: graph values, stores and library calls. Shape rules live here; dtype rules are the host adapter's.
+// TraceBuilder: graph values, stores and library calls. Shape rules live here; dtype rules are the host
+// adapter's.
 
 #include "frontend/record/builder.h"
+
+#include <algorithm>
 
 #include "frontend/record/array_meta.h"
 
@@ -30,7 +33,9 @@ const Shape& TraceBuilder::shape(const ShadowRef& s) const {
     return s->shape;
 }
 
-Id TraceBuilder::apply(Id v, const ViewStep& step) { return step.reshape ? reshape(v, step.shape) : view(v, step); }
+Id TraceBuilder::apply(Id v, const ViewStep& step) {
+    return step.reshape ? reshape(v, step.shape) : view(v, step);
+}
 
 Id TraceBuilder::value(const ShadowRef& s) {
     switch (s->kind) {
@@ -86,7 +91,8 @@ Id TraceBuilder::pointwise(Op op, std::span<const Id> in, DType out) {
         Shape s = graph.node(v).shape;
         for (Sym& e : s) e = canon(e);
         if (s.empty()) continue;
-        if (n.shape.empty()) n.shape = s;
+        if (n.shape.empty())
+            n.shape = s;
         else if (n.shape != s) {
             fail(Reason::ModelMismatch, "pointwise operands of different shapes");
             return kNone;
@@ -135,7 +141,8 @@ Id TraceBuilder::broadcast(Id v, const Shape& to) {
     for (size_t d = 0; d < from.size(); ++d) {
         Sym target = to[d + shift];
         bool stretch = from[d] != target;
-        if (stretch && hint(from[d]) == hint(target) && require(Relation::Eq, from[d], target)) stretch = false;
+        if (stretch && hint(from[d]) == hint(target) && require(Relation::Eq, from[d], target))
+            stretch = false;
         if (stretch && hint(from[d]) != 1) {
             fail(Reason::UnknownOp, "shapes that do not broadcast");
             return kNone;
@@ -244,18 +251,21 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     for (Sym s : target.start) n.syms.push_back(canon(s));
     if (graph.node(stored).shape.empty())
         for (Sym s : target.shape) n.syms.push_back(canon(s));
-    // Going back to that snapshot must find the contents of then; the store belongs to the next trace, where the array is
-    // an argument.
-    if (!buffer.visible && buffer.named) return fail(Reason::Unstoreable, "the array is needed as it is to go back to"), false;
+    // Going back to that snapshot must find the contents of then; the store belongs to the next trace, where
+    // the array is an argument.
+    if (!buffer.visible && buffer.named)
+        return fail(Reason::Unstoreable, "the array is needed as it is to go back to"), false;
     if (buffer.visible) {
-        if (overlaps_other_input(buffer.input)) return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
+        if (overlaps_other_input(buffer.input))
+            return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
         graph.inputs[buffer.input].written = true;
     }
     buffer.version = append(std::move(n));
     return true;
 }
 
-ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result) {
+ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                PyObject* result) {
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
@@ -275,7 +285,8 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     if (!name) PyErr_Clear();
     n.name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
     for (const Operand& a : args)
-        if (a.shadow->kind == ShadowKind::Array || a.shadow->kind == ShadowKind::Scalar) n.in.push_back(value(a.shadow));
+        if (a.shadow->kind == ShadowKind::Array || a.shadow->kind == ShadowKind::Scalar)
+            n.in.push_back(value(a.shadow));
     ArrayMeta meta;
     std::string why;
     DType scalar;

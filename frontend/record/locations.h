@@ -12,7 +12,8 @@ inline int32_t location_of(graph::Graph& g, const CodeInfo& code, const Insn& in
     std::string file = PyUnicode_AsUTF8(code.code->co_filename);
     std::string function = PyUnicode_AsUTF8(code.code->co_qualname);
     for (size_t i = g.locations.size(); i-- > 0;)
-        if (g.locations[i].line == insn.line && g.locations[i].function == function && g.locations[i].file == file)
+        if (g.locations[i].line == insn.line && g.locations[i].function == function &&
+            g.locations[i].file == file)
             return static_cast<int32_t>(i);
     g.locations.push_back({file, function, insn.line});
     return static_cast<int32_t>(g.locations.size()) - 1;

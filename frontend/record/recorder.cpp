@@ -1,5 +1,5 @@
-// The recorder's frame of mind: shadows, snapshots, closing, and the check of every model against the real result.
-// What each instruction means to the graph is in recorder_ops.cpp and recorder_calls.cpp.
+// The recorder's frame of mind: shadows, snapshots, closing, and the check of every model against the real
+// result. What each instruction means to the graph is in recorder_ops.cpp and recorder_calls.cpp.
 
 #include "frontend/record/recorder.h"
 
@@ -116,13 +116,16 @@ bool Recorder::same_as_model(const ShadowRef& s, PyObject* result) {
         case ShadowKind::Array: {
             ArrayMeta m;
             std::string why;
-            if (!read_array_meta(result, &m, &why) || m.dtype != s->dtype || m.shape.size() != s->shape.size()) return false;
+            if (!read_array_meta(result, &m, &why) || m.dtype != s->dtype ||
+                m.shape.size() != s->shape.size())
+                return false;
             for (size_t d = 0; d < m.shape.size(); ++d)
                 if (b_.hint(s->shape[d]) != m.shape[d]) return false;
             return true;
         }
         case ShadowKind::Int:
-            return PyLong_CheckExact(result) && PyLong_AsLongLong(result) == b_.hint(s->sym) && !PyErr_Occurred();
+            return PyLong_CheckExact(result) && PyLong_AsLongLong(result) == b_.hint(s->sym) &&
+                   !PyErr_Occurred();
         case ShadowKind::Scalar: {
             if (s->box == graph::Box::PyFloat) return PyFloat_CheckExact(result);
             if (s->box == graph::Box::PyBool) return PyBool_Check(result);
@@ -131,7 +134,9 @@ bool Recorder::same_as_model(const ShadowRef& s, PyObject* result) {
             graph::DType dt;
             return np_scalar_dtype(result, &dt) && dt == s->dtype;
         }
-        case ShadowKind::Tuple: return PyTuple_CheckExact(result) && PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(s->items.size());
+        case ShadowKind::Tuple:
+            return PyTuple_CheckExact(result) &&
+                   PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(s->items.size());
         case ShadowKind::Object: return s->obj.get() == result || Py_IS_TYPE(result, Py_TYPE(s->obj.get()));
         default: return true;
     }

@@ -1,9 +1,10 @@
-// The recorder: watches instructions that the driver executes for real, keeps a shadow beside every slot of the frames
-// it looks at, and builds the trace's graph through a TraceBuilder.
+// The recorder: watches instructions that the driver executes for real, keeps a shadow beside every slot of
+// the frames it looks at, and builds the trace's graph through a TraceBuilder.
 //
-// For each instruction the driver calls `before`, executes it, and calls `after`. Either may answer Close: the trace
-// then ends with a snapshot *before* that instruction (whose shadows are still untouched), and the instruction is an
-// ordinary Python step between two traces. Nothing the recorder does can change what the program observes.
+// For each instruction the driver calls `before`, executes it, and calls `after`. Either may answer Close:
+// the trace then ends with a snapshot *before* that instruction (whose shadows are still untouched), and the
+// instruction is an ordinary Python step between two traces. Nothing the recorder does can change what the
+// program observes.
 #pragma once
 
 #include <functional>
@@ -24,25 +25,25 @@ struct Level {
     const CodeInfo* code = nullptr;
     int pc = 0;
     std::vector<ShadowRef> slots;
-    ShadowRef func;             // inlined frames: the function
-    int call_insn = -1;         // while an inlined call is in progress: its instruction
+    ShadowRef func;      // inlined frames: the function
+    int call_insn = -1;  // while an inlined call is in progress: its instruction
 };
 
 class Recorder {
-public:
+  public:
     // Starts at instruction `pc` of `frame`. `ok()` is false when this frame cannot be recorded from here.
     Recorder(Frame& frame, const CodeInfo& code, int pc);
     bool ok() const { return ok_; }
-    void* owner = nullptr;   // the place that the finished trace goes to
+    void* owner = nullptr;  // the place that the finished trace goes to
 
     enum class Verdict : uint8_t { Go, Close, Return };
-    Verdict before(const Insn& insn);     // Return: the trace ends with this ReturnValue (base frame)
+    Verdict before(const Insn& insn);  // Return: the trace ends with this ReturnValue (base frame)
     Verdict after(const Insn& insn);
 
     // Inlining: set by `before` when the next call should be followed into its frame.
     PyObject* pending_function() const { return pending_function_; }
     void enter_inlined(Frame& frame, const CodeInfo& code);
-    void leave_inlined();                 // the callee is about to return the value on top of its stack
+    void leave_inlined();  // the callee is about to return the value on top of its stack
     bool is_top(const Frame& f) const { return !levels_.empty() && levels_.back()->frame->raw() == f.raw(); }
     size_t depth() const { return levels_.size(); }
 
@@ -54,7 +55,7 @@ public:
     Reason reason() const { return reason_; }
     const std::string& detail() const { return detail_; }
 
-private:
+  private:
     using Handler = bool (Recorder::*)(const Insn&);
     struct Entry;
     static const Entry* table();
@@ -68,13 +69,15 @@ private:
     int pops(const Insn& insn) const;
     int32_t take_snapshot();
     bool same_as_model(const ShadowRef& s, PyObject* result);
-    bool push_result(ShadowRef s);          // checks against the real result on the frame's stack
+    bool push_result(ShadowRef s);  // checks against the real result on the frame's stack
     bool emit_guard(const ShadowRef& cond, bool value);
     bool truth(const Operand& a, bool actual, bool* decided);
     bool prepare_inline(const Insn& insn, const CallOperands& call);
-    bool bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames, std::vector<ShadowRef>* locals, int nslots);
+    bool bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames,
+                      std::vector<ShadowRef>* locals, int nslots);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
-    bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out, ShadowRef* method_self);
+    bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
+                       ShadowRef* method_self);
     bool store_before(const Insn& insn);
 
     bool on_nothing(const Insn&);
@@ -111,13 +114,13 @@ private:
     TraceBuilder b_;
     std::vector<Level*> levels_;
     std::vector<std::unique_ptr<Level>> owned_;
-    std::vector<PyRef> held_;                // operands of the current instruction
+    std::vector<PyRef> held_;  // operands of the current instruction
     std::vector<Operand> ops_;
     std::function<int32_t()> snapshot_fn_;
     size_t mark_ = 0;
     bool ok_ = true, closed_ = false, checkpoint_due_ = false;
     int32_t cached_snapshot_ = -1;
-    PyObject* pending_function_ = nullptr;   // borrowed; alive on the frame's stack
+    PyObject* pending_function_ = nullptr;  // borrowed; alive on the frame's stack
     ShadowRef pending_func_shadow_;
     std::vector<ShadowRef> pending_locals_, pending_operands_;
     ShadowRef inline_result_;

@@ -1,5 +1,5 @@
-// Calls: Python functions are followed into their frames (inlining), what the host knows becomes graph values, a few
-// pure builtins are decided from guards; every other call is an opaque step.
+// Calls: Python functions are followed into their frames (inlining), what the host knows becomes graph
+// values, a few pure builtins are decided from guards; every other call is an opaque step.
 
 #include "frontend/record/recorder.h"
 
@@ -25,10 +25,10 @@ bool inlinable(PyObject* func) {
 
 void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*)) { unwrap_compiled = unwrap; }
 
-// The shadows of the callee's parameter slots, bound as CPython binds the objects. False when the call's form is not
-// modelled (keyword dictionaries) or does not fit.
-bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames, std::vector<ShadowRef>* locals,
-                            int nslots) {
+// The shadows of the callee's parameter slots, bound as CPython binds the objects. False when the call's form
+// is not modelled (keyword dictionaries) or does not fit.
+bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames,
+                            std::vector<ShadowRef>* locals, int nslots) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
     int argc = code->co_argcount, kwonly = code->co_kwonlyargcount;
     bool varargs = code->co_flags & CO_VARARGS;
@@ -59,11 +59,13 @@ bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, 
         if (set[i]) continue;
         PyObject* value = nullptr;
         if (i < argc && i >= argc - ndefaults) value = PyTuple_GET_ITEM(defaults, i - (argc - ndefaults));
-        if (i >= argc && kwdefaults) value = PyDict_GetItemWithError(kwdefaults, PyTuple_GET_ITEM(code->co_localsplusnames, i));
+        if (i >= argc && kwdefaults)
+            value = PyDict_GetItemWithError(kwdefaults, PyTuple_GET_ITEM(code->co_localsplusnames, i));
         if (!value) return false;
         // The function guard pins the default objects; arrays among them have contents that may change.
-        bool immutable = PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value) ||
-                         value == Py_None || PyTuple_CheckExact(value) || PyType_Check(value) || PyCallable_Check(value);
+        bool immutable = PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+                         PyUnicode_CheckExact(value) || PyBool_Check(value) || value == Py_None ||
+                         PyTuple_CheckExact(value) || PyType_Check(value) || PyCallable_Check(value);
         if (!immutable) return false;
         (*locals)[i] = b_.constant(value);
     }
@@ -83,7 +85,8 @@ bool Recorder::prepare_inline(const Insn& insn, const CallOperands& call) {
         args.push_back(callable->items[1]);
     } else if (PyObject* inner = unwrap_compiled ? unwrap_compiled(func) : nullptr) {
         if (callable->kind == ShadowKind::Opaque) b_.guards.expect_is(callable->source, func);
-        auto source = b_.guards.object(inner, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
+        auto source = b_.guards.object(
+            inner, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
         b_.guards.expect_function(source, inner);
         func = inner;
         func_shadow = b_.constant(inner);
@@ -156,9 +159,12 @@ bool Recorder::on_call(const Insn& insn) {
     if (!b_.resolve(callable.shadow, callable.obj)) return refuse(b_.reason, b_.reason_detail);
     std::string what = "this object";
     PyRef qualname = PyRef::steal(PyObject_GetAttrString(callable.obj, "__name__"));
-    if (!qualname) PyErr_Clear();
-    else if (PyUnicode_Check(qualname.get())) what = PyUnicode_AsUTF8(qualname.get());
-    if (callable.shadow->kind != ShadowKind::Object && !numpy_host().knows(callable.obj)) return refuse(Reason::UnknownCall, what);
+    if (!qualname)
+        PyErr_Clear();
+    else if (PyUnicode_Check(qualname.get()))
+        what = PyUnicode_AsUTF8(qualname.get());
+    if (callable.shadow->kind != ShadowKind::Object && !numpy_host().knows(callable.obj))
+        return refuse(Reason::UnknownCall, what);
     if (callable.shadow->kind == ShadowKind::Opaque && callable.shadow->source != guards::kNoSource)
         b_.guards.expect_is(callable.shadow->source, callable.obj);
     PyObject* result = l.frame->peek(0);
@@ -173,7 +179,9 @@ bool Recorder::on_call(const Insn& insn) {
     } else {
         return refuse(Reason::UnknownCall, what);
     }
-    if (!out) return refuse(b_.reason == Reason::None ? Reason::UnknownCall : b_.reason, b_.reason_detail.empty() ? what : what + ": " + b_.reason_detail);
+    if (!out)
+        return refuse(b_.reason == Reason::None ? Reason::UnknownCall : b_.reason,
+                      b_.reason_detail.empty() ? what : what + ": " + b_.reason_detail);
     std::vector<ShadowRef> saved(l.slots.end() - count, l.slots.end());
     l.slots.resize(l.slots.size() - count);
     if (push_result(std::move(out))) return true;

@@ -1,6 +1,7 @@
-// What each instruction means to the graph, except calls (recorder_calls.cpp). A handler runs after the instruction was
-// executed; the operands captured before it are in ops_, bottom of the stack first, and their shadows are still on the
-// level's slots. It pops them and pushes the results' shadows, or refuses and leaves the slots alone.
+// What each instruction means to the graph, except calls (recorder_calls.cpp). A handler runs after the
+// instruction was executed; the operands captured before it are in ops_, bottom of the stack first, and their
+// shadows are still on the level's slots. It pops them and pushes the results' shadows, or refuses and leaves
+// the slots alone.
 
 #include <array>
 
@@ -14,8 +15,8 @@ using graph::Node;
 using graph::Op;
 
 struct Recorder::Entry {
-    Handler handler = nullptr;   // nullptr: an opaque step
-    int pops = 0;                // captured operands; -1: computed
+    Handler handler = nullptr;  // nullptr: an opaque step
+    int pops = 0;               // captured operands; -1: computed
 };
 
 const Recorder::Entry* Recorder::table() {
@@ -55,7 +56,8 @@ const Recorder::Entry* Recorder::table() {
         set(O::ListToTuple, &R::on_list_to_tuple, 1);
         set(O::UnpackSequence, &R::on_unpack, 1);
         set(O::Call, &R::on_call, -1);
-        for (O op : {O::PopJumpIfTrue, O::PopJumpIfFalse, O::PopJumpIfNone, O::PopJumpIfNotNone, O::JumpIfTrueOrPop, O::JumpIfFalseOrPop})
+        for (O op : {O::PopJumpIfTrue, O::PopJumpIfFalse, O::PopJumpIfNone, O::PopJumpIfNotNone,
+                     O::JumpIfTrueOrPop, O::JumpIfFalseOrPop})
             set(op, &R::on_branch, 1);
         return t;
     }();
@@ -124,11 +126,13 @@ Recorder::Verdict Recorder::after(const Insn& insn) {
     b_.reason_detail.clear();
     size_t nodes = b_.graph.nodes.size();
     bool ok = (this->*table()[static_cast<int>(insn.op)].handler)(insn);
-    if (!ok) b_.rollback(mark_);
+    if (!ok)
+        b_.rollback(mark_);
     else
         for (size_t i = mark_; i < b_.graph.nodes.size(); ++i) {
             const Node& n = b_.graph.nodes[i];
-            if (n.op == Op::Store && b_.graph.nodes[graph::buffer_root(b_.graph, static_cast<graph::Id>(i))].op == Op::Input)
+            if (n.op == Op::Store &&
+                b_.graph.nodes[graph::buffer_root(b_.graph, static_cast<graph::Id>(i))].op == Op::Input)
                 checkpoint_due_ = true;
         }
     (void)nodes;
@@ -197,11 +201,14 @@ bool Recorder::on_load_global(const Insn& insn) {
     if (null_above) --at;
     value = l.frame->slot(at);
     auto source = b_.guards.global(l.frame->globals(), l.frame->builtins(), insn.obj);
-    if (source == guards::kNoSource) return refuse(Reason::UnknownOp, "a global of a namespace that is no plain dict");
+    if (source == guards::kNoSource)
+        return refuse(Reason::UnknownOp, "a global of a namespace that is no plain dict");
     ShadowRef s = b_.lazy(source, value);
     if (insn.flags & Insn::kPushNull) {
-        if (null_above) push(s), push(b_.null());
-        else push(b_.null()), push(s);
+        if (null_above)
+            push(s), push(b_.null());
+        else
+            push(b_.null()), push(s);
     } else {
         push(s);
     }
@@ -213,7 +220,9 @@ bool Recorder::on_copy_free_vars(const Insn&) {
     PyObject* func = l.frame->function();
     int nfree = l.code->code->co_nfreevars;
     guards::SourceId base = l.func ? l.func->source : guards::kNoSource;
-    if (base == guards::kNoSource) base = b_.guards.object(func, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname));
+    if (base == guards::kNoSource)
+        base = b_.guards.object(func,
+                                PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname));
     for (int i = 0; i < nfree; ++i) {
         int slot = l.code->nlocalsplus - nfree + i;
         std::string text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(l.code->code->co_localsplusnames, slot));
@@ -225,13 +234,15 @@ bool Recorder::on_copy_free_vars(const Insn&) {
 bool Recorder::on_load_deref(const Insn& insn) {
     Level& l = top();
     const ShadowRef& cell = l.slots[insn.arg];
-    if (cell->kind != ShadowKind::Lazy || cell->source == guards::kNoSource) return refuse(Reason::UnknownOp, "a cell variable made here");
+    if (cell->kind != ShadowKind::Lazy || cell->source == guards::kNoSource)
+        return refuse(Reason::UnknownOp, "a cell variable made here");
     std::string text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(l.code->code->co_localsplusnames, insn.arg));
     push(b_.lazy(b_.guards.cell(cell->source, text), l.frame->peek(0)));
     return true;
 }
 
-bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out, ShadowRef* self) {
+bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
+                             ShadowRef* self) {
     using Place = guards::GuardProgram::AttrPlace;
     const ShadowRef& s = base.shadow;
     if (s->source == guards::kNoSource) return false;
@@ -274,9 +285,12 @@ bool Recorder::on_load_attr(const Insn& insn) {
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
     const Host& host = numpy_host();
-    bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
-    if (number) out = host.lower_attr(b_, base, insn.obj, result);
-    else if (!instance_attr(base, insn.obj, result, &out, nullptr)) out = nullptr;
+    bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
+                  base.shadow->kind == ShadowKind::Int;
+    if (number)
+        out = host.lower_attr(b_, base, insn.obj, result);
+    else if (!instance_attr(base, insn.obj, result, &out, nullptr))
+        out = nullptr;
     if (!out) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
     pop();
     if (!push_result(out)) {
@@ -294,10 +308,13 @@ bool Recorder::on_load_method(const Insn& insn) {
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
     ShadowRef out, self;
     bool bound = upper && lower && upper == base.obj;
-    bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
-    if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Object)) {
+    bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
+                  base.shadow->kind == ShadowKind::Int;
+    if (bound &&
+        (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
-        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE)) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE))
+            return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
         out = b_.constant(lower), self = base.shadow;
     } else {
         PyObject* result = upper ? upper : lower;
@@ -307,9 +324,12 @@ bool Recorder::on_load_method(const Insn& insn) {
         if (bound && !self) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
     }
     pop();
-    if (bound) push(out), push(self);
-    else if (upper) push(b_.null()), push(out);
-    else push(out), push(b_.null());
+    if (bound)
+        push(out), push(self);
+    else if (upper)
+        push(b_.null()), push(out);
+    else
+        push(out), push(b_.null());
     return true;
 }
 
@@ -334,16 +354,20 @@ bool Recorder::on_subscript(const Insn& insn) {
     (void)insn;
     Operand base = ops_[0], key = ops_[1];
     PyObject* result = top().frame->peek(0);
-    if (!b_.resolve(base.shadow, base.obj) || !b_.resolve(key.shadow, key.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (!b_.resolve(base.shadow, base.obj) || !b_.resolve(key.shadow, key.obj))
+        return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
     if (base.shadow->kind == ShadowKind::Array) {
         out = numpy_host().lower_subscript(b_, base, key, result);
-    } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List) && PyLong_CheckExact(key.obj)) {
+    } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List) &&
+               PyLong_CheckExact(key.obj)) {
         if (!b_.require_constant(key.shadow, key.obj)) return refuse(Reason::UnknownOp, "subscript");
         Py_ssize_t i = PyLong_AsSsize_t(key.obj), n = static_cast<Py_ssize_t>(base.shadow->items.size());
         out = base.shadow->items[i < 0 ? i + n : i];
-    } else if (base.shadow->kind == ShadowKind::Opaque && (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
-               (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) && b_.require_constant(key.shadow, key.obj)) {
+    } else if (base.shadow->kind == ShadowKind::Opaque &&
+               (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
+               (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
+               b_.require_constant(key.shadow, key.obj)) {
         out = b_.lazy(b_.guards.item(base.shadow->source, key.obj), result);
     } else {
         return refuse(Reason::UnknownOp, std::string("a subscript of ") + Py_TYPE(base.obj)->tp_name);
@@ -366,7 +390,8 @@ bool Recorder::on_slice(const Insn&) {
     Operand base = ops_[0];
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (base.shadow->kind != ShadowKind::Array) return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
+    if (base.shadow->kind != ShadowKind::Array)
+        return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
     PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
     ShadowRef out = numpy_host().lower_subscript(b_, base, k, top().frame->peek(0));
@@ -380,7 +405,8 @@ bool Recorder::store_before(const Insn& insn) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     Operand value = ops_[0], base = ops_[1];
-    if (base.shadow->kind != ShadowKind::Array) return refuse(Reason::Effect, std::string("a store into ") + Py_TYPE(base.obj)->tp_name);
+    if (base.shadow->kind != ShadowKind::Array)
+        return refuse(Reason::Effect, std::string("a store into ") + Py_TYPE(base.obj)->tp_name);
     Operand key = ops_[2];
     PyRef slice;
     if (insn.op == Opcode::StoreSlice) {
@@ -403,9 +429,12 @@ bool Recorder::on_compare(const Insn& insn) {
     PyObject* result = top().frame->peek(0);
     ShadowRef out;
     bool constants = ops_[0].shadow->kind == ShadowKind::Object && ops_[1].shadow->kind == ShadowKind::Object;
-    if (constants && PyUnicode_CheckExact(ops_[0].obj) && PyUnicode_CheckExact(ops_[1].obj)) out = b_.constant(result);
-    else if (is_number(ops_[0].shadow) && is_number(ops_[1].shadow)) out = numpy_host().lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
-    else return refuse(Reason::UnknownOp, std::string("a comparison of ") + Py_TYPE(ops_[0].obj)->tp_name);
+    if (constants && PyUnicode_CheckExact(ops_[0].obj) && PyUnicode_CheckExact(ops_[1].obj))
+        out = b_.constant(result);
+    else if (is_number(ops_[0].shadow) && is_number(ops_[1].shadow))
+        out = numpy_host().lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
+    else
+        return refuse(Reason::UnknownOp, std::string("a comparison of ") + Py_TYPE(ops_[0].obj)->tp_name);
     if (out && (insn.flags & Insn::kToBool) && out->kind != ShadowKind::Object && PyBool_Check(result)) {
         bool decided = false;
         if (out->kind == ShadowKind::Scalar && out->box == graph::Box::PyBool) {
@@ -437,7 +466,8 @@ bool Recorder::on_is(const Insn&) {
 
 bool Recorder::on_contains(const Insn&) {
     for (auto& o : ops_)
-        if (!b_.resolve(o.shadow, o.obj) || !b_.require_constant(o.shadow, o.obj)) return refuse(Reason::UnknownOp, "a containment test");
+        if (!b_.resolve(o.shadow, o.obj) || !b_.require_constant(o.shadow, o.obj))
+            return refuse(Reason::UnknownOp, "a containment test");
     ShadowRef out = b_.constant(top().frame->peek(0));
     pop(), pop();
     push(out);
@@ -447,7 +477,8 @@ bool Recorder::on_contains(const Insn&) {
 bool Recorder::on_unary(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (!is_number(a.shadow)) return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(a.obj)->tp_name);
+    if (!is_number(a.shadow))
+        return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(a.obj)->tp_name);
     Host::Unary op = insn.op == Opcode::UnaryNegative   ? Host::Unary::Negative
                      : insn.op == Opcode::UnaryPositive ? Host::Unary::Positive
                                                         : Host::Unary::Invert;
@@ -470,12 +501,15 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
         case ShadowKind::Array:
         case ShadowKind::Scalar: {
             ShadowRef cond = a.shadow;
-            if (cond->kind == ShadowKind::Array || cond->dtype != graph::DType::Bool) cond = numpy_host().lower_truth(b_, a);
+            if (cond->kind == ShadowKind::Array || cond->dtype != graph::DType::Bool)
+                cond = numpy_host().lower_truth(b_, a);
             if (!cond) return refuse(b_.reason, b_.reason_detail);
             if (cond->kind == ShadowKind::Object) return true;
             return emit_guard(cond, actual);
         }
-        default: return refuse(Reason::UnknownOp, std::string("the truth of ") + (a.obj ? Py_TYPE(a.obj)->tp_name : "?"));
+        default:
+            return refuse(Reason::UnknownOp,
+                          std::string("the truth of ") + (a.obj ? Py_TYPE(a.obj)->tp_name : "?"));
     }
 }
 
@@ -498,9 +532,11 @@ bool Recorder::on_branch(const Insn& insn) {
         pop();
         return true;
     }
-    // The operand is alive in held_; its truth was evaluated by the instruction, and evaluating a number again is pure.
-    bool pure = PyBool_Check(a.obj) || numpy_host().is_array(a.obj) || numpy_host().is_scalar(a.obj) || PyLong_CheckExact(a.obj) ||
-                PyFloat_CheckExact(a.obj) || a.obj == Py_None || PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj);
+    // The operand is alive in held_; its truth was evaluated by the instruction, and evaluating a number
+    // again is pure.
+    bool pure = PyBool_Check(a.obj) || numpy_host().is_array(a.obj) || numpy_host().is_scalar(a.obj) ||
+                PyLong_CheckExact(a.obj) || PyFloat_CheckExact(a.obj) || a.obj == Py_None ||
+                PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj);
     if (!pure) return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
     int actual = PyObject_IsTrue(a.obj);
     if (actual < 0) {
@@ -536,7 +572,8 @@ bool Recorder::on_list_extend(const Insn& insn) {
     ShadowRef list = slots[slots.size() - 1 - insn.arg];
     Operand from = ops_[0];
     if (!b_.resolve(from.shadow, from.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (list->kind != ShadowKind::List || (from.shadow->kind != ShadowKind::Tuple && from.shadow->kind != ShadowKind::List))
+    if (list->kind != ShadowKind::List ||
+        (from.shadow->kind != ShadowKind::Tuple && from.shadow->kind != ShadowKind::List))
         return refuse(Reason::Effect, "list extension");
     list->items.insert(list->items.end(), from.shadow->items.begin(), from.shadow->items.end());
     pop();
@@ -554,7 +591,8 @@ bool Recorder::on_list_to_tuple(const Insn&) {
 bool Recorder::on_unpack(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
-    if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List) || static_cast<int>(a.shadow->items.size()) != insn.arg)
+    if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List) ||
+        static_cast<int>(a.shadow->items.size()) != insn.arg)
         return refuse(Reason::UnknownOp, std::string("unpacking ") + Py_TYPE(a.obj)->tp_name);
     ShadowRef s = pop();
     for (size_t i = s->items.size(); i-- > 0;) push(s->items[i]);

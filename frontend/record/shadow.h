@@ -1,8 +1,9 @@
 // What the recorder knows about the Python objects in a frame's slots.
 //
-// A Shadow stands for one Python object: two slots that hold the same object hold the same ShadowRef, and a store
-// through one is seen through the other. A shadow begins `Lazy` when the object was there at trace entry: nothing is
-// guarded until something depends on it. `TraceBuilder::resolve` turns Lazy into a concrete kind and adds the guards.
+// A Shadow stands for one Python object: two slots that hold the same object hold the same ShadowRef, and a
+// store through one is seen through the other. A shadow begins `Lazy` when the object was there at trace
+// entry: nothing is guarded until something depends on it. `TraceBuilder::resolve` turns Lazy into a concrete
+// kind and adds the guards.
 #pragma once
 
 #include <memory>
@@ -15,17 +16,17 @@
 namespace stator::frontend {
 
 enum class ShadowKind : uint8_t {
-    Null,     // empty slot
-    Lazy,     // read at entry from `source`, nothing assumed yet
-    Object,   // a constant (from the code, or guarded by identity): `obj`
-    Opaque,   // guarded on its exact type only (attribute base, container): `source`
-    Array,    // ndarray: a view of a buffer
-    Scalar,   // float, bool, complex or NumPy scalar: graph value `value`, boxed as `box`
-    Int,      // Python int: `sym`
-    Tuple,    // items; built in this trace or unpacked from a guarded tuple (then `source` is set)
-    List,     // items; built in this trace and not yet escaped
-    Slice,    // three items
-    Method,   // items = {function, self}
+    Null,    // empty slot
+    Lazy,    // read at entry from `source`, nothing assumed yet
+    Object,  // a constant (from the code, or guarded by identity): `obj`
+    Opaque,  // guarded on its exact type only (attribute base, container): `source`
+    Array,   // ndarray: a view of a buffer
+    Scalar,  // float, bool, complex or NumPy scalar: graph value `value`, boxed as `box`
+    Int,     // Python int: `sym`
+    Tuple,   // items; built in this trace or unpacked from a guarded tuple (then `source` is set)
+    List,    // items; built in this trace and not yet escaped
+    Slice,   // three items
+    Method,  // items = {function, self}
 };
 
 struct Shadow;
@@ -34,33 +35,33 @@ using ShadowRef = std::shared_ptr<Shadow>;
 // One step from a buffer to a view of it; the same meaning as graph nodes `view` and `reshape`.
 struct ViewStep {
     bool reshape = false;
-    std::vector<int> map;               // per input axis: result axis, or -1
-    std::vector<int64_t> step;          // per input axis
-    std::vector<graph::Sym> start;      // per input axis
-    std::vector<graph::Sym> shape;      // of the result
+    std::vector<int> map;           // per input axis: result axis, or -1
+    std::vector<int64_t> step;      // per input axis
+    std::vector<graph::Sym> start;  // per input axis
+    std::vector<graph::Sym> shape;  // of the result
 };
 
 struct Shadow {
     ShadowKind kind = ShadowKind::Null;
     guards::SourceId source = guards::kNoSource;
-    PyRef obj;                                   // Object; for Lazy and Opaque: the object seen while recording
-    graph::Id value = graph::kNone;              // Scalar
-    graph::Box box = graph::Box::Array;          // Scalar
-    graph::DType dtype = graph::DType::F64;      // Array, Scalar
-    graph::Sym sym;                              // Int
+    PyRef obj;                               // Object; for Lazy and Opaque: the object seen while recording
+    graph::Id value = graph::kNone;          // Scalar
+    graph::Box box = graph::Box::Array;      // Scalar
+    graph::DType dtype = graph::DType::F64;  // Array, Scalar
+    graph::Sym sym;                          // Int
     std::vector<ShadowRef> items;
 
     // Array
-    std::vector<int64_t> strides;                // bytes, as seen while recording
+    std::vector<int64_t> strides;  // bytes, as seen while recording
     bool writeable = true;
-    int buffer = -1;                             // index into TraceBuilder's buffers
-    std::vector<ViewStep> path;                  // from the buffer; empty = the buffer's own array object
+    int buffer = -1;             // index into TraceBuilder's buffers
+    std::vector<ViewStep> path;  // from the buffer; empty = the buffer's own array object
     std::vector<graph::Sym> shape;
     graph::Layout layout = graph::Layout::Contiguous;
     std::vector<int> perm;
-    int input = -1;                              // graph input when this is the very object read at entry
-    ShadowRef base;                              // views: the shadow of the array viewed
-    graph::Id cached = graph::kNone;             // graph value of this view at version `cached_version`
+    int input = -1;                   // graph input when this is the very object read at entry
+    ShadowRef base;                   // views: the shadow of the array viewed
+    graph::Id cached = graph::kNone;  // graph value of this view at version `cached_version`
     graph::Id cached_version = graph::kNone;
 };
 

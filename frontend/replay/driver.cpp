@@ -1,5 +1,6 @@
-// See driver.h. The one loop here is where the three ways of executing meet; each iteration is at an instruction
-// boundary of a linked frame, so recording may begin or stop, and the default evaluator may take over, at any of them.
+// See driver.h. The one loop here is where the three ways of executing meet; each iteration is at an
+// instruction boundary of a linked frame, so recording may begin or stop, and the default evaluator may take
+// over, at any of them.
 
 #include "frontend/replay/driver.h"
 
@@ -15,7 +16,7 @@ thread_local Recorder* active_recorder = nullptr;
 
 // The driver of one frame.
 class FrameDriver {
-public:
+  public:
     FrameDriver(FunctionState::Impl& fs, Frame& f, const CodeInfo& code, int pc, Recorder* recorder)
         : fs_(fs), f_(f), code_(code), pc_(pc), recorder_(recorder), places_(fs.places(code)) {}
 
@@ -27,7 +28,7 @@ public:
         return run(skip_next_);
     }
 
-private:
+  private:
     enum class Flow : uint8_t { On, Done };
     Flow at_place(PyObject** result);
     Flow replay_here(Place* place, PyObject** result, bool* entered);
@@ -44,11 +45,11 @@ private:
     Frame& f_;
     const CodeInfo& code_;
     int pc_;
-    Recorder* recorder_;              // recording in which this frame is the innermost level, or nullptr
-    std::unique_ptr<Recorder> own_;   // when the recording began in this frame
+    Recorder* recorder_;             // recording in which this frame is the innermost level, or nullptr
+    std::unique_ptr<Recorder> own_;  // when the recording began in this frame
     CodePlaces& places_;
-    bool skip_next_ = false;          // the current instruction must be stepped before a place is considered again
-    bool wants_place_ = false;        // the instruction just stepped over was opaque or entered a loop body
+    bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
+    bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
 };
 
 struct InlineContext {
@@ -127,7 +128,8 @@ FrameDriver::Flow FrameDriver::raised(PyObject** result) {
 void count_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& out) {
     const ResumeFrame& inner = out.frames.back();
     PyObject* func = inner.func ? inner.func.get() : nullptr;
-    const CodeInfo* code = func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : &base;
+    const CodeInfo* code =
+        func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : &base;
     if (!code) return;
     const Insn& insn = code->insns[code->index_at(inner.unit)];
     if (insn.op != Opcode::ForIter && !(insn.flags & Insn::kBackward)) ++fs.counters.opaque_steps;
@@ -146,8 +148,10 @@ FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
             break;
         default: break;
     }
-    if (out.exit) ++fs_.counters.exits;
-    else if (out.kind == Outcome::Left) count_opaque(fs_, code_, out);
+    if (out.exit)
+        ++fs_.counters.exits;
+    else if (out.kind == Outcome::Left)
+        count_opaque(fs_, code_, out);
     return settle(out.frames, 0, out.exit, result);
 }
 
@@ -219,7 +223,8 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     }
     if (!recording) {
         if (insn.op == Opcode::ForIter && s == Step::Next && pc_ != insn.target) wants_place_ = true;
-        if ((insn.flags & Insn::kBackward) && s == Step::Next && code_.insns[pc_].op != Opcode::ForIter) wants_place_ = true;
+        if ((insn.flags & Insn::kBackward) && s == Step::Next && code_.insns[pc_].op != Opcode::ForIter)
+            wants_place_ = true;
     }
     if (recording && recording->closed()) {  // it ended inside the callee
         recorder_ = nullptr;
@@ -274,7 +279,8 @@ PyObject* FrameDriver::run(bool skip_place) {
                 if (at_place(&result) == Flow::Done) return result;
                 if (!recorder_ && pc_ != before && !skip_next_) continue;
             }
-            if (!recorder_ && code_.insns[pc_].boundary && !wants_place_ && !fs_.anything_ahead(code_, pc_)) return finish_default(f_, code_.insns[pc_].unit);
+            if (!recorder_ && code_.insns[pc_].boundary && !wants_place_ && !fs_.anything_ahead(code_, pc_))
+                return finish_default(f_, code_.insns[pc_].unit);
         }
         skip_place = false;
         if (step_once(&result) == Flow::Done) return result;
@@ -283,7 +289,8 @@ PyObject* FrameDriver::run(bool skip_place) {
 
 void FrameDriver::fill(ResumeFrame& rf) {
     f_.clear_slots();
-    for (size_t i = 0; i < rf.slots.size(); ++i) f_.init_slot(static_cast<int>(i), std::exchange(rf.slots[i], nullptr));
+    for (size_t i = 0; i < rf.slots.size(); ++i)
+        f_.init_slot(static_cast<int>(i), std::exchange(rf.slots[i], nullptr));
     f_.set_depth(static_cast<int>(rf.slots.size()));
     rf.slots.clear();
     pc_ = code_.index_at(rf.unit);
@@ -309,7 +316,8 @@ PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bo
         &ctx);
 }
 
-FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result) {
+FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k, bool hot,
+                                      PyObject** result) {
     fill(frames[k]);
     skip_next_ = true;
     if (k + 1 < frames.size()) {
@@ -335,7 +343,8 @@ FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k
 
 bool recording_on_this_thread() { return active_recorder && !active_recorder->closed(); }
 
-PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder, bool skip_place) {
+PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder,
+                bool skip_place) {
     return FrameDriver(fs, frame, code, pc, recorder).run(skip_place);
 }
 
@@ -349,7 +358,8 @@ PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
         [](void* p, Frame& frame) -> PyObject* {
             auto* c = static_cast<Context*>(p);
             frame.link();
-            return FrameDriver(*c->fs, frame, *c->fs->code, 0, nullptr).resume(c->out->frames, 0, c->out->exit);
+            return FrameDriver(*c->fs, frame, *c->fs->code, 0, nullptr)
+                .resume(c->out->frames, 0, c->out->exit);
         },
         &ctx);
 }

@@ -1,9 +1,10 @@
-// Drives real frames: replays traces where one is admitted, records where one is missing, and executes everything else
-// one instruction at a time (the stepper), or hands the frame to the default evaluator when nothing ahead can pay.
+// Drives real frames: replays traces where one is admitted, records where one is missing, and executes
+// everything else one instruction at a time (the stepper), or hands the frame to the default evaluator when
+// nothing ahead can pay.
 //
-// A *place* is an instruction at which traces may be entered: function entry, the first instruction of a loop's body
-// (after FOR_ITER delivered the value) or a while loop's header, the instruction after an opaque step, and the target of
-// a hot exit.
+// A *place* is an instruction at which traces may be entered: function entry, the first instruction of a
+// loop's body (after FOR_ITER delivered the value) or a while loop's header, the instruction after an opaque
+// step, and the target of a hot exit.
 #pragma once
 
 #include <memory>
@@ -22,9 +23,9 @@ namespace stator::frontend {
 struct Place {
     const CodeInfo* code;
     int pc;
-    std::vector<std::unique_ptr<Trace>> traces;   // most recently entered first
+    std::vector<std::unique_ptr<Trace>> traces;  // most recently entered first
     int recordings = 0;
-    int fruitless = 0;     // recordings that found nothing to compile
+    int fruitless = 0;  // recordings that found nothing to compile
     int exits_seen = 0;
     bool dead = false;
 };
@@ -33,7 +34,7 @@ struct CodePlaces {
     PyRef code_object;
     const CodeInfo* code = nullptr;
     std::unordered_map<int, std::unique_ptr<Place>> by_pc;
-    int last_pc = -1;      // the last instruction with a live place
+    int last_pc = -1;  // the last instruction with a live place
     int live = 0;
 };
 
@@ -43,7 +44,8 @@ struct FunctionState::Impl {
     ArgBinder binder;
     Counters counters;
     std::unordered_map<PyCodeObject*, std::unique_ptr<CodePlaces>> codes;
-    std::unordered_map<PyObject*, std::pair<PyRef, PyRef>> clones;   // by code: inlined function and clone, for exits
+    std::unordered_map<PyObject*, std::pair<PyRef, PyRef>>
+        clones;  // by code: inlined function and clone, for exits
     std::vector<Remark> remarks;
     const CodeInfo* code = nullptr;
     Place* entry = nullptr;
@@ -62,8 +64,10 @@ struct FunctionState::Impl {
     PyObject* call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames);
 };
 
-// Continues in `frame` at instruction `pc`, consuming the frame; `recorder` is set when this frame is being inlined.
-PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder, bool skip_place);
+// Continues in `frame` at instruction `pc`, consuming the frame; `recorder` is set when this frame is being
+// inlined.
+PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder,
+                bool skip_place);
 // Continues in a fresh frame (and, inside it, the inlined ones) as an outcome says.
 PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& outcome);
 bool recording_on_this_thread();

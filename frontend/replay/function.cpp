@@ -1,5 +1,6 @@
-// FunctionState: what happens at a call of a decorated function, from the cheapest way to the most expensive: replay
-// from the bound arguments without a frame; drive the function's real frame; call the function as it is.
+// FunctionState: what happens at a call of a decorated function, from the cheapest way to the most expensive:
+// replay from the bound arguments without a frame; drive the function's real frame; call the function as it
+// is.
 
 #include "frontend/replay/function.h"
 
@@ -47,7 +48,9 @@ void set_log_sink(void (*sink)(LogTopic, const std::string&), uint32_t topics) {
     log_sink = sink;
     log_topics = topics;
 }
-bool log_enabled(LogTopic t) { return log_sink && (log_topics & (1u << static_cast<int>(t)) || t == LogTopic::Errors); }
+bool log_enabled(LogTopic t) {
+    return log_sink && (log_topics & (1u << static_cast<int>(t)) || t == LogTopic::Errors);
+}
 void log(LogTopic t, const std::string& line) {
     if (log_enabled(t)) log_sink(t, line);
 }
@@ -100,14 +103,16 @@ bool FunctionState::Impl::anything_ahead(const CodeInfo& c, int pc) {
     return cp.live > 0 && (c.has_loops || cp.last_pc >= pc);
 }
 
-void FunctionState::Impl::remark(Reason reason, const std::string& detail, const CodeInfo& c, const Insn& insn) {
+void FunctionState::Impl::remark(Reason reason, const std::string& detail, const CodeInfo& c,
+                                 const Insn& insn) {
     for (Remark& r : remarks)
         if (r.line == insn.line && r.reason == reason && r.detail == detail) {
             ++r.count;
             return;
         }
     if (remarks.size() >= 200) return;
-    remarks.push_back({reason, detail, PyUnicode_AsUTF8(c.code->co_filename), PyUnicode_AsUTF8(c.code->co_qualname), insn.line, 1});
+    remarks.push_back({reason, detail, PyUnicode_AsUTF8(c.code->co_filename),
+                       PyUnicode_AsUTF8(c.code->co_qualname), insn.line, 1});
 }
 
 PyObject* FunctionState::Impl::clone_of(PyObject* function) {
@@ -134,7 +139,8 @@ FunctionState::~FunctionState() {
 
 std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const FunctionOptions& options) {
     if (!PyFunction_Check(func)) {
-        PyErr_Format(PyExc_TypeError, "stator.compile needs a Python function, found %s", Py_TYPE(func)->tp_name);
+        PyErr_Format(PyExc_TypeError, "stator.compile needs a Python function, found %s",
+                     Py_TYPE(func)->tp_name);
         return nullptr;
     }
     auto state = std::make_unique<FunctionState>();
@@ -152,7 +158,8 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
         fs.given_up = true;
         constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
         Reason reason = code->co_flags & kGenerators ? Reason::Generator : Reason::CannotDecode;
-        fs.remarks.push_back({reason, why ? why : "", PyUnicode_AsUTF8(code->co_filename), fs.name, code->co_firstlineno, 1});
+        fs.remarks.push_back(
+            {reason, why ? why : "", PyUnicode_AsUTF8(code->co_filename), fs.name, code->co_firstlineno, 1});
         return state;
     }
     fs.clone = PyRef::steal(make_clone(func));
@@ -189,11 +196,14 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nar
 
 namespace {
 
-// Hands the replayed result to stator._verify, which runs the function eagerly and answers with what the caller gets.
-PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_value, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+// Hands the replayed result to stator._verify, which runs the function eagerly and answers with what the
+// caller gets.
+PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_value, PyObject* const* args,
+                   size_t nargsf, PyObject* kwnames) {
     PyRef value = PyRef::steal(steal_value);
     for (const graph::Input& in : t.graph.inputs)
-        if (in.written) return value.release();  // the arguments are changed already: eager cannot start from them
+        if (in.written)
+            return value.release();  // the arguments are changed already: eager cannot start from them
     Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
     if (!positional || !keywords) return nullptr;
@@ -202,7 +212,8 @@ PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_valu
         if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[npos + i]) < 0) return nullptr;
     PyRef module = PyRef::steal(PyImport_ImportModule("stator._verify"));
     if (!module) return nullptr;
-    return PyObject_CallMethod(module.get(), "check", "OOOOs", fs.func.get(), positional.get(), keywords.get(), value.get(), t.name.c_str());
+    return PyObject_CallMethod(module.get(), "check", "OOOOs", fs.func.get(), positional.get(),
+                               keywords.get(), value.get(), t.name.c_str());
 }
 
 }  // namespace
@@ -212,7 +223,8 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
     if (fs.given_up) return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
     if (recording_on_this_thread()) return fs.call_eager(args, nargsf, kwnames);
     ++fs.counters.calls;
-    if (current_stance == Stance::Eager || PyFunction_GET_CODE(fs.func.get()) != reinterpret_cast<PyObject*>(fs.code->code)) {
+    if (current_stance == Stance::Eager ||
+        PyFunction_GET_CODE(fs.func.get()) != reinterpret_cast<PyObject*>(fs.code->code)) {
         ++fs.counters.eager_calls;
         return fs.call_eager(args, nargsf, kwnames);
     }
@@ -300,7 +312,8 @@ int FunctionState::traverse(visitproc visit, void* arg) const {
         Py_VISIT(pair.first.get());
         Py_VISIT(pair.second.get());
     }
-    // Guards hold the globals they read, which hold the compiled function: a cycle only the collector can free.
+    // Guards hold the globals they read, which hold the compiled function: a cycle only the collector can
+    // free.
     for (auto& [code, cp] : impl_->codes) {
         Py_VISIT(cp->code_object.get());
         for (auto& [pc, place] : cp->by_pc)

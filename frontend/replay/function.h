@@ -1,7 +1,7 @@
 // One decorated function: its places, traces, counters, and what happens at a call.
 //
-// This is what bindings/CompiledFunction holds. `call` has vectorcall's contract; it never fails for reasons of
-// stator's own: whatever cannot be replayed runs as the plain function.
+// This is what bindings/CompiledFunction holds. `call` has vectorcall's contract; it never fails for reasons
+// of stator's own: whatever cannot be replayed runs as the plain function.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@
 
 namespace stator::frontend {
 
-struct Trace;   // frontend/replay/trace.h
+struct Trace;  // frontend/replay/trace.h
 
 // Counters since start or reset; the names are those of stator.stats().
-#define STATOR_COUNTERS(X)                                                                                            \
-    X(calls) X(replays) X(eager_calls) X(recordings) X(traces) X(bridges) X(exits) X(opaque_steps) X(redone)          \
-    X(retired) X(compiles) X(cache_hits) X(kernels_launched) X(regions) X(guard_failures)
+#define STATOR_COUNTERS(X)                                                                          \
+    X(calls)                                                                                        \
+    X(replays) X(eager_calls) X(recordings) X(traces) X(bridges) X(exits) X(opaque_steps) X(redone) \
+        X(retired) X(compiles) X(cache_hits) X(kernels_launched) X(regions) X(guard_failures)
 struct Counters {
 #define X(n) int64_t n = 0;
     STATOR_COUNTERS(X)
@@ -39,58 +40,62 @@ struct Remark {
 };
 
 struct FunctionOptions {
-    bool fullgraph = false;   // raise instead of leaving anything eager
+    bool fullgraph = false;  // raise instead of leaving anything eager
     bool fastmath = false;
-    bool async = true;        // compile in the background
+    bool async = true;  // compile in the background
 };
 
 enum class Stance : uint8_t { Default, Eager, FailOnRecompile };
 
 class FunctionState {
-public:
-    // `func` is a plain Python function (bindings unwrap methods). nullptr with a Python error set on bad input.
+  public:
+    // `func` is a plain Python function (bindings unwrap methods). nullptr with a Python error set on bad
+    // input.
     static std::unique_ptr<FunctionState> create(PyObject* func, const FunctionOptions& options);
     ~FunctionState();
     PyObject* call(PyObject* const* args, size_t nargsf, PyObject* kwnames);
 
-    PyObject* function() const;                       // borrowed
+    PyObject* function() const;  // borrowed
     const Counters& counters() const;
-    std::vector<const Trace*> traces() const;         // in order of recording
+    std::vector<const Trace*> traces() const;  // in order of recording
     std::vector<Remark> remarks() const;
-    void reset();                                     // drops traces and counters
-    int traverse(visitproc visit, void* arg) const;   // for the owner's tp_traverse
+    void reset();                                    // drops traces and counters
+    int traverse(visitproc visit, void* arg) const;  // for the owner's tp_traverse
     struct Impl;
-    Impl* impl() const { return impl_.get(); }        // for STATOR=all, which meets frames instead of calls
+    Impl* impl() const { return impl_.get(); }  // for STATOR=all, which meets frames instead of calls
     FunctionState();
 
-private:
+  private:
     std::unique_ptr<Impl> impl_;
 };
 
 // A trace as inspection sees it (f.traces, f.graph(), dumps).
 struct TraceInfo {
-    std::string name;                    // step#1
-    std::string place;                   // "demo.py:4" where it is entered: function entry, loop body, resume point
-    std::string graph_recorded, graph;   // printed before and after the passes
-    std::vector<std::pair<std::string, std::string>> passes;  // name, graph after it, for those that changed something
-    std::vector<std::string> guards;     // Python terms
-    std::vector<std::string> programs;   // loop IR per segment
+    std::string name;   // step#1
+    std::string place;  // "demo.py:4" where it is entered: function entry, loop body, resume point
+    std::string graph_recorded, graph;  // printed before and after the passes
+    std::vector<std::pair<std::string, std::string>>
+        passes;                         // name, graph after it, for those that changed something
+    std::vector<std::string> guards;    // Python terms
+    std::vector<std::string> programs;  // loop IR per segment
     int64_t entries = 0, exits = 0;
-    std::vector<std::shared_ptr<kernels::CompileRequest>> compile_requests;  // one per segment: llvm/asm on demand
+    std::vector<std::shared_ptr<kernels::CompileRequest>>
+        compile_requests;  // one per segment: llvm/asm on demand
 };
 TraceInfo describe(const Trace& trace);
 
-Counters global_counters();        // over all functions, those that are gone included
+Counters global_counters();  // over all functions, those that are gone included
 void reset_global_counters();
-// STATOR_VERIFY: each call that a trace without stores into arguments served is repeated eagerly and compared; what differs
-// is logged, kept as a replayable case, and eager's result is returned.
+// STATOR_VERIFY: each call that a trace without stores into arguments served is repeated eagerly and
+// compared; what differs is logged, kept as a replayable case, and eager's result is returned.
 void set_verify(bool on);
 void set_stance(Stance s);
 Stance stance();
-// The plain function behind a CompiledFunction object (borrowed), or nullptr; lets the recorder follow calls of other
-// decorated functions. Set once by bindings.
+// The plain function behind a CompiledFunction object (borrowed), or nullptr; lets the recorder follow calls
+// of other decorated functions. Set once by bindings.
 void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*));
-// bindings/ sets this once; called when code is first wanted (it loads the jit library). nullptr = no jit: tier 0 only.
+// bindings/ sets this once; called when code is first wanted (it loads the jit library). nullptr = no jit:
+// tier 0 only.
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string* error));
 const kernels::CompilerApi* compiler();
 // Called with one line for each log artifact that is switched on (STATOR_LOG).

@@ -74,7 +74,9 @@ const char* ReplayState::scalar(Id v) const {
     return scalars + 16 * trace.value_slots[v];
 }
 
-void ReplayState::set_scalar(Id v, const char* bits) { memcpy(scalars + 16 * trace.value_slots[v], bits, 16); }
+void ReplayState::set_scalar(Id v, const char* bits) {
+    memcpy(scalars + 16 * trace.value_slots[v], bits, 16);
+}
 
 bool ReplayState::evaluate_syms() {
     return trace.graph.syms.eval(trace.expr_ids, {entry->symbols, static_cast<size_t>(trace.symbol_count)},
@@ -94,7 +96,9 @@ bool ReplayState::bind_result(Id v, PyRef result) {
     ArrayMeta meta;
     std::string why;
     if (!read_array_meta(result.get(), &meta, &why)) return false;
-    if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm || meta.shape.size() != n.shape.size()) return false;
+    if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm ||
+        meta.shape.size() != n.shape.size())
+        return false;
     const auto& t = trace.graph.syms;
     for (size_t d = 0; d < meta.shape.size(); ++d) {
         const auto& e = t.expr(n.syms[d]);
@@ -129,7 +133,8 @@ PyObject* Materializer::build_value(Id v) {
     const Node& n = g.nodes[v];
     if (n.op == Op::Const || n.op == Op::SymScalar) {
         char bits[16] = {};
-        if (n.op == Op::SymScalar) int_to_bits(st_.exprs[n.syms[0].id], n.dtype, bits);
+        if (n.op == Op::SymScalar)
+            int_to_bits(st_.exprs[n.syms[0].id], n.dtype, bits);
         else
             for (size_t i = 0; i < n.ints.size(); ++i) memcpy(bits + 8 * i, &n.ints[i], 8);
         return numpy::box_scalar(n.box, n.dtype, bits);
@@ -188,17 +193,20 @@ PyObject* Materializer::build_view(const Recipe& r) {
         PyErr_SetString(PyExc_SystemError, "stator: the memory behind a view was not kept");
         return nullptr;
     }
-    return numpy::new_view(base.get(), st_.trace.graph.nodes[r.index].dtype, static_cast<int>(s.shape.size()), s.shape.data(),
-                           s.strides.data(), s.data);
+    return numpy::new_view(base.get(), st_.trace.graph.nodes[r.index].dtype, static_cast<int>(s.shape.size()),
+                           s.shape.data(), s.strides.data(), s.data);
 }
 
 PyObject* Materializer::build_new(const Recipe& r) {
-    auto items = [&](PyObject* (*make)(Py_ssize_t), int (*set)(PyObject*, Py_ssize_t, PyObject*)) -> PyObject* {
+    auto items = [&](PyObject* (*make)(Py_ssize_t),
+                     int (*set)(PyObject*, Py_ssize_t, PyObject*)) -> PyObject* {
         PyObject* seq = make(static_cast<Py_ssize_t>(r.items.size()));
         for (size_t i = 0; seq && i < r.items.size(); ++i) {
             PyObject* o = build(r.items[i]);
-            if (!o) Py_CLEAR(seq);
-            else set(seq, static_cast<Py_ssize_t>(i), o);
+            if (!o)
+                Py_CLEAR(seq);
+            else
+                set(seq, static_cast<Py_ssize_t>(i), o);
         }
         return seq;
     };
@@ -212,7 +220,8 @@ PyObject* Materializer::build_new(const Recipe& r) {
         case RecipeKind::Tuple: return items(PyTuple_New, PyTuple_SetItem);
         case RecipeKind::List: return items(PyList_New, PyList_SetItem);
         case RecipeKind::Slice: {
-            PyRef a = PyRef::steal(build(r.items[0])), b = PyRef::steal(build(r.items[1])), c = PyRef::steal(build(r.items[2]));
+            PyRef a = PyRef::steal(build(r.items[0])), b = PyRef::steal(build(r.items[1])),
+                  c = PyRef::steal(build(r.items[2]));
             return a && b && c ? PySlice_New(a.get(), b.get(), c.get()) : nullptr;
         }
         case RecipeKind::Method: {

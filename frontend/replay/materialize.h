@@ -1,5 +1,5 @@
-// The state of one replay, and the building of Python objects from it: results, arguments of library calls, and the
-// frames in which Python goes on.
+// The state of one replay, and the building of Python objects from it: results, arguments of library calls,
+// and the frames in which Python goes on.
 #pragma once
 
 #include <vector>
@@ -15,10 +15,10 @@ void int_to_bits(int64_t v, graph::DType dtype, char* out);
 struct ReplayState {
     Trace& trace;
     guards::EntryState* entry = nullptr;
-    int64_t* exprs = nullptr;      // value of every SymTable expression
-    PyObject** arrays = nullptr;   // per value slot; owned
-    char* scalars = nullptr;       // 16 bytes per value slot
-    bool committed = false;        // an argument's memory was changed: the entry cannot be gone back to
+    int64_t* exprs = nullptr;     // value of every SymTable expression
+    PyObject** arrays = nullptr;  // per value slot; owned
+    char* scalars = nullptr;      // 16 bytes per value slot
+    bool committed = false;       // an argument's memory was changed: the entry cannot be gone back to
 
     // The array object whose memory holds value `v` (borrowed), or nullptr.
     PyObject* memory(graph::Id v) const;
@@ -27,20 +27,21 @@ struct ReplayState {
     void set_scalar(graph::Id v, const char* bits);
     // Re-evaluates exprs from entry->symbols. False on 64-bit overflow.
     bool evaluate_syms();
-    // Takes a library result: type, dtype, rank and layout must be as recorded; its extents become symbol values.
+    // Takes a library result: type, dtype, rank and layout must be as recorded; its extents become symbol
+    // values.
     bool bind_result(graph::Id v, PyRef result);
 };
 
 class Materializer {
-public:
+  public:
     explicit Materializer(ReplayState& st) : st_(st) {}
     ~Materializer() { reset(); }
-    void reset();                      // forgets object identities (a new snapshot)
-    PyObject* build(int32_t recipe);   // new reference; nullptr with a Python error (memory)
+    void reset();                     // forgets object identities (a new snapshot)
+    PyObject* build(int32_t recipe);  // new reference; nullptr with a Python error (memory)
     PyObject* build_value(graph::Id v);
     bool frames(int snapshot, std::vector<ResumeFrame>* out);
 
-private:
+  private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
     ReplayState& st_;

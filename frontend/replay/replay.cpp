@@ -1,11 +1,12 @@
 // Runs a trace. The order of work: entry guards, symbolic integers, then the steps; results are boxed last.
 //
-// Invariants: nothing visible happens before all entry guards hold; a segment's fresh results are dropped when a fault
-// that matters shows up, and its visible stores (commit nests) run only after its other nests were found harmless; no
-// Python code runs between the entry guards and the first Library step.
+// Invariants: nothing visible happens before all entry guards hold; a segment's fresh results are dropped
+// when a fault that matters shows up, and its visible stores (commit nests) run only after its other nests
+// were found harmless; no Python code runs between the entry guards and the first Library step.
 
 #include <alloca.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "frontend/hosts/numpy/runtime.h"
@@ -82,7 +83,8 @@ struct NestCall {
     }
 };
 
-uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, bool compiled, const int64_t* exprs) {
+uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, bool compiled,
+                  const int64_t* exprs) {
     const kernels::NestInfo& nest = s.program->nests[index];
     int64_t extent = exprs[nest.extent.id];
     int64_t work = exprs[nest.work.id];
@@ -98,7 +100,8 @@ uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, 
         // Ranges begin at whole cache lines of the innermost vector loop.
         if (grain > 64) grain = (grain + 63) & ~int64_t{63};
         faults = api->parallel_for(
-            extent, grain, [](void* ctx, int64_t b, int64_t e) { return static_cast<NestCall*>(ctx)->run(b, e); }, &call);
+            extent, grain,
+            [](void* ctx, int64_t b, int64_t e) { return static_cast<NestCall*>(ctx)->run(b, e); }, &call);
     } else {
         faults = call.run(0, extent);
     }
@@ -156,12 +159,15 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
                 break;
             }
             case kernels::BufferKind::Input:
-                array = plan.input >= 0 ? st.entry->inputs[plan.input] : plan.slot >= 0 ? st.arrays[plan.slot] : nullptr;
+                array = plan.input >= 0  ? st.entry->inputs[plan.input]
+                        : plan.slot >= 0 ? st.arrays[plan.slot]
+                                         : nullptr;
                 if (!array) array = st.memory(plan.value);
                 break;
         }
         if (!array) {
-            log(LogTopic::Errors, "internal: " + st.trace.name + " has no memory for %" + std::to_string(plan.value));
+            log(LogTopic::Errors,
+                "internal: " + st.trace.name + " has no memory for %" + std::to_string(plan.value));
             return false;
         }
         data[i] = numpy::data(array);
@@ -177,8 +183,10 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
         } else if (plan.kind == kernels::ScalarKind::Input) {
             // A 0-d array counts as a scalar operand, but its value lies in the array.
             PyObject* array = plan.in_array ? st.memory(plan.value) : nullptr;
-            if (array) memcpy(slot, numpy::data(array), graph::info(plan.dtype).size);
-            else memcpy(slot, st.scalar(plan.value), 16);
+            if (array)
+                memcpy(slot, numpy::data(array), graph::info(plan.dtype).size);
+            else
+                memcpy(slot, st.scalar(plan.value), 16);
         }
     }
     kernels::KernelArgs args{data, strides, syms, scalars, s.loops.data(), nullptr};
@@ -194,11 +202,14 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
         ++counters.kernels_launched;
     }
     if (!checked()) {
-        if (log_enabled(LogTopic::Exits)) log(LogTopic::Exits, st.trace.name + ": floating-point faults " + std::to_string(faults) + ", the segment runs again eagerly");
+        if (log_enabled(LogTopic::Exits))
+            log(LogTopic::Exits, st.trace.name + ": floating-point faults " + std::to_string(faults) +
+                                     ", the segment runs again eagerly");
         return false;
     }
     for (size_t i = 0; i < p.scalars.size(); ++i)
-        if (p.scalars[i].kind == kernels::ScalarKind::Result) st.set_scalar(p.scalars[i].value, scalars + 16 * i);
+        if (p.scalars[i].kind == kernels::ScalarKind::Result)
+            st.set_scalar(p.scalars[i].value, scalars + 16 * i);
     return true;
 }
 
@@ -216,10 +227,12 @@ bool run_library(ReplayState& st, Id id, Materializer& m) {
         }
         argv.push_back(held.back().get());
     }
-    PyObject* kwnames = n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
+    PyObject* kwnames =
+        n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
     size_t nargs = argv.size() - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     numpy::StrictErrors strict;
-    PyRef result = PyRef::steal(PyObject_Vectorcall(st.trace.objects[n.ints[0]].get(), argv.data(), nargs, kwnames));
+    PyRef result =
+        PyRef::steal(PyObject_Vectorcall(st.trace.objects[n.ints[0]].get(), argv.data(), nargs, kwnames));
     if (!result) {
         PyErr_Clear();
         return false;
@@ -249,8 +262,10 @@ Outcome leave(ReplayState& st, Outcome::Kind kind, int snapshot, bool exit) {
         // Memory is short. Python starts over at the entry unless arguments were changed.
         out.frames.clear();
         out.kind = st.committed ? Outcome::Failed : Outcome::Redo;
-        if (!st.committed) PyErr_Clear();
-        else if (!PyErr_Occurred()) PyErr_NoMemory();
+        if (!st.committed)
+            PyErr_Clear();
+        else if (!PyErr_Occurred())
+            PyErr_NoMemory();
     }
     return out;
 }

@@ -21,8 +21,8 @@ using graph::RecipeKind;
 
 namespace {
 
-// Which values must exist as objects because a recipe builds something from them. View chains are rebuilt from their
-// base object, so only the base counts.
+// Which values must exist as objects because a recipe builds something from them. View chains are rebuilt
+// from their base object, so only the base counts.
 void want_recipe(const graph::Graph& g, int32_t r, std::vector<bool>& wanted) {
     if (r < 0) return;
     const graph::Recipe& x = g.recipes[r];
@@ -53,10 +53,10 @@ struct Cutter {
     const FunctionOptions& options;
     std::vector<bool> wanted;
     std::vector<Id> available;
-    std::vector<Id> last_use;   // last node that reads each value; wanted-by-end counts as the end
+    std::vector<Id> last_use;  // last node that reads each value; wanted-by-end counts as the end
 
-    // A value computed in [begin, end) has to be kept when a later segment reads it. Views are followed to what they
-    // look at: the later segment re-applies them.
+    // A value computed in [begin, end) has to be kept when a later segment reads it. Views are followed to
+    // what they look at: the later segment re-applies them.
     void find_uses() {
         const auto& g = t.graph;
         last_use.assign(g.nodes.size(), kNone);
@@ -77,9 +77,12 @@ struct Cutter {
         for (Id i = begin; i < end; ++i) {
             const Node& n = g.nodes[i];
             OpClass c = graph::info(n.op).cls;
-            // A rank-0 view that leaves the trace is a scalar read from memory; other views are rebuilt from their base.
+            // A rank-0 view that leaves the trace is a scalar read from memory; other views are rebuilt from
+            // their base.
             bool scalar_read = c == OpClass::View && n.shape.empty() && wanted[i];
-            if (c == OpClass::Input || (c == OpClass::View && !scalar_read) || n.op == Op::Const || n.op == Op::SymScalar || c == OpClass::Guard) continue;
+            if (c == OpClass::Input || (c == OpClass::View && !scalar_read) || n.op == Op::Const ||
+                n.op == Op::SymScalar || c == OpClass::Guard)
+                continue;
             bool visible_store = n.op == Op::Store && g.nodes[graph::buffer_root(g, i)].op == Op::Input;
             if (wanted[i] || last_use[i] >= end || visible_store) request.wanted.push_back(i);
             work = true;
@@ -131,11 +134,14 @@ void number_slots(Trace& t) {
         for (const auto& b : s.program->buffers)
             if (b.kind == kernels::BufferKind::Output) give(b.value);
         for (const auto& sc : s.program->scalars)
-            if (sc.kind == kernels::ScalarKind::Result || sc.kind == kernels::ScalarKind::Input) give(sc.value);
+            if (sc.kind == kernels::ScalarKind::Result || sc.kind == kernels::ScalarKind::Input)
+                give(sc.value);
     }
     for (const TraceStep& step : t.steps)
-        if (step.kind == StepKind::Library) give(step.node);
-        else if (step.kind == StepKind::Guard) give(t.graph.nodes[step.node].in[0]);
+        if (step.kind == StepKind::Library)
+            give(step.node);
+        else if (step.kind == StepKind::Guard)
+            give(t.graph.nodes[step.node].in[0]);
     for (const auto& r : t.graph.recipes)
         if (r.kind == RecipeKind::Value) give(r.index);
 }
@@ -172,13 +178,15 @@ void plan_segment(Trace& t, Segment& s) {
         if (sc.kind == kernels::ScalarKind::Const) memcpy(image, sc.bits, 16);
         if (sc.kind == kernels::ScalarKind::Sym) {
             graph::Sym sym = g.nodes[sc.value].syms[0];
-            if (auto c = g.syms.as_const(sym)) int_to_bits(*c, sc.dtype, image), plan.kind = kernels::ScalarKind::Const;
+            if (auto c = g.syms.as_const(sym))
+                int_to_bits(*c, sc.dtype, image), plan.kind = kernels::ScalarKind::Const;
             plan.expr = sym.id;
         }
         if (sc.kind == kernels::ScalarKind::Input || sc.kind == kernels::ScalarKind::Result) {
             plan.input = sc.kind == kernels::ScalarKind::Input ? input_of(sc.value) : -1;
             plan.slot = t.value_slots[sc.value];
-            plan.in_array = sc.kind == kernels::ScalarKind::Input && g.nodes[sc.value].box == graph::Box::Array;
+            plan.in_array =
+                sc.kind == kernels::ScalarKind::Input && g.nodes[sc.value].box == graph::Box::Array;
         }
         s.scalar_plans.push_back(plan);
     }
@@ -187,7 +195,9 @@ void plan_segment(Trace& t, Segment& s) {
 // The expressions that a replay needs: whatever shapes, views, programs, recipes and relations mention.
 void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
     const auto& g = t.graph;
-    auto all = [&](const std::vector<graph::Sym>& list) { wanted.insert(wanted.end(), list.begin(), list.end()); };
+    auto all = [&](const std::vector<graph::Sym>& list) {
+        wanted.insert(wanted.end(), list.begin(), list.end());
+    };
     for (const Node& n : g.nodes) all(n.shape), all(n.syms);
     for (const auto& r : g.recipes)
         if (r.sym) wanted.push_back(r.sym);
@@ -217,7 +227,8 @@ void request_code(Trace& t, const FunctionOptions& options) {
 
 }  // namespace
 
-static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& options, std::string* why) {
+static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& options,
+                                          std::string* why) {
     auto t = std::make_unique<Trace>();
     t->name = name;
     b.graph.name = name;
@@ -256,7 +267,8 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     return t;
 }
 
-std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options, std::string* why) {
+std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options,
+                                  std::string* why) {
     try {
         return build_trace(b, std::move(name), options, why);
     } catch (const std::exception& e) {  // an internal error must never end the program

@@ -1,8 +1,10 @@
-// A recorded trace made ready to run: the optimized graph cut into steps, with everything a replay needs looked up once.
+// A recorded trace made ready to run: the optimized graph cut into steps, with everything a replay needs
+// looked up once.
 //
-// Steps run in order. A `Program` step runs one segment's loop nests; `Guard` compares a computed condition; `SymGuard`
-// a relation that is known only after a library call; `Library` calls a host function on whole operands. Each Program
-// and Library step knows the snapshot to which a fault or error goes back (-1: the trace's entry).
+// Steps run in order. A `Program` step runs one segment's loop nests; `Guard` compares a computed condition;
+// `SymGuard` a relation that is known only after a library call; `Library` calls a host function on whole
+// operands. Each Program and Library step knows the snapshot to which a fault or error goes back (-1: the
+// trace's entry).
 #pragma once
 
 #include <memory>
@@ -23,23 +25,23 @@ struct BufferPlan {
     kernels::BufferKind kind;
     int rank;
     int stride_base;
-    int input = -1;         // graph input whose array holds the memory, or
-    int slot = -1;          // value slot of the array (Output: where it goes)
-    graph::Id value = -1;   // neither: look it up (a store's newest version)
+    int input = -1;        // graph input whose array holds the memory, or
+    int slot = -1;         // value slot of the array (Output: where it goes)
+    graph::Id value = -1;  // neither: look it up (a store's newest version)
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
-    int input = -1, slot = -1;   // Input, Result
-    int expr = -1;               // Sym
-    bool in_array = false;       // Input: the value lies in a 0-d array
+    int input = -1, slot = -1;  // Input, Result
+    int expr = -1;              // Sym
+    bool in_array = false;      // Input: the value lies in a 0-d array
     graph::DType dtype;
     graph::Id value = -1;
 };
 
 struct Segment {
     std::vector<BufferPlan> buffer_plans;
-    std::vector<ScalarPlan> scalar_plans;   // those not constant
-    std::vector<char> scalar_image;         // 16 bytes per scalar, constants filled in
+    std::vector<ScalarPlan> scalar_plans;  // those not constant
+    std::vector<char> scalar_image;        // 16 bytes per scalar, constants filled in
     std::shared_ptr<kernels::Program> program;
     std::shared_ptr<kernels::CodeSlot> code;
     std::shared_ptr<kernels::CompileRequest> request;
@@ -50,9 +52,9 @@ struct Segment {
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library };
 struct TraceStep {
     StepKind kind;
-    int segment = -1;        // Program
-    graph::Id node = -1;     // Guard, SymGuard, Library
-    int redo = -1;           // snapshot to go back to
+    int segment = -1;     // Program
+    graph::Id node = -1;  // Guard, SymGuard, Library
+    int redo = -1;        // snapshot to go back to
 };
 
 struct Place;
@@ -68,11 +70,11 @@ struct Trace {
     std::vector<PyRef> objects;
     std::vector<Segment> segments;
     std::vector<TraceStep> steps;
-    std::vector<int> slot_indices;     // entry slots that the guard program reads
-    std::vector<int> value_slots;      // per node: where a replay keeps its array or scalar, -1 = nowhere
+    std::vector<int> slot_indices;  // entry slots that the guard program reads
+    std::vector<int> value_slots;   // per node: where a replay keeps its array or scalar, -1 = nowhere
     int slot_count = 0;
-    std::vector<int32_t> expr_ids;     // expressions that a replay evaluates, operands first
-    std::vector<int64_t> symbol_start; // per symbol: its value until something binds it
+    std::vector<int32_t> expr_ids;      // expressions that a replay evaluates, operands first
+    std::vector<int64_t> symbol_start;  // per symbol: its value until something binds it
     int expr_count = 0;
     int symbol_count = 0;
     bool retired = false;
@@ -80,13 +82,14 @@ struct Trace {
     std::vector<int64_t> snapshot_exits;
 };
 
-// Runs the passes, cuts the graph into steps, schedules and requests compilation. nullptr with `why` when the graph is
-// defective (an internal error; the caller stays eager).
-std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options, std::string* why);
+// Runs the passes, cuts the graph into steps, schedules and requests compilation. nullptr with `why` when the
+// graph is defective (an internal error; the caller stays eager).
+std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options,
+                                  std::string* why);
 
 // One frame to go on in; owned references, NULL for empty slots.
 struct ResumeFrame {
-    PyRef func;     // inlined frames only
+    PyRef func;  // inlined frames only
     int unit = 0;
     std::vector<PyObject*> slots;
     ResumeFrame() = default;
@@ -107,9 +110,9 @@ struct Outcome {
     } kind = NotEntered;
     PyObject* value = nullptr;
     std::vector<ResumeFrame> frames;
-    bool exit = false;       // through a guard in the middle
+    bool exit = false;  // through a guard in the middle
     int snapshot = -1;
-    int failed_guard = -1;   // NotEntered
+    int failed_guard = -1;  // NotEntered
 };
 
 // slots[i] for every i in trace.slot_indices must be valid (borrowed). Never leaves a Python error set.

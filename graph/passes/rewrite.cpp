@@ -35,8 +35,7 @@ std::vector<bool> reachable_recipes(const Graph& g) {
     std::vector<bool> snapshots = reachable_snapshots(g);
     for (size_t i = 0; i < g.snapshots.size(); ++i)
         if (snapshots[i])
-            for (const SnapFrame& f : g.snapshots[i].frames)
-            {
+            for (const SnapFrame& f : g.snapshots[i].frames) {
                 for (int32_t r : f.slots) mark_recipe(g, r, seen);
                 if (f.func != -1) mark_recipe(g, f.func, seen);
             }

@@ -4,6 +4,7 @@
 // ndarray and types are all singletons that the tables of the families name once at start-up. Bound methods
 // of ufuncs (np.add.reduce) are made anew by every attribute access and are recognized by what they are bound
 // to.
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <xmmintrin.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>

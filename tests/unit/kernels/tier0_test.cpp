@@ -1,6 +1,8 @@
 // Tier 0 on graphs given as text.
 #include <gtest/gtest.h>
+
 #include <xmmintrin.h>
+#include <algorithm>
 
 #include "kernels/tier0_half.h"
 #include "kernels/tier0_ops.h"
