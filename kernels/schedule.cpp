@@ -47,6 +47,8 @@ Program Scheduler::run() {
     plan();
     for (Id v = 0; v < rq_.end; ++v)
         if (snapshot_before_[v] >= 0) snapshots_.emplace(snapshot_before_[v], v);
+    for (Id v = 0; v < rq_.begin; ++v)  // views from before that are reshaped here
+        if (is_view(v) && materialized_[v]) sink_value(v);
     for (Id v = rq_.begin; v < rq_.end; ++v)
         if (needed_[v] && !available_[v]) sink(v);
     finish();

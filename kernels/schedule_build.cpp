@@ -2,6 +2,7 @@
 //
 // Invariant: a statement is shared within a nest by (value, map), so a common subexpression is computed once.
 #include <algorithm>
+#include <stdexcept>
 
 #include "kernels/schedule_internal.h"
 
@@ -50,6 +51,12 @@ Id Scheduler::base_of(Id v, Map& m) {
         m = compose(node(v), m);
         v = node(v).in[0];
     }
+    return v;
+}
+
+Id Scheduler::reshaped(Id v) {
+    do v = node(v).in[0];
+    while (node(v).op == Op::Reshape && !rank0(v) && located(v) < 0);
     return v;
 }
 
@@ -123,6 +130,8 @@ int Scheduler::scalar_stmt(Draft& d, int slot) {
 // Byte offsets of `m` into `buffer`; contiguous buffers are indexed as if flat. `shape` is the indexed
 // value's, which differs from the buffer's when the value is a reshape of it.
 SymAccess Scheduler::access(const Draft& d, int buffer, const Map& m, const std::vector<Sym>& shape) {
+    // Callers turn this into a trace that is given up; an index of -1 would damage memory that is not ours.
+    if (buffer < 0) throw std::logic_error("the scheduler reads a value that has no memory");
     auto& t = g_.syms;
     const Buffer& b = p_.buffers[buffer];
     SymAccess a;
@@ -269,7 +278,8 @@ int Scheduler::eval(Draft& d, Id v, const Map& m) {
     } else if (n.op == Op::View) {
         r = rank0(n.in[0]) ? eval_scalar(d, n.in[0]) : eval(d, n.in[0], compose(n, m));
     } else if (n.op == Op::Reshape) {
-        r = rank0(n.in[0]) ? eval_scalar(d, n.in[0]) : load(d, v, located(n.in[0]), m, n.shape);
+        Id base = reshaped(v);
+        r = rank0(base) ? eval_scalar(d, base) : load(d, v, located(base), m, n.shape);
     } else if (n.op == Op::Full) {
         r = eval_scalar(d, n.in[0]);
     } else if (n.op == Op::Arange) {

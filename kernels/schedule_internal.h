@@ -95,6 +95,7 @@ class Scheduler {
     void plan();
     void plan_wanted();
     void plan_stores();
+    void plan_reshapes();
     void plan_uses(Id v);
     void plan_hazards();
     void plan_store_value(Id store);
@@ -147,6 +148,7 @@ class Scheduler {
     Map compose(const Node& view, const Map& m);
     std::vector<Sym> store_shape(const Node& n) const;
     Id base_of(Id v, Map& m);  // through views, composing the map
+    Id reshaped(Id v);  // what a reshape reads: the value below it and further reshapes that has memory
     int eval(Draft& d, Id v, const Map& m);
     int eval_scalar(Draft& d, Id v);
     int eval_compute(Draft& d, Id v, const Map& m, Level level);

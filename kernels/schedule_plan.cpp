@@ -162,6 +162,19 @@ void Scheduler::plan_stores() {
         if (needed_[v] && node(v).op == Op::Store && !rank0(v)) materialize(root(v));
 }
 
+// A reshape counts elements in C order, so what it reshapes needs memory of its own: a view too, which
+// elsewhere is read through the memory that it shows.
+void Scheduler::plan_reshapes() {
+    for (Id v = rq_.begin; v < rq_.end; ++v) {
+        if (!needed_[v]) continue;
+        for (Id in : node(v).in)
+            for (Id w = in; is_view(w) && !available_[w]; w = node(w).in[0])
+                if (node(w).op == Op::Reshape && !rank0(w) && !rank0(reshaped(w))) materialize(reshaped(w));
+    }
+    for (Id w : rq_.wanted)
+        if (node(w).op == Op::Reshape && !available_[w]) materialize(reshaped(w));
+}
+
 // A reduction computes its operand on the fly when all of it is generated code, and when the run that is
 // summed pairwise is one axis of every load.
 bool Scheduler::fusable_reduce(Id reduce, Id operand) {
@@ -185,7 +198,6 @@ void Scheduler::plan_uses(Id v) {
             for (Id w : users_[u]) work.emplace_back(w, u);
             continue;
         }
-        if (node(u).op == Op::Reshape) must = true;
         if (node(u).op == Op::Reduce || node(u).op == Op::ArgReduce) {
             must |= operand != v || !fusable_reduce(u, v);
             contexts.insert(u);
@@ -352,6 +364,7 @@ void Scheduler::plan() {
     find_needed();
     plan_wanted();
     plan_stores();
+    plan_reshapes();
     for (Id v = rq_.begin; v < rq_.end; ++v) {
         if (!needed_[v] || is_leaf(v)) continue;
         auto cls = graph::info(node(v).op).cls;

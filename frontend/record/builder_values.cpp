@@ -107,13 +107,41 @@ Id TraceBuilder::host_loop(const std::string& ufunc, std::span<const Id> in, DTy
     return v;
 }
 
+// Whether the view of `base` has its elements in C order without gaps, for all shapes: in the order of
+// memory, first axes that are indexed, then one that may be cut, then whole ones.
+static bool shows_c_order(const graph::SymTable& syms, const Node& base, const ViewStep& step) {
+    auto unit = [&](Sym s) { return syms.as_const(s) == 1; };
+    if (base.layout != graph::Layout::Contiguous) return false;
+    std::vector<char> mapped(step.shape.size(), 0);
+    bool outer = true;
+    int last = -1;
+    for (size_t k = 0; k < step.map.size(); ++k) {
+        size_t d = base.perm.empty() ? k : static_cast<size_t>(base.perm[k]);
+        int axis = step.map[d];
+        if (axis >= 0) mapped[axis] = 1;
+        if (unit(base.shape[d])) continue;
+        if (axis < 0 || unit(step.shape[axis])) {
+            if (!outer) return false;
+            continue;
+        }
+        if (axis < last || step.step[d] != 1) return false;
+        if (!outer && (step.shape[axis] != base.shape[d] || syms.as_const(step.start[d]) != 0)) return false;
+        outer = false;
+        last = axis;
+    }
+    for (size_t a = 0; a < mapped.size(); ++a)
+        if (!mapped[a] && !unit(step.shape[a])) return false;
+    return true;
+}
+
 Id TraceBuilder::view(Id v, const ViewStep& step) {
     Node n;
     n.op = Op::View;
     n.dtype = graph.node(v).dtype;
     n.in = {v};
     n.shape = step.shape;
-    n.layout = graph::Layout::Strided;
+    n.layout =
+        shows_c_order(graph.syms, graph.node(v), step) ? graph::Layout::Contiguous : graph::Layout::Strided;
     n.ints.push_back(static_cast<int64_t>(step.map.size()));
     n.ints.insert(n.ints.end(), step.map.begin(), step.map.end());
     n.ints.insert(n.ints.end(), step.step.begin(), step.step.end());

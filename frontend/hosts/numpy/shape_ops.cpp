@@ -140,8 +140,11 @@ bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> item
     return true;
 }
 
-bool c_contiguous(const Operand& a) {
-    return a.shadow->layout == graph::Layout::Contiguous &&
+// In C order without gaps for all shapes, not only for the extents at hand.
+bool c_contiguous(TraceBuilder& tb, const Operand& a) {
+    const graph::Node& n = tb.graph.node(tb.value(a.shadow));
+    return n.layout == graph::Layout::Contiguous && std::is_sorted(n.perm.begin(), n.perm.end()) &&
+           a.shadow->layout == graph::Layout::Contiguous &&
            std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end()) &&
            PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(a.obj));
 }
@@ -167,7 +170,7 @@ ShadowRef copied(TraceBuilder& tb, const Operand& a, PyObject* copy) {
 
 ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* result) {
     if (!is_array(result)) return tb.fail(Reason::ModelMismatch, "a reshape");
-    if (c_contiguous(a)) return reshape_view(tb, a.shadow, std::move(shape), result);
+    if (c_contiguous(tb, a)) return reshape_view(tb, a.shadow, std::move(shape), result);
     if (!known_density(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a reshape of this layout");
     // NumPy copied into C order and views the copy.
     PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
@@ -221,7 +224,7 @@ ShadowRef flat_copy(TraceBuilder& tb, const Operand& a, PyObject* result) {
     Id v = tb.value(a.shadow);
     if (v == kNone) return nullptr;
     if (rank_of(tb, a) != 1) {
-        if (!c_contiguous(a)) {
+        if (!c_contiguous(tb, a)) {
             Id in[] = {v};
             v = tb.pointwise(Op::Copy, in, a.shadow->dtype);
         }
@@ -234,7 +237,7 @@ ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
     if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1]))
         return nullptr;
-    if (c_contiguous(*p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
+    if (c_contiguous(tb, *p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
     if (!known_density(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
     return flat_copy(tb, *p[0], call.result);
 }
@@ -271,7 +274,7 @@ ShadowRef lower_squeeze(TraceBuilder& tb, const Call& call) {
 ShadowRef lower_expand_dims(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
     if (!bind(tb, call, {"a", "axis"}, p) || !array_operand(tb, p[0]) || !p[1]) return nullptr;
-    if (!c_contiguous(*p[0])) return tb.fail(Reason::UnknownCall, "expand_dims of this layout");
+    if (!c_contiguous(tb, *p[0])) return tb.fail(Reason::UnknownCall, "expand_dims of this layout");
     const Shape shape = tb.shape(p[0]->shadow);
     int count = 1;
     std::vector<Operand> items;
