@@ -253,6 +253,20 @@ void Scheduler::sink_snapshot(Id v) {
     writers_[buffer].emplace_back(made, v);
 }
 
+// Statement i as readers of the memory it is stored to see it: a host loop, whose bits may depend on strides,
+// must not see those of where the value came from.
+int Scheduler::stored_value(Draft& d, Id v, int i) {
+    if (d.stmts[i].stmt.kind == StmtKind::Compute) return i;
+    DraftStmt copy;
+    copy.stmt.kind = StmtKind::Compute;
+    copy.stmt.dtype = node(v).dtype;
+    copy.stmt.op = Op::Copy;
+    copy.stmt.in = {i};
+    copy.stmt.node = v;
+    copy.level = Level::Full;
+    return add(d, std::move(copy));
+}
+
 // Evaluates the value of store v and stores it to `buffer`, which is v's or a shadow of it; returns the
 // draft.
 int Scheduler::put(Id v, int buffer, bool commit) {
@@ -266,7 +280,7 @@ int Scheduler::put(Id v, int buffer, bool commit) {
     int i = rank0(value) ? eval_scalar(d, value) : eval(d, value, id);
     store(d, buffer, at, i, Level::Full, v);
     writers_[buffer].emplace_back(made, v);
-    if (whole(v)) d.memo[{v, at}] = i;
+    if (whole(v)) d.memo[{v, at}] = stored_value(d, v, i);
     return made;
 }
 

@@ -121,7 +121,7 @@ std::shared_ptr<LoopNest> Scheduler::lower(Draft& d, NestInfo& info) {
         out.depth = s.level == Level::Scalar     ? 0
                     : s.level == Level::Parallel ? nest->parallel_axes()
                                                  : nest->full_depth();
-        if (!s.access.axis.empty() || s.access.buffer >= 0) {
+        if (s.stmt.kind == StmtKind::Index || s.access.buffer >= 0) {
             out.access.buffer = s.access.buffer;
             out.access.offset = numbered(s.access.offset);
             for (int a : axes) out.access.axis.push_back(numbered(s.access.axis[a]));
@@ -139,7 +139,7 @@ std::shared_ptr<LoopNest> Scheduler::lower(Draft& d, NestInfo& info) {
     return nest;
 }
 
-// Scratch that nobody reads: everything that needed the value found its way into the nest that computes it.
+// Scratch and copies that nobody reads: everything that needed the value found its way into the nest that computes it.
 void Scheduler::drop_dead_scratch() {
     std::vector<char> keep(p_.buffers.size(), 0);
     for (size_t b = 0; b < keep.size(); ++b) keep[b] = p_.buffers[b].kind != BufferKind::Scratch;
@@ -152,10 +152,15 @@ void Scheduler::drop_dead_scratch() {
         if (keep[b]) renumbered[b] = next++;
     for (auto& d : drafts_) {
         std::vector<int> at(d.stmts.size(), -1);
+        std::vector<char> used(d.stmts.size(), 0);
+        for (auto& s : d.stmts)
+            if (s.stmt.kind != StmtKind::Store || keep[s.access.buffer])
+                for (int in : s.stmt.in) used[in] = 1;
         std::vector<DraftStmt> kept;
         for (size_t i = 0; i < d.stmts.size(); ++i) {
             DraftStmt& s = d.stmts[i];
             if (s.stmt.kind == StmtKind::Store && !keep[s.access.buffer]) continue;
+            if (s.stmt.kind == StmtKind::Compute && s.stmt.op == Op::Copy && !used[i]) continue;
             at[i] = static_cast<int>(kept.size());
             for (int& in : s.stmt.in) in = at[in];
             if (s.access.buffer >= 0) s.access.buffer = renumbered[s.access.buffer];

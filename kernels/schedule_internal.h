@@ -131,6 +131,7 @@ class Scheduler {
     int place(const Space& space, const std::vector<Read>& reads, bool commit, Id store = graph::kNone,
               const Map* store_map = nullptr, int buffer = -1);
     int put(Id store, int buffer, bool commit);
+    int stored_value(Draft& d, Id store, int stmt);
     int shadow_of(Id store);
     int place_after(Id v, Map& m);
     bool reads_late(const std::vector<Read>& reads) const;

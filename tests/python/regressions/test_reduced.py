@@ -61,18 +61,12 @@ CASES = [
     case("complex products of one element", "def f(b, x):\n    return x * x, x[:1] * b\n", *twice(Array("c16", ()), Array("c16", (1,)))),
     case("views of a reshaped roll", "def f(b, y):\n    v = np.roll(np.stack((b, y, b)), 2)\n    w = np.expand_dims(v, 0)\n    u = np.square(w)\n    return u, w, np.where(u >= 3, 0.1, v)\n",
          *twice(Array("f8", (8,)), Array("f8", (8,)))),
+    case("one element of a range", "def f(a):\n    return np.arange(a.shape[1], dtype=np.int8)[1]\n", *twice(Array("f8", (1, 2, 1)))),
+    case("reshaped views", "def f(b):\n    w = b.reshape(2, -1)[1:].reshape(-1) * 2\n    return b[2:].reshape(2, -1) + 1, w, (b * 3)[2:].reshape(-1, 2, 1)[:, ::-1].reshape(-1) + 1, b[::2].reshape(2, -1) * 2\n",
+         *twice(Array("f8", (8,)))),
 ]  # fmt: skip
 
 
-# Open: they stay here, with what is wrong, until they are mended.
-OPEN = {
-    "loops over copies of reversed arrays": "a copy that is read through changes the stride class a host loop sees",
-}
-
-
 @pytest.mark.parametrize("source, calls", CASES)
-def test_reduced(source, calls, request):
-    for name, why in OPEN.items():
-        if name in request.node.name:
-            pytest.xfail(why)
+def test_reduced(source, calls):
     assert run_source(source, calls) is None
