@@ -411,6 +411,7 @@ ShadowRef TraceBuilder::new_view(const ShadowRef& base, ViewStep step, PyObject*
 
 size_t TraceBuilder::mark() {
     saved_buffers_ = buffers_;
+    saved_substitutions_ = substitutions_.size();
     return graph.nodes.size();
 }
 
@@ -427,6 +428,12 @@ void TraceBuilder::rollback(size_t mark) {
         inert.box = Box::PyBool;
         n = std::move(inert);
     }
+    // What the lost guards showed is unknown again.
+    substitutions_.erase(
+        std::remove_if(substitutions_.begin() + static_cast<long>(saved_substitutions_), substitutions_.end(),
+                       [](const Substitution& x) { return !x.from_entry; }),
+        substitutions_.end());
+    canon_memo_.clear();
     // Buffers made since the mark are unreachable, except those of inputs, which are back at their entry
     // contents.
     for (size_t i = 0; i < buffers_.size(); ++i)

@@ -143,12 +143,18 @@ class TraceBuilder {
     bool resolve_number(const ShadowRef& s, PyObject* obj);
     int add_input(graph::Input in);
     graph::Sym fresh_extent(int64_t n);
-    void substitute(graph::Sym symbol, graph::Sym by);
+    void substitute(graph::Sym symbol, graph::Sym by, bool from_entry);
+    graph::Id restated(graph::Id v);
     graph::Id apply(graph::Id v, const ViewStep& step);
 
     std::vector<BufferState> buffers_;
     std::vector<BufferState> saved_buffers_;
-    std::vector<std::pair<graph::Sym, graph::Sym>> substitutions_;  // symbol -> what it equals
+    struct Substitution {
+        graph::Sym symbol, by;
+        bool from_entry;
+    };
+    std::vector<Substitution> substitutions_;  // what symbols were shown to equal
+    size_t saved_substitutions_ = 0;           // how many there were at mark()
     std::unordered_map<int32_t, int32_t> canon_memo_;
     std::vector<bool> entry_symbol_;       // by symbol index
     std::vector<PyObject*> input_arrays_;  // per graph input, nullptr for numbers; alive in kept_

@@ -55,15 +55,18 @@ Sym TraceBuilder::canon(Sym s) {
     if (substitutions_.empty()) return s;
     if (auto it = canon_memo_.find(s.id); it != canon_memo_.end()) return Sym{it->second};
     Sym r = s;
-    for (const auto& [symbol, by] : substitutions_) r = rewrite(graph.syms, r, symbol, by);
+    for (const Substitution& x : substitutions_) r = rewrite(graph.syms, r, x.symbol, x.by);
     canon_memo_[s.id] = r.id;
     return r;
 }
 
-void TraceBuilder::substitute(Sym symbol, Sym by) {
-    for (auto& [s, b] : substitutions_) b = rewrite(graph.syms, b, symbol, by);
-    substitutions_.emplace_back(symbol, by);
+// What the entry guards check holds for the whole trace. What is checked in the middle of it holds from there
+// on: nodes made before keep the old name, because they run before the check (restated() gives them the new
+// one for later users).
+void TraceBuilder::substitute(Sym symbol, Sym by, bool from_entry) {
+    substitutions_.push_back({symbol, by, from_entry});  // applied in this order, so that chains resolve
     canon_memo_.clear();
+    if (!from_entry) return;
     for (Node& n : graph.nodes) {
         for (Sym& s : n.shape) s = rewrite(graph.syms, s, symbol, by);
         if (n.op == Op::SymGuard || n.op == Op::Library)
@@ -131,7 +134,8 @@ bool TraceBuilder::require(Relation r, Sym a, Sym b) {
     g.ints = {static_cast<int64_t>(r), -1};
     g.dtype = DType::I64;
     g.loc = location_;
-    if (!known_at_entry(a) || !known_at_entry(b)) {
+    bool at_entry = known_at_entry(a) && known_at_entry(b);
+    if (!at_entry) {
         if (!snapshot_hook) return false;
         g.ints[1] = (*snapshot_hook)();
         if (g.ints[1] < 0) return false;
@@ -139,10 +143,12 @@ bool TraceBuilder::require(Relation r, Sym a, Sym b) {
     graph.append(std::move(g));
     if (r == Relation::Eq) {
         bool sa = t.expr(a).kind == SymKind::Symbol, sb = t.expr(b).kind == SymKind::Symbol;
+        // Inputs keep names that are known at entry.
+        if (!at_entry) sa &= !known_at_entry(a), sb &= !known_at_entry(b);
         if (sb && !mentions(t, a, b) && (!sa || b.id > a.id))
-            substitute(b, a);
+            substitute(b, a, at_entry);
         else if (sa && !mentions(t, b, a))
-            substitute(a, b);
+            substitute(a, b, at_entry);
     }
     return true;
 }

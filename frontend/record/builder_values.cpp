@@ -18,8 +18,36 @@ using graph::Op;
 using graph::Sym;
 using guards::Relation;
 
+// The value under the names that its extents have by now, if those differ: a view of everything.
+Id TraceBuilder::restated(Id v) {
+    Shape shape = graph.node(v).shape;
+    bool changed = false;
+    for (Sym& s : shape) {
+        Sym c = canon(s);
+        changed |= c != s;
+        s = c;
+    }
+    if (!changed) return v;
+    const Node& old = graph.node(v);
+    Node n;
+    n.op = Op::View;
+    n.dtype = old.dtype;
+    n.in = {v};
+    n.layout = old.layout;
+    n.perm = old.perm;
+    n.loc = location_;
+    n.ints.push_back(static_cast<int64_t>(shape.size()));
+    for (size_t d = 0; d < shape.size(); ++d) n.ints.push_back(static_cast<int64_t>(d));
+    n.ints.insert(n.ints.end(), shape.size(), 1);
+    n.syms.assign(shape.size(), graph.syms.constant(0));
+    n.shape = std::move(shape);
+    return graph.append(std::move(n));
+}
+
 Id TraceBuilder::append(Node n) {
     n.loc = location_;
+    for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size() && n.op != Op::Library; ++k)
+        if (n.in[k] != kNone) n.in[k] = restated(n.in[k]);
     for (Sym& s : n.shape) s = canon(s);
     return graph.append(std::move(n));
 }
@@ -28,9 +56,11 @@ static const Shape kScalarShape;
 
 const Shape& TraceBuilder::shape(const ShadowRef& s) const {
     if (s->kind != ShadowKind::Array) return kScalarShape;
+    if (substitutions_.empty()) return s->shape;
     auto* self = const_cast<TraceBuilder*>(this);
-    for (Sym& e : s->shape) e = self->canon(e);
-    return s->shape;
+    s->shape_by_now = s->shape;
+    for (Sym& e : s->shape_by_now) e = self->canon(e);
+    return s->shape_by_now;
 }
 
 Id TraceBuilder::apply(Id v, const ViewStep& step) {

@@ -57,6 +57,7 @@ struct Shadow {
     int buffer = -1;             // index into TraceBuilder's buffers
     std::vector<ViewStep> path;  // from the buffer; empty = the buffer's own array object
     std::vector<graph::Sym> shape;
+    std::vector<graph::Sym> shape_by_now;  // TraceBuilder::shape(): under the names its extents have by now
     graph::Layout layout = graph::Layout::Contiguous;
     std::vector<int> perm;
     int input = -1;                   // graph input when this is the very object read at entry

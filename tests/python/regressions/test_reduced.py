@@ -64,6 +64,10 @@ CASES = [
     case("one element of a range", "def f(a):\n    return np.arange(a.shape[1], dtype=np.int8)[1]\n", *twice(Array("f8", (1, 2, 1)))),
     case("reshaped views", "def f(b):\n    w = b.reshape(2, -1)[1:].reshape(-1) * 2\n    return b[2:].reshape(2, -1) + 1, w, (b * 3)[2:].reshape(-1, 2, 1)[:, ::-1].reshape(-1) + 1, b[::2].reshape(2, -1) * 2\n",
          *twice(Array("f8", (8,)))),
+    case("an extent that a later statement compares", "def f(a):\n    v = np.take(a, 0, axis=0)\n    w = v // 1\n    u = v[-3:]\n    return w\n",
+         *twice(Array("?", (2, 3))), *twice(Array("?", (2, 2)))),
+    case("a result that no longer broadcasts", "def f(b):\n    v = np.eye(3)\n    w = np.add.reduce(b)\n    u = w > v\n    return w, u\n",
+         *twice(Array("f8", (2, 3), "every second")), *twice(Array("f8", (2, 2), "every second"))),
 ]  # fmt: skip
 
 
