@@ -134,6 +134,7 @@ enum class RecipeKind : uint8_t {
     List,      // items
     Slice,     // three items
     Method,    // items = function, self
+    Make,      // a new object: items = callable, tuple of keywords, their values
     View,  // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
 };
 struct Recipe {
@@ -153,6 +154,7 @@ struct SnapFrame {
 };
 struct Snapshot {
     std::vector<SnapFrame> frames;
+    std::vector<int32_t> contexts = {};  // recipes of context managers that are entered first, in this order
 };
 
 enum class EndKind : uint8_t { Return, Leave };  // Leave: continue in Python at snapshot `end`

@@ -514,6 +514,12 @@ class Parser {
                 if (!c.take_word("else")) c.fail("'else'");
                 n.ints.push_back(exit(c));
                 return;
+            case Op::ErrorState: {
+                int64_t set = c.integer();
+                if (!c.take_word("ignored")) c.fail("'ignored'");
+                n.ints = {set | c.integer() << 4, -1};
+                return;
+            }
             case Op::Checkpoint: n.ints = {0, exit(c)}; return;
             case Op::SymGuard: {
                 Sym a = sym(c, "=!<>");
@@ -578,6 +584,7 @@ class Parser {
         if (c.take("in#")) return leaf(RecipeKind::InputObj, c.integer());
         if (c.take("slice(")) return {RecipeKind::Slice, -1, {}, items(c, ")")};
         if (c.take("method(")) return {RecipeKind::Method, -1, {}, items(c, ")")};
+        if (c.take("make(")) return {RecipeKind::Make, -1, {}, items(c, ")")};
         if (c.take("view(")) {
             Id node = value(c);
             c.expect(",");

@@ -225,6 +225,7 @@ class Printer {
             case Op::Guard:
                 put(out_, " {} == {} else {}", operands(n), n.ints[0] ? "True" : "False", exit(n.ints[1]));
                 return;
+            case Op::ErrorState: put(out_, " {} ignored {}", n.ints[0] & 15, n.ints[0] >> 4); return;
             case Op::Checkpoint: put(out_, " {}", exit(n.ints[1])); return;
             case Op::SymGuard:
                 put(out_, " {} {} {} else {}", sym(n.syms[0]), spell(text::kRelation, n.ints[0]),
@@ -251,11 +252,13 @@ class Printer {
         uses_.assign(g_.recipes.size(), 0);
         for (const Node& n : g_.nodes)
             if (n.op == Op::Library && attributes_well_formed(n)) count(n.ints[1]), count(n.ints[2]);
-        for (const Snapshot& s : g_.snapshots)
+        for (const Snapshot& s : g_.snapshots) {
+            for (int32_t r : s.contexts) count(r);
             for (const SnapFrame& f : s.frames) {
                 count(f.func);
                 for (int32_t r : f.slots) count(r);
             }
+        }
         if (g_.end_kind == EndKind::Return) count(g_.end);
     }
 
@@ -287,6 +290,7 @@ class Printer {
             case RecipeKind::List: return fmt::format("[{}]", items(r));
             case RecipeKind::Slice: return fmt::format("slice({})", items(r));
             case RecipeKind::Method: return fmt::format("method({})", items(r));
+            case RecipeKind::Make: return fmt::format("make({})", items(r));
             case RecipeKind::View: return fmt::format("view(%{}, {})", r.index, items(r));
         }
         return "?";
@@ -295,6 +299,9 @@ class Printer {
     void snapshot(int index) {
         const Snapshot& s = g_.snapshots[static_cast<size_t>(index)];
         put(out_, "  snap n{}", index);
+        for (size_t i = 0; i < s.contexts.size(); ++i)
+            put(out_, "{}{}{}", i ? ", " : " in [", recipe(s.contexts[i]),
+                i + 1 < s.contexts.size() ? "" : "]");
         for (size_t i = 0; i < s.frames.size(); ++i) {
             const SnapFrame& f = s.frames[i];
             if (i) out_ += "\n    then";

@@ -276,6 +276,8 @@ class Verifier {
         if (n.op == Op::Guard) {
             expect_scalar(n, 0);
             if (n.ints[0] != 0 && n.ints[0] != 1) fail("expects {}, not 0 or 1", n.ints[0]);
+        } else if (n.op == Op::ErrorState) {
+            if (n.ints[0] < 0 || n.ints[0] > 255 || n.ints[1] != -1) fail("{} is no error state", n.ints[0]);
         } else if (n.ints[0] < 0 || n.ints[0] > 3) {
             fail("relation {} does not exist", n.ints[0]);
         }
@@ -319,6 +321,7 @@ class Verifier {
             complain(fmt::format("input #{} does not exist", r.index));
         if (r.kind == RecipeKind::Slice && r.items.size() != 3) complain("a slice has three items");
         if (r.kind == RecipeKind::Method && r.items.size() != 2) complain("a method has two items");
+        if (r.kind == RecipeKind::Make && r.items.size() < 2) complain("a new object has two items or more");
         if (r.kind == RecipeKind::View && r.items.size() != 1) complain("a view has one item");
         for (int32_t item : r.items) recipe(item);
     }
@@ -333,6 +336,7 @@ class Verifier {
         if (index >= static_cast<int64_t>(g_.snapshots.size()))
             return complain(fmt::format("snapshot n{} does not exist", index));
         const Snapshot& s = g_.snapshots[static_cast<size_t>(index)];
+        for (int32_t r : s.contexts) recipe(r);
         if (s.frames.empty()) complain(fmt::format("snapshot n{} has no frame", index));
         for (const SnapFrame& f : s.frames) {
             for (int32_t r : f.slots) recipe(r);
@@ -352,7 +356,7 @@ class Verifier {
                 if (n.ints[1] >= 0)
                     snapshot(n.ints[1]);
                 else if (n.ints[1] != -1 ||
-                         (effects && n.op != Op::SymGuard))  // those are checked at entry anyway
+                         (effects && n.op == Op::Guard))  // relations are checked at entry anyway
                     fail("it leaves to the entry after effects have happened");
             }
             effects |= info(n.op).cls == OpClass::Effect && has_effect(g_, id_);

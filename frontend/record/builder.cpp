@@ -409,9 +409,51 @@ ShadowRef TraceBuilder::new_view(const ShadowRef& base, ViewStep step, PyObject*
     return s;
 }
 
+ShadowRef TraceBuilder::made(PyObject* callable, PyObject* kwnames, std::span<const Operand> values) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Made;
+    s->items = {constant(callable), kwnames ? constant(kwnames) : tuple({})};
+    for (const Operand& v : values) {
+        if (!require_constant(v.shadow, v.obj))
+            return fail(Reason::UnknownCall, "an argument that is no constant");
+        s->items.push_back(constant(v.obj));
+    }
+    return s;
+}
+
+void TraceBuilder::append_error_state() {
+    uint32_t set = 0, ignored = 0;
+    for (const ErrorContext& e : errors_) {
+        set |= e.set;
+        ignored = (ignored & ~e.set) | e.ignored;
+    }
+    Node n;
+    n.op = Op::ErrorState;
+    n.ints = {static_cast<int64_t>(set | ignored << 4), -1};
+    append(std::move(n));
+}
+
+void TraceBuilder::enter_errors(const ShadowRef& manager, uint32_t set, uint32_t ignored) {
+    errors_.push_back({manager, set, ignored});
+    append_error_state();
+}
+
+bool TraceBuilder::leave_errors(const ShadowRef& manager) {
+    if (errors_.empty() || errors_.back().manager != manager) return false;
+    errors_.pop_back();
+    append_error_state();
+    return true;
+}
+
+bool TraceBuilder::entered(const ShadowRef& manager) const {
+    return std::any_of(errors_.begin(), errors_.end(),
+                       [&](const ErrorContext& e) { return e.manager == manager; });
+}
+
 size_t TraceBuilder::mark() {
     saved_buffers_ = buffers_;
     saved_substitutions_ = substitutions_.size();
+    saved_errors_ = errors_;
     return graph.nodes.size();
 }
 
@@ -434,6 +476,7 @@ void TraceBuilder::rollback(size_t mark) {
                        [](const Substitution& x) { return !x.from_entry; }),
         substitutions_.end());
     canon_memo_.clear();
+    errors_ = saved_errors_;
     // Buffers made since the mark are unreachable, except those of inputs, which are back at their entry
     // contents.
     for (size_t i = 0; i < buffers_.size(); ++i)

@@ -108,6 +108,15 @@ class TraceBuilder {
     // Decides a relation from the hints and guards the outcome.
     bool decide(guards::Relation r, graph::Sym a, graph::Sym b);
 
+    // --- how floating-point faults are handled (np.errstate) ---
+    // An object that `callable` made from keyword arguments only, whose values are constants.
+    ShadowRef made(PyObject* callable, PyObject* kwnames, std::span<const Operand> values);
+    // From here on `manager` is entered: the kinds in `set` (kernels::Fault bits) are handled its way, and
+    // ignored if in `ignored`. Snapshots enter it, too.
+    void enter_errors(const ShadowRef& manager, uint32_t set, uint32_t ignored);
+    bool leave_errors(const ShadowRef& manager);  // false when it is not the innermost one
+    bool entered(const ShadowRef& manager) const;
+
     // --- recipes and snapshots ---
     int32_t recipe(const ShadowRef& s, PyObject* obj);  // deduplicated per snapshot by shadow identity
     // Starts a new identity scope. What a snapshot names must keep its contents: buffers are marked.
@@ -155,6 +164,12 @@ class TraceBuilder {
     };
     std::vector<Substitution> substitutions_;  // what symbols were shown to equal
     size_t saved_substitutions_ = 0;           // how many there were at mark()
+    struct ErrorContext {
+        ShadowRef manager;
+        uint32_t set, ignored;
+    };
+    void append_error_state();
+    std::vector<ErrorContext> errors_, saved_errors_;  // entered, outermost first
     std::unordered_map<int32_t, int32_t> canon_memo_;
     std::vector<bool> entry_symbol_;       // by symbol index
     std::vector<PyObject*> input_arrays_;  // per graph input, nullptr for numbers; alive in kept_

@@ -66,6 +66,11 @@ int32_t Recorder::take_snapshot() {
     if (cached_snapshot_ >= 0) return cached_snapshot_;
     graph::Snapshot snap;
     b_.begin_recipes(!closed_);
+    for (const auto& context : b_.errors_) {
+        int32_t r = b_.recipe(context.manager, nullptr);
+        if (r < 0) return -1;
+        snap.contexts.push_back(r);
+    }
     for (size_t k = 0; k < levels_.size(); ++k) {
         Level& l = *levels_[k];
         bool inner = k + 1 == levels_.size();

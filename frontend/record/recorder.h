@@ -108,6 +108,8 @@ class Recorder {
     bool on_list_extend(const Insn&);
     bool on_list_to_tuple(const Insn&);
     bool on_unpack(const Insn&);
+    bool on_before_with(const Insn&);
+    bool on_load_special(const Insn&);
     bool on_call(const Insn&);
     bool on_branch(const Insn&);
 

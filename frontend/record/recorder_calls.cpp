@@ -127,6 +127,42 @@ bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, 
     return true;
 }
 
+// `with`: only objects made in this trace are known well enough (np.errstate); entering is a call of their
+// method.
+bool Recorder::on_before_with(const Insn&) {
+    Operand manager = ops_[0];
+    if (manager.shadow->kind != ShadowKind::Made)
+        return refuse(Reason::UnknownOp, std::string("with ") + Py_TYPE(manager.obj)->tp_name);
+    PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(manager.obj));
+    PyRef enter = PyRef::steal(PyObject_GetAttrString(type, "__enter__"));
+    PyRef leave = PyRef::steal(PyObject_GetAttrString(type, "__exit__"));
+    PyErr_Clear();
+    if (!enter || !leave || !numpy_host().knows(enter.get()))
+        return refuse(Reason::UnknownOp, std::string("with ") + Py_TYPE(manager.obj)->tp_name);
+    ShadowRef out =
+        numpy_host().lower_call(b_, {enter.get(), std::span(&manager, 1), nullptr, top().frame->peek(0)});
+    if (!out) return refuse(b_.reason, b_.reason_detail);
+    auto method = std::make_shared<Shadow>();
+    method->kind = ShadowKind::Method;
+    method->items = {b_.constant(leave.get()), manager.shadow};
+    pop();
+    push(std::move(method));
+    push(std::move(out));
+    return true;
+}
+
+// 3.14's form of the same: the methods are called by ordinary calls.
+bool Recorder::on_load_special(const Insn&) {
+    Operand manager = ops_[0];
+    PyObject *method = top().frame->peek(1), *self = top().frame->peek(0);
+    if (manager.shadow->kind != ShadowKind::Made || self != manager.obj || !method)
+        return refuse(Reason::UnknownOp, std::string("with ") + Py_TYPE(manager.obj)->tp_name);
+    pop();
+    push(b_.constant(method));
+    push(manager.shadow);
+    return true;
+}
+
 bool Recorder::on_call(const Insn& insn) {
     Level& l = top();
     int count = pops(insn);
@@ -157,6 +193,11 @@ bool Recorder::on_call(const Insn& insn) {
     if (self.obj) args.push_back(self);
     for (size_t i = 0; i < nargs; ++i) args.push_back(ops_[2 + i]);
     if (!b_.resolve(callable.shadow, callable.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (callable.shadow->kind == ShadowKind::Method && PyMethod_Check(callable.obj)) {
+        ShadowRef method = callable.shadow;
+        args.insert(args.begin(), Operand{method->items[1], PyMethod_GET_SELF(callable.obj)});
+        callable = {method->items[0], PyMethod_GET_FUNCTION(callable.obj)};
+    }
     std::string what = "this object";
     PyRef qualname = PyRef::steal(PyObject_GetAttrString(callable.obj, "__name__"));
     if (!qualname)

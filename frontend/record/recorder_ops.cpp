@@ -55,6 +55,8 @@ const Recorder::Entry* Recorder::table() {
         set(O::ListExtend, &R::on_list_extend, 1);
         set(O::ListToTuple, &R::on_list_to_tuple, 1);
         set(O::UnpackSequence, &R::on_unpack, 1);
+        set(O::BeforeWith, &R::on_before_with, 1);
+        set(O::LoadSpecial, &R::on_load_special, 1);
         set(O::Call, &R::on_call, -1);
         for (O op : {O::PopJumpIfTrue, O::PopJumpIfFalse, O::PopJumpIfNone, O::PopJumpIfNotNone,
                      O::JumpIfTrueOrPop, O::JumpIfFalseOrPop})

@@ -228,15 +228,58 @@ PyObject* Materializer::build_new(const Recipe& r) {
             PyRef f = PyRef::steal(build(r.items[0])), self = PyRef::steal(build(r.items[1]));
             return f && self ? PyMethod_New(f.get(), self.get()) : nullptr;
         }
+        case RecipeKind::Make: return build_made(r);
         case RecipeKind::View: return build_view(r);
     }
     return nullptr;
 }
 
+PyObject* Materializer::build_made(const Recipe& r) {
+    std::vector<PyRef> held;
+    std::vector<PyObject*> values;
+    for (int32_t item : r.items) {
+        held.push_back(PyRef::steal(build(item)));
+        if (!held.back()) return nullptr;
+        if (held.size() > 2) values.push_back(held.back().get());
+    }
+    return PyObject_Vectorcall(held[0].get(), values.data(), 0, held[1].get());
+}
+
+// Enters the context managers that are open at the snapshot, as its frames find them.
+bool Materializer::enter(const graph::Snapshot& s) {
+    for (int32_t r : s.contexts) {
+        PyRef manager = PyRef::steal(build(r));
+        if (!manager) return false;
+        PyRef done = PyRef::steal(PyObject_CallMethod(manager.get(), "__enter__", nullptr));
+        if (!done) return false;
+        entered_.push_back(std::move(manager));
+    }
+    return true;
+}
+
+void Materializer::leave_contexts() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (; !entered_.empty(); entered_.pop_back()) {
+        PyRef done = PyRef::steal(
+            PyObject_CallMethod(entered_.back().get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+        if (!done) PyErr_Clear();
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
 bool Materializer::frames(int snapshot, std::vector<ResumeFrame>* out) {
     reset();
+    entered_.clear();
+    const graph::Snapshot& s = st_.trace.graph.snapshots[snapshot];
+    if (enter(s) && fill_frames(s, out)) return true;
+    leave_contexts();
+    return false;
+}
+
+bool Materializer::fill_frames(const graph::Snapshot& s, std::vector<ResumeFrame>* out) {
     const auto& g = st_.trace.graph;
-    for (const graph::SnapFrame& f : g.snapshots[snapshot].frames) {
+    for (const graph::SnapFrame& f : s.frames) {
         ResumeFrame frame;
         frame.unit = f.unit;
         if (f.func >= 0) {

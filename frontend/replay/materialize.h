@@ -18,6 +18,8 @@ struct ReplayState {
     int64_t* exprs = nullptr;     // value of every SymTable expression
     PyObject** arrays = nullptr;  // per value slot; owned
     char* scalars = nullptr;      // 16 bytes per value slot
+    uint32_t errors_set = 0,
+             errors_ignored = 0;  // fault kinds that the trace's own np.errstate handles or ignores
     bool committed = false;       // an argument's memory was changed: the entry cannot be gone back to
 
     // The array object whose memory holds value `v` (borrowed), or nullptr.
@@ -44,8 +46,13 @@ class Materializer {
   private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
+    PyObject* build_made(const graph::Recipe& r);
+    bool enter(const graph::Snapshot& s);
+    bool fill_frames(const graph::Snapshot& s, std::vector<ResumeFrame>* out);
+    void leave_contexts();
     ReplayState& st_;
     std::vector<std::pair<int32_t, PyObject*>> memo_;
+    std::vector<PyRef> entered_;
 };
 
 }  // namespace stator::frontend

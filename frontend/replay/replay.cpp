@@ -192,7 +192,9 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
     kernels::KernelArgs args{data, strides, syms, scalars, s.loops.data(), nullptr};
     bool compiled = s.code->ready.load(std::memory_order_acquire);
     uint32_t faults = 0;
-    auto checked = [&]() { return faults == 0 || numpy::faults_that_matter(faults) == 0; };
+    auto checked = [&]() {
+        return faults == 0 || numpy::faults_that_matter(faults, st.errors_set, st.errors_ignored) == 0;
+    };
     for (int i = 0; i < static_cast<int>(p.nests.size()); ++i) {
         if (p.nests[i].commit) {
             if (!checked()) return false;
@@ -230,7 +232,7 @@ bool run_library(ReplayState& st, Id id, Materializer& m) {
     PyObject* kwnames =
         n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
     size_t nargs = argv.size() - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    numpy::StrictErrors strict;
+    numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
     PyRef result =
         PyRef::steal(PyObject_Vectorcall(st.trace.objects[n.ints[0]].get(), argv.data(), nargs, kwnames));
     if (!result) {
@@ -283,6 +285,12 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                 if (run_library(st, step.node, m)) break;
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
+            case StepKind::ErrorState: {
+                auto packed = static_cast<uint32_t>(t.graph.nodes[step.node].ints[0]);
+                st.errors_set = packed & 15;
+                st.errors_ignored = packed >> 4;
+                break;
+            }
             case StepKind::Guard: {
                 const Node& n = t.graph.nodes[step.node];
                 bool value = *st.scalar(n.in[0]) != 0;

@@ -115,6 +115,8 @@ struct Cutter {
             if (n.op == Op::Library) {
                 t.steps.push_back({StepKind::Library, -1, i, redo});
                 available.push_back(i);
+            } else if (n.op == Op::ErrorState) {
+                t.steps.push_back({StepKind::ErrorState, -1, i, redo});
             } else {
                 if (n.op == Op::Guard) t.steps.push_back({StepKind::Guard, -1, i, redo});
                 if (n.op == Op::SymGuard) t.steps.push_back({StepKind::SymGuard, -1, i, redo});

@@ -49,11 +49,11 @@ struct Segment {
     bool has_commit = false;
 };
 
-enum class StepKind : uint8_t { Program, Guard, SymGuard, Library };
+enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };
 struct TraceStep {
     StepKind kind;
     int segment = -1;     // Program
-    graph::Id node = -1;  // Guard, SymGuard, Library
+    graph::Id node = -1;  // all others
     int redo = -1;        // snapshot to go back to
 };
 

@@ -34,11 +34,13 @@ std::vector<bool> reachable_recipes(const Graph& g) {
         if (n.op == Op::Library) mark_recipe(g, n.ints[1], seen), mark_recipe(g, n.ints[2], seen);
     std::vector<bool> snapshots = reachable_snapshots(g);
     for (size_t i = 0; i < g.snapshots.size(); ++i)
-        if (snapshots[i])
+        if (snapshots[i]) {
+            for (int32_t r : g.snapshots[i].contexts) mark_recipe(g, r, seen);
             for (const SnapFrame& f : g.snapshots[i].frames) {
                 for (int32_t r : f.slots) mark_recipe(g, r, seen);
                 if (f.func != -1) mark_recipe(g, f.func, seen);
             }
+        }
     if (g.end_kind == EndKind::Return) mark_recipe(g, g.end, seen);
     return seen;
 }

@@ -81,6 +81,7 @@ bool init(std::string* error) {
     register_compounds();
     register_shape_ops();
     register_library();
+    register_error_state();
     done = true;
     return true;
 }

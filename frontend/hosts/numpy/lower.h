@@ -190,6 +190,7 @@ void register_assembly();
 void register_compounds();
 void register_shape_ops();
 void register_library();
+void register_error_state();
 bool known_callable(PyObject* callable);
 
 // --- attributes (attributes.cpp) ---

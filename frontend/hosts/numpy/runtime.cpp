@@ -296,4 +296,10 @@ uint32_t faults_that_matter(uint32_t faults) {
     return faults & mask;
 }
 
+uint32_t faults_that_matter(uint32_t faults, uint32_t set, uint32_t ignored) {
+    if (uint32_t own = faults & set & ~ignored) return own;
+    uint32_t others = faults & ~set;
+    return others ? faults_that_matter(others) : 0;
+}
+
 }  // namespace stator::frontend::numpy

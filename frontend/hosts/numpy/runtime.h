@@ -33,7 +33,7 @@ void scalar_bits(PyObject* scalar, char* out);
 // redone eagerly in its own frame.
 class StrictErrors {
   public:
-    StrictErrors();
+    StrictErrors(uint32_t set, uint32_t ignored);  // as for faults_that_matter
     ~StrictErrors();
     StrictErrors(const StrictErrors&) = delete;
 
@@ -47,5 +47,8 @@ const int64_t* shape(PyObject* array);
 
 // Which of `faults` (kernels::Fault bits) np.errstate of this context does anything about: 0 = all ignored.
 uint32_t faults_that_matter(uint32_t faults);
+// The same inside error contexts of the trace: kinds in `set` are handled by those, ignored when in
+// `ignored`.
+uint32_t faults_that_matter(uint32_t faults, uint32_t set, uint32_t ignored);
 
 }  // namespace stator::frontend::numpy

@@ -47,10 +47,12 @@ ErrorCapsules& capsules() {
 
 }  // namespace
 
-StrictErrors::StrictErrors() {
+StrictErrors::StrictErrors(uint32_t set, uint32_t ignored) {
     ErrorCapsules& c = capsules();
     if (!c.usable) return;
-    if (PyObject* capsule = c.capsule(faults_that_matter(15))) token_ = PyContextVar_Set(c.variable, capsule);
+    constexpr uint32_t kAll = 15;
+    uint32_t mask = (set & ~ignored & kAll) | faults_that_matter(kAll & ~set);
+    if (PyObject* capsule = c.capsule(mask)) token_ = PyContextVar_Set(c.variable, capsule);
     PyErr_Clear();
 }
 
