@@ -313,12 +313,17 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     // the array is an argument.
     if (!buffer.visible && buffer.named)
         return fail(Reason::Unstoreable, "the array is needed as it is to go back to"), false;
-    if (buffer.visible) {
-        if (overlaps_other_input(buffer.input))
-            return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
-        graph.inputs[buffer.input].written = true;
-    }
+    if (!will_write(dst)) return false;
     buffer.version = append(std::move(n));
+    return true;
+}
+
+bool TraceBuilder::will_write(const ShadowRef& dst) {
+    const BufferState& buffer = buffers_[dst->buffer];
+    if (!buffer.visible) return true;
+    if (overlaps_other_input(buffer.input))
+        return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
+    graph.inputs[buffer.input].written = true;
     return true;
 }
 

@@ -79,6 +79,9 @@ class Recorder {
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
     bool store_before(const Insn& insn);
+    ShadowRef sequence_binary(int nb_op, PyObject* result);  // recorder_sequences.cpp
+    ShadowRef sequence_slice(const Operand& base, const Operand& key, PyObject* result);
+    ShadowRef sequence_compare(int py_op, PyObject* result);
 
     bool on_nothing(const Insn&);
     bool on_pop_top(const Insn&);

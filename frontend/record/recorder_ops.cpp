@@ -343,9 +343,14 @@ static bool is_number(const ShadowRef& s) {
 bool Recorder::on_binary_op(const Insn& insn) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (!is_number(ops_[0].shadow) || !is_number(ops_[1].shadow))
+    PyObject* result = top().frame->peek(0);
+    ShadowRef out;
+    if (is_number(ops_[0].shadow) && is_number(ops_[1].shadow))
+        out = numpy_host().lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
+    else if (PyTuple_CheckExact(result) || PyList_CheckExact(result))
+        out = sequence_binary(insn.arg, result);
+    if (!out && b_.reason == Reason::None)
         return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);
-    ShadowRef out = numpy_host().lower_binary(b_, insn.arg, ops_[0], ops_[1], top().frame->peek(0));
     ShadowRef b = pop(), a = pop();
     if (push_result(out)) return true;
     push(a), push(b);
@@ -366,6 +371,9 @@ bool Recorder::on_subscript(const Insn& insn) {
         if (!b_.require_constant(key.shadow, key.obj)) return refuse(Reason::UnknownOp, "subscript");
         Py_ssize_t i = PyLong_AsSsize_t(key.obj), n = static_cast<Py_ssize_t>(base.shadow->items.size());
         out = base.shadow->items[i < 0 ? i + n : i];
+    } else if (base.shadow->kind == ShadowKind::Tuple && PySlice_Check(key.obj)) {
+        out = sequence_slice(base, key, result);
+        if (!out) return refuse(Reason::UnknownOp, "a slice of tuple");
     } else if (base.shadow->kind == ShadowKind::Opaque &&
                (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
                (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
@@ -392,11 +400,15 @@ bool Recorder::on_slice(const Insn&) {
     Operand base = ops_[0];
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (base.shadow->kind != ShadowKind::Array)
+    if (base.shadow->kind != ShadowKind::Array && base.shadow->kind != ShadowKind::Tuple)
         return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
     PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
-    ShadowRef out = numpy_host().lower_subscript(b_, base, k, top().frame->peek(0));
+    PyObject* result = top().frame->peek(0);
+    ShadowRef out = base.shadow->kind == ShadowKind::Tuple
+                        ? sequence_slice(base, k, result)
+                        : numpy_host().lower_subscript(b_, base, k, result);
+    if (!out && b_.reason == Reason::None) return refuse(Reason::UnknownOp, "a slice of tuple");
     ShadowRef s[3] = {pop(), pop(), pop()};
     if (push_result(out)) return true;
     for (int i = 2; i >= 0; --i) push(s[i]);
@@ -435,7 +447,7 @@ bool Recorder::on_compare(const Insn& insn) {
         out = b_.constant(result);
     else if (is_number(ops_[0].shadow) && is_number(ops_[1].shadow))
         out = numpy_host().lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
-    else
+    else if (!(out = sequence_compare(insn.arg, result)))
         return refuse(Reason::UnknownOp, std::string("a comparison of ") + Py_TYPE(ops_[0].obj)->tp_name);
     if (out && (insn.flags & Insn::kToBool) && out->kind != ShadowKind::Object && PyBool_Check(result)) {
         bool decided = false;

@@ -309,6 +309,24 @@ bool float_into_integers(TraceBuilder& tb, const Operand& value, DType dst) {
 
 }  // namespace
 
+// A store of nothing still raises for read-only arrays, shapes that do not fit and ints that are out of
+// range.
+bool store_nothing(TraceBuilder& tb, const Operand& a, const ViewStep& step, const Arg& v) {
+    bool always = std::any_of(step.shape.begin(), step.shape.end(),
+                              [&](Sym extent) { return tb.syms().as_const(extent) == 0; });
+    bool array = v.weak == Weak::No && !tb.node(v.id).shape.empty();
+    // A scalar is converted although nobody gets it, and reports what it meets.
+    DType dst = a.shadow->dtype;
+    bool quiet = array || dst == DType::F64 || dst == DType::C128 ||
+                 (v.weak == Weak::No &&
+                  PyArray_CanCastSafely(graph::info(v.dtype).numpy_type, graph::info(dst).numpy_type));
+    bool in_range =
+        v.weak == Weak::Int && graph::is_integer(dst) && tb.sym_scalar(v.sym, dst) != kNone;  // guarded
+    if (!always || !(quiet || in_range)) return tb.fail(Reason::Unstoreable, "an empty part"), false;
+    if (array && tb.broadcast(v.id, step.shape) == kNone) return false;
+    return tb.will_write(a.shadow);
+}
+
 bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
     if (!is_array(a.obj) || !tb.resolve(a.shadow, a.obj) || a.shadow->kind != ShadowKind::Array)
         return tb.reason == Reason::None ? (tb.fail(Reason::Unstoreable, "not an ndarray"), false) : false;
@@ -322,10 +340,8 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     ViewStep step;
     if (!select(tb, tb.shape(a.shadow), items, &step))
         return tb.fail(Reason::Unstoreable, "this index"), false;
-    // A store of nothing still raises for read-only arrays, but leaves no node that a guard could follow
-    // from.
     for (Sym extent : step.shape)
-        if (tb.hint(extent) == 0) return tb.fail(Reason::Unstoreable, "an empty part"), false;
+        if (tb.hint(extent) == 0) return store_nothing(tb, a, step, v);
     if (stores_itself(tb, a, step, value)) return true;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
     bool scalar = !v.array && graph::is_integer(dst);

@@ -142,6 +142,8 @@ ShadowRef reduce_call(TraceBuilder& tb, const Call& call, const Request& r, cons
     size_t before = tb.graph.nodes.size();
     if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     bool nothing = has_empty_axis(tb, tb.shape(r.array->shadow)) && !r.axes.empty() && !r.keepdims;
+    if (graph::is_complex(r.array->shadow->dtype) && !graph::is_complex(dtype) && dtype != DType::Bool)
+        return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
     Id v = nothing ? reduce_nothing(tb, r, ufunc, dtype, call.result) : reduce_node(tb, r, ufunc, dtype);
     if (nothing && v != kNone) return finish(tb, v, call.result);
     return v == kNone ? lower_library(tb, call) : finish_reduction(tb, r, v, before, call.result);

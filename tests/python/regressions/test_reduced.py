@@ -68,6 +68,11 @@ CASES = [
          *twice(Array("?", (2, 3))), *twice(Array("?", (2, 2)))),
     case("a result that no longer broadcasts", "def f(b):\n    v = np.eye(3)\n    w = np.add.reduce(b)\n    u = w > v\n    return w, u\n",
          *twice(Array("f8", (2, 3), "every second")), *twice(Array("f8", (2, 2), "every second"))),
+    case("sums of no complex numbers as reals", "def f(a):\n    return np.sum(a[1:2, :2], axis=-2, dtype=np.float32)\n", *twice(Array("c16", (1, 1)))),
+    case("a number stored nowhere", "def f(a):\n    v = np.empty_like(np.cos(a))\n    v[...] = 1e10\n    return v\n", *twice(Array("?", (0,)))),
+    case("stores of nothing", "def f(a, b):\n    a[0:0] = 5.0\n    a[1:1] = b[:1]\n    a[:0] = b[0]\n    return a + b\n", *twice(Array("f8", (3,)), Array("f4", (3,)))),
+    case("tuples of extents", "def f(a, b):\n    z = np.zeros((2,) + a.shape)\n    z[:] = a\n    if a.shape == b.shape:\n        z = z + b\n    if a.shape[:-1] != b.shape[:-1]:\n        z = z * 2\n    return z, np.ones((3,) * 2 + a.shape[::-1] + ()), a.shape[1:]\n",
+         *([Array("f8", x), Array("f8", y)] for x, y in [((4, 3), (4, 3)), ((5, 3), (5, 3)), ((4, 3), (4, 1)), ((4, 3), (1, 3)), ((5, 3), (5, 3))])),
 ]  # fmt: skip
 
 

@@ -1,0 +1,81 @@
+// Operators on tuples and lists whose items are known: shapes are computed with them (`(2,) + a.shape`,
+// `a.shape[:-1]`, `a.shape == b.shape`), and what comes out has to stay symbolic.
+
+#include "frontend/record/recorder.h"
+
+namespace stator::frontend {
+
+namespace {
+
+bool sequence(const ShadowRef& s) { return s->kind == ShadowKind::Tuple || s->kind == ShadowKind::List; }
+
+ShadowRef of_kind(ShadowKind kind, std::vector<ShadowRef> items) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = kind;
+    s->items = std::move(items);
+    return s;
+}
+
+}  // namespace
+
+// The result of `a op b` for a sequence a, nullptr when it is not modelled. Where Python answers with an
+// operand itself (an empty tuple added, once repeated), so does this.
+ShadowRef Recorder::sequence_binary(int nb_op, PyObject* result) {
+    constexpr int kAdd = 0, kMultiply = 5, kInplace = 13;  // NB_* of CPython's opcode.h
+    const Operand &a = ops_[0], &b = ops_[1];
+    for (const Operand& o : ops_)
+        if (o.obj == result) return o.shadow;
+    bool lists = a.shadow->kind == ShadowKind::List || b.shadow->kind == ShadowKind::List;
+    if (nb_op >= kInplace && lists) return nullptr;  // changes the list
+    if (nb_op % kInplace == kAdd && sequence(a.shadow) && b.shadow->kind == a.shadow->kind) {
+        std::vector<ShadowRef> items = a.shadow->items;
+        items.insert(items.end(), b.shadow->items.begin(), b.shadow->items.end());
+        return of_kind(a.shadow->kind, std::move(items));
+    }
+    if (nb_op % kInplace != kMultiply) return nullptr;
+    const Operand &items = sequence(a.shadow) ? a : b, &count = sequence(a.shadow) ? b : a;
+    constexpr Py_ssize_t kMost = 1000;
+    if (count.shadow->kind != ShadowKind::Int || PyObject_Size(result) > kMost ||
+        !b_.require_constant(count.shadow, count.obj))
+        return nullptr;
+    std::vector<ShadowRef> out;
+    for (Py_ssize_t n = PyLong_AsSsize_t(count.obj); n > 0; --n)
+        out.insert(out.end(), items.shadow->items.begin(), items.shadow->items.end());
+    return of_kind(items.shadow->kind, std::move(out));
+}
+
+// items[start:stop:step] with constant parts.
+ShadowRef Recorder::sequence_slice(const Operand& base, const Operand& key, PyObject* result) {
+    if (result == base.obj) return b_.require_constant(key.shadow, key.obj) ? base.shadow : nullptr;
+    if (!PySlice_Check(key.obj) || !b_.require_constant(key.shadow, key.obj)) return nullptr;
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(key.obj, &start, &stop, &step) < 0) return PyErr_Clear(), nullptr;
+    Py_ssize_t n =
+        PySlice_AdjustIndices(static_cast<Py_ssize_t>(base.shadow->items.size()), &start, &stop, step);
+    std::vector<ShadowRef> out;
+    for (Py_ssize_t i = 0; i < n; ++i) out.push_back(base.shadow->items[start + i * step]);
+    return of_kind(base.shadow->kind, std::move(out));
+}
+
+// Equality of two tuples of ints: what decides it is guarded. nullptr when it is not modelled.
+ShadowRef Recorder::sequence_compare(int py_op, PyObject* result) {
+    if (py_op != Py_EQ && py_op != Py_NE) return nullptr;
+    const ShadowRef &a = ops_[0].shadow, &b = ops_[1].shadow;
+    if (a->kind != ShadowKind::Tuple || b->kind != ShadowKind::Tuple) return nullptr;
+    if (a->items.size() != b->items.size()) return b_.constant(result);
+    for (size_t i = 0; i < a->items.size(); ++i) {
+        PyObject* x = PyTuple_GET_ITEM(ops_[0].obj, static_cast<Py_ssize_t>(i));
+        PyObject* y = PyTuple_GET_ITEM(ops_[1].obj, static_cast<Py_ssize_t>(i));
+        if (!b_.resolve(a->items[i], x) || !b_.resolve(b->items[i], y)) return nullptr;
+        if (a->items[i]->kind != ShadowKind::Int || b->items[i]->kind != ShadowKind::Int) return nullptr;
+    }
+    for (size_t i = 0; i < a->items.size(); ++i) {
+        graph::Sym x = a->items[i]->sym, y = b->items[i]->sym;
+        bool equal = b_.hint(x) == b_.hint(y);
+        if (!b_.require(equal ? guards::Relation::Eq : guards::Relation::Ne, x, y)) return nullptr;
+        if (!equal) break;
+    }
+    return b_.constant(result);
+}
+
+}  // namespace stator::frontend
