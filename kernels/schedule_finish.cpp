@@ -139,7 +139,8 @@ std::shared_ptr<LoopNest> Scheduler::lower(Draft& d, NestInfo& info) {
     return nest;
 }
 
-// Scratch and copies that nobody reads: everything that needed the value found its way into the nest that computes it.
+// Scratch and copies that nobody reads: everything that needed the value found its way into the nest that
+// computes it.
 void Scheduler::drop_dead_scratch() {
     std::vector<char> keep(p_.buffers.size(), 0);
     for (size_t b = 0; b < keep.size(); ++b) keep[b] = p_.buffers[b].kind != BufferKind::Scratch;

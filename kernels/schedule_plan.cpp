@@ -198,6 +198,17 @@ void Scheduler::plan_uses(Id v) {
             for (Id w : users_[u]) work.emplace_back(w, u);
             continue;
         }
+        if (node(u).op == Op::View && materialized_[u]) {  // a copy of part of it
+            Map m = identity(node(u).shape);
+            Id base = u;
+            while (base != v && node(base).op == Op::View) {
+                m = compose(node(base), m);
+                base = node(base).in[0];
+            }
+            must |= tree_faults(v) && !covers(m, node(v).shape, space_of(node(u).shape));
+            contexts.insert(u);
+            continue;
+        }
         if (node(u).op == Op::Reduce || node(u).op == Op::ArgReduce) {
             must |= operand != v || !fusable_reduce(u, v);
             contexts.insert(u);

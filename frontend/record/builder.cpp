@@ -454,6 +454,8 @@ size_t TraceBuilder::mark() {
     saved_buffers_ = buffers_;
     saved_substitutions_ = substitutions_.size();
     saved_errors_ = errors_;
+    saved_written_.clear();
+    for (const graph::Input& in : graph.inputs) saved_written_.push_back(in.written);
     return graph.nodes.size();
 }
 
@@ -477,6 +479,8 @@ void TraceBuilder::rollback(size_t mark) {
         substitutions_.end());
     canon_memo_.clear();
     errors_ = saved_errors_;
+    for (size_t i = 0; i < graph.inputs.size(); ++i)
+        graph.inputs[i].written = i < saved_written_.size() && saved_written_[i];
     // Buffers made since the mark are unreachable, except those of inputs, which are back at their entry
     // contents.
     for (size_t i = 0; i < buffers_.size(); ++i)

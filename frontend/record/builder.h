@@ -159,6 +159,7 @@ class TraceBuilder {
 
     std::vector<BufferState> buffers_;
     std::vector<BufferState> saved_buffers_;
+    std::vector<bool> saved_written_;  // per graph input
     struct Substitution {
         graph::Sym symbol, by;
         bool from_entry;

@@ -321,6 +321,9 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
 bool TraceBuilder::will_write(const ShadowRef& dst) {
     const BufferState& buffer = buffers_[dst->buffer];
     if (!buffer.visible) return true;
+    // A 0-d array counts as a scalar operand, whose value is read once.
+    if (graph.node(buffer.root).shape.empty())
+        return fail(Reason::Unstoreable, "an argument without axes"), false;
     if (overlaps_other_input(buffer.input))
         return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
     graph.inputs[buffer.input].written = true;

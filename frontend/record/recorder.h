@@ -39,6 +39,7 @@ class Recorder {
     enum class Verdict : uint8_t { Go, Close, Return };
     Verdict before(const Insn& insn);  // Return: the trace ends with this ReturnValue (base frame)
     Verdict after(const Insn& insn);
+    void raised();  // the instruction raised: what `before` recorded of it did not happen
 
     // Inlining: set by `before` when the next call should be followed into its frame.
     PyObject* pending_function() const { return pending_function_; }

@@ -143,6 +143,8 @@ Recorder::Verdict Recorder::after(const Insn& insn) {
     return ok ? Verdict::Go : Verdict::Close;
 }
 
+void Recorder::raised() { b_.rollback(mark_); }
+
 bool Recorder::on_nothing(const Insn&) { return true; }
 
 bool Recorder::on_pop_top(const Insn&) {

@@ -252,6 +252,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
                 PyObject *type, *value, *traceback;
                 PyErr_Fetch(&type, &value, &traceback);
                 fs_.remark(Reason::Exception, "", code_, insn);
+                recording->raised();
                 finish_recording(graph::EndKind::Leave);
                 PyErr_Restore(type, value, traceback);
             }

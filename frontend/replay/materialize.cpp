@@ -156,17 +156,19 @@ struct Strided {
     std::vector<int64_t> shape, strides;
 };
 
-Strided apply_views(const ReplayState& st, Id v) {
+// `base` is the array object that the view refers to; a 0-d value may have no memory but that object's.
+Strided apply_views(const ReplayState& st, Id v, PyObject* base) {
     const Node& n = st.trace.graph.nodes[v];
     std::vector<int64_t> shape;
     for (graph::Sym s : n.shape) shape.push_back(st.exprs[s.id]);
     if (graph::info(n.op).cls != OpClass::View) {
         PyObject* array = st.memory(v);
+        if (!array && shape.empty()) return {numpy::data(base), {}, {}};
         if (!array) return {nullptr, {}, {}};
         const int64_t* strides = numpy::strides(array);
         return {numpy::data(array), shape, {strides, strides + shape.size()}};
     }
-    Strided in = apply_views(st, n.in[0]);
+    Strided in = apply_views(st, n.in[0], base);
     if (!in.data) return in;
     if (n.op == Op::Reshape) {
         std::vector<int64_t> strides(shape.size());
@@ -188,7 +190,7 @@ Strided apply_views(const ReplayState& st, Id v) {
 PyObject* Materializer::build_view(const Recipe& r) {
     PyRef base = PyRef::steal(build(r.items[0]));
     if (!base) return nullptr;
-    Strided s = apply_views(st_, r.index);
+    Strided s = apply_views(st_, r.index, base.get());
     if (!s.data) {
         PyErr_SetString(PyExc_SystemError, "stator: the memory behind a view was not kept");
         return nullptr;

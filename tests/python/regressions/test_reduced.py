@@ -73,6 +73,11 @@ CASES = [
     case("stores of nothing", "def f(a, b):\n    a[0:0] = 5.0\n    a[1:1] = b[:1]\n    a[:0] = b[0]\n    return a + b\n", *twice(Array("f8", (3,)), Array("f4", (3,)))),
     case("tuples of extents", "def f(a, b):\n    z = np.zeros((2,) + a.shape)\n    z[:] = a\n    if a.shape == b.shape:\n        z = z + b\n    if a.shape[:-1] != b.shape[:-1]:\n        z = z * 2\n    return z, np.ones((3,) * 2 + a.shape[::-1] + ()), a.shape[1:]\n",
          *([Array("f8", x), Array("f8", y)] for x, y in [((4, 3), (4, 3)), ((5, 3), (5, 3)), ((4, 3), (4, 1)), ((4, 3), (1, 3)), ((5, 3), (5, 3))])),
+    case("a view of a converted 0-d array", "def f(a, x):\n    x[1::2, ...] = 0.001\n    v = np.asarray(a, dtype=np.float64)\n    return v.T, v\n", *twice(Array("f4", ()), Array("f8", (2,)))),
+    case("a store that raises", "def f(a, n):\n    v = a * 2\n    try:\n        a[n:] = a[:-n] + v[:2]\n    except ValueError:\n        pass\n    return v\n",
+         [Array("f8", (5,)), Scalar("int", 1)], [Array("f8", (5,)), Scalar("int", 1)], [Array("f8", (3,)), Scalar("int", 1)], [Array("f8", (3,)), Scalar("int", 1)]),
+    case("flags of what is not returned", "def f(a):\n    v = a ** -2\n    return v[-3:][0]\n", *twice(Array("f4", (7,), "C", "wild"))),
+    case("stores into 0-d arguments", "def f(a, y):\n    v = np.exp2(y)\n    a[...] = a[...] * 0.5\n    y[...] = 3.0\n    return np.sqrt(-a), v, y * 2\n", *twice(Array("f8", ()), Array("f8", ()))),
 ]  # fmt: skip
 
 
