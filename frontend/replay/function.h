@@ -18,12 +18,11 @@ namespace stator::frontend {
 struct Trace;  // frontend/replay/trace.h
 
 // Counters since start or reset; the names are those of stator.stats().
-#define STATOR_COUNTERS(X)                                                                       \
-    X(calls)                                                                                     \
-    X(replays)                                                                                   \
-    X(eager_calls)                                                                               \
-    X(recordings) X(traces) X(bridges) X(exits) X(opaque_steps) X(redone) X(retired) X(compiles) \
-        X(cache_hits) X(kernels_launched) X(regions) X(guard_failures)
+// clang-format off
+#define STATOR_COUNTERS(X) \
+    X(calls) X(replays) X(eager_calls) X(recordings) X(traces) X(bridges) X(exits) X(opaque_steps) X(redone) \
+    X(retired) X(compiles) X(cache_hits) X(kernels_launched) X(regions) X(guard_failures)
+// clang-format on
 struct Counters {
 #define X(n) int64_t n = 0;
     STATOR_COUNTERS(X)

@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import stator
 
 A, B, Z = np.array([4.0, 0.0, 9.0]), np.array([2.0, 0.0, 3.0]), np.array([2.0, 1.0, 3.0])
