@@ -80,6 +80,7 @@ class Recorder {
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
     bool store_before(const Insn& insn);
+    bool unpack_array(const Operand& a, int count);
     ShadowRef sequence_binary(int nb_op, PyObject* result);  // recorder_sequences.cpp
     ShadowRef sequence_slice(const Operand& base, const Operand& key, PyObject* result);
     ShadowRef sequence_compare(int py_op, PyObject* result);

@@ -604,9 +604,30 @@ bool Recorder::on_list_to_tuple(const Insn&) {
     return true;
 }
 
+// `x, y = a`: a[0] and a[1] of an array that is guarded to have two of them.
+bool Recorder::unpack_array(const Operand& a, int count) {
+    const auto& shape = b_.shape(a.shadow);
+    if (shape.empty() || b_.hint(shape[0]) != count ||
+        !b_.require(guards::Relation::Eq, shape[0], b_.int_const(count)))
+        return refuse(Reason::UnknownOp, "unpacking this array");
+    std::vector<ShadowRef> items;
+    for (int i = 0; i < count; ++i) {
+        PyRef key = PyRef::steal(PyLong_FromLong(i));
+        PyObject* result = top().frame->peek(i);
+        ShadowRef item = numpy_host().lower_subscript(b_, a, {b_.constant(key.get()), key.get()}, result);
+        if (!item || !same_as_model(item, result))
+            return refuse(b_.reason == Reason::None ? Reason::ModelMismatch : b_.reason, b_.reason_detail);
+        items.push_back(std::move(item));
+    }
+    pop();
+    for (size_t i = items.size(); i-- > 0;) push(std::move(items[i]));
+    return true;
+}
+
 bool Recorder::on_unpack(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (a.shadow->kind == ShadowKind::Array) return unpack_array(a, insn.arg);
     if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List) ||
         static_cast<int>(a.shadow->items.size()) != insn.arg)
         return refuse(Reason::UnknownOp, std::string("unpacking ") + Py_TYPE(a.obj)->tp_name);

@@ -169,13 +169,52 @@ ShadowRef lower_copy(TraceBuilder& tb, const Call& call) {
     return converted(tb, *p[0], call.result);
 }
 
+// np.array([x, y, ...]) of numbers that have the result's dtype already, or are Python ints. nullptr without
+// a reason when it is something else.
+ShadowRef array_of_numbers(TraceBuilder& tb, const Call& call) {
+    constexpr size_t kMost = 64;
+    const Operand& list = call.args[0];
+    std::vector<Operand> items;
+    DType t;
+    bool plain = call.args.size() == 1 && is_array(call.result) && dtype_of_object(call.result, &t) &&
+                 (PyList_CheckExact(list.obj) || PyTuple_CheckExact(list.obj)) &&
+                 read_items(tb, list, &items) && !items.empty() && items.size() <= kMost;
+    if (!plain) return nullptr;
+    std::vector<Id> values;
+    for (const Operand& o : items) {
+        Arg v;
+        if (!tb.resolve(o.shadow, o.obj) || is_array(o.obj) || !read_arg(tb, o, &v)) return nullptr;
+        bool from_int = v.weak == Weak::Int && (t == DType::F64 || t == DType::I64);
+        if (!from_int && (v.weak == Weak::Int || v.dtype != t)) return nullptr;
+        values.push_back(arg_id(tb, v, t));
+        if (values.back() == kNone) return nullptr;
+    }
+    auto* r = reinterpret_cast<PyArrayObject*>(call.result);
+    if (PyArray_NDIM(r) != 1) return nullptr;
+    ShadowRef out = finish(tb, tb.empty(t, {tb.int_const(PyArray_DIM(r, 0))}, call.result), call.result);
+    for (size_t i = 0; out && i < values.size(); ++i) {
+        ViewStep at;
+        at.map = {-1};
+        at.step = {0};
+        at.start = {tb.int_const(static_cast<int64_t>(i))};
+        if (!tb.store(out, &at, values[i])) return nullptr;
+    }
+    return out;
+}
+
 // np.array, np.asarray, np.ascontiguousarray and their like.
 ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
     if (call.args.empty()) return nullptr;
     const Operand& a = call.args[0];
     for (const Operand& o : call.args.subspan(1))
         if (!fixed_if_given(tb, {&o})) return nullptr;
-    if (!is_array(a.obj)) return lower_library(tb, call);
+    if (!is_array(a.obj)) {
+        size_t before = tb.graph.nodes.size();
+        if (ShadowRef out = array_of_numbers(tb, call)) return out;
+        tb.rollback(before);
+        tb.reason = Reason::None;
+        return lower_library(tb, call);
+    }
     if (!array_operand(tb, &a)) return nullptr;
     if (call.result == a.obj) return a.shadow;
     if (!is_array(call.result) || PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result)))

@@ -78,6 +78,10 @@ CASES = [
          [Array("f8", (5,)), Scalar("int", 1)], [Array("f8", (5,)), Scalar("int", 1)], [Array("f8", (3,)), Scalar("int", 1)], [Array("f8", (3,)), Scalar("int", 1)]),
     case("flags of what is not returned", "def f(a):\n    v = a ** -2\n    return v[-3:][0]\n", *twice(Array("f4", (7,), "C", "wild"))),
     case("stores into 0-d arguments", "def f(a, y):\n    v = np.exp2(y)\n    a[...] = a[...] * 0.5\n    y[...] = 3.0\n    return np.sqrt(-a), v, y * 2\n", *twice(Array("f8", ()), Array("f8", ()))),
+    case("unpacking arrays and arrays of numbers", "def f(s, k):\n    x, y, z = s\n    v = np.array([k * (y - x), x * (28.0 - z) - y, x * y])\n    p, q = np.stack((s, v))\n    return v, p + q, np.array((k, 1, x.size)), np.array([x, 2.5]), np.array([1, k])\n",
+         *([Array("f8", (3,)), Scalar("float", 10.0)], [Array("f8", (3,)), Scalar("float", 2.0)], [Array("f4", (3,)), Scalar("float", 2.0)], [Array("f8", (3, 2)), Scalar("int", 3)], [Array("f8", (3, 2)), Scalar("int", 4)])),
+    case("unpacking another number of elements", "def f(s):\n    try:\n        x, y = s\n    except ValueError:\n        return s * 2\n    return x + y\n",
+         [Array("f8", (2,))], [Array("f8", (2,))], [Array("f8", (3,))], [Array("f8", (3,))], [Array("f8", (2,))]),
 ]  # fmt: skip
 
 
