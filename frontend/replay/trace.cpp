@@ -210,6 +210,20 @@ void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
     for (int i = 0; i < t.symbol_count; ++i) t.symbol_start.push_back(g.syms.symbol_info(i).lo);
 }
 
+// What plain Python does for the same result. Views cost it something, and copies that promotion asks for
+// mostly nothing.
+void count_operations(Trace& t, const graph::Graph& g) {
+    for (const Node& n : g.nodes) {
+        OpClass c = graph::info(n.op).cls;
+        bool array = !n.shape.empty() || n.box == graph::Box::Array;
+        if (c == OpClass::Input) t.array_inputs += array;
+        if (c == OpClass::View || n.op == Op::Copy || n.op == Op::Cast)
+            ++t.scalar_ops;
+        else if (c == OpClass::Pointwise || c == OpClass::Reduction || c == OpClass::Library)
+            ++(array || c == OpClass::Reduction ? t.array_ops : t.scalar_ops);
+    }
+}
+
 void request_code(Trace& t, const FunctionOptions& options) {
     const kernels::CompilerApi* api = compiler();
     for (Segment& s : t.segments) {
@@ -234,6 +248,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     b.graph.name = name;
     b.finish();
     t->recorded_text = graph::print(b.graph);
+    count_operations(*t, b.graph);
     *why = graph::verify(b.graph);
     if (!why->empty()) return nullptr;
     // Passes may drop relations that others imply; the guard program keeps them all.

@@ -77,7 +77,7 @@ struct Trace {
     std::vector<int64_t> symbol_start;  // per symbol: its value until something binds it
     int expr_count = 0;
     int symbol_count = 0;
-    bool retired = false;
+    int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
     int64_t entries = 0, exits = 0, redone = 0;
     std::vector<int64_t> snapshot_exits;
 };

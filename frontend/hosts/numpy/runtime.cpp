@@ -241,6 +241,9 @@ PyObject* box_scalar(Box box, DType dtype, const char* bits) {
     return nullptr;
 }
 
+int64_t array_size(PyObject* object) {
+    return PyArray_CheckExact(object) ? PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) : 0;
+}
 char* data(PyObject* array) { return PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array)); }
 const int64_t* strides(PyObject* array) { return PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(array)); }
 const int64_t* shape(PyObject* array) { return PyArray_DIMS(reinterpret_cast<PyArrayObject*>(array)); }
