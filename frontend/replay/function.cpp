@@ -255,11 +255,16 @@ void count_fruitless(FunctionState::Impl& fs, PyObject* const* args, size_t narg
 // return, if one did.
 PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames,
                 const Trace** replayed) {
-    int n = fs.binder.slot_count();
-    auto** slots = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (n + 1)));
+    PyObject* const* slots = args;
     std::vector<PyRef> owned;
     Place* entry = fs.entry;
-    if (!entry->traces.empty() && fs.binder.bind(args, nargsf, kwnames, slots, owned)) {
+    bool bound = !entry->traces.empty();
+    if (bound && !fs.binder.direct(nargsf, kwnames)) {
+        auto** own = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (fs.binder.slot_count() + 1)));
+        bound = fs.binder.bind(args, nargsf, kwnames, own, owned);
+        slots = own;
+    }
+    if (bound) {
         for (size_t i = 0; i < entry->traces.size(); ++i) {
             Trace& t = *entry->traces[i];
             Outcome out = replay(t, slots, fs.counters);
