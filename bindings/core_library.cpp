@@ -38,6 +38,7 @@ static_assert(static_cast<int>(frontend::LogTopic::Cache) == static_cast<int>(ji
 void publish() {
     frontend::set_log_sink(frontend_line, current.log);
     frontend::set_verify(current.verify);
+    frontend::set_retirement(current.retire);
     if (const auto* api = loaded_core()) api->configure(current, core_line);
 }
 

@@ -80,7 +80,9 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
     return Trouble::None;
 }
 
-Trouble find_trouble(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {
+// Inlined: this is most of what a guard program does.
+[[gnu::always_inline]] inline Trouble find_trouble(const GuardProgram::Impl& p, const Instr& in,
+                                                   PyObject* obj, int64_t* symbols) {
     if (Py_TYPE(obj) != &PyArray_Type) return Trouble::NotArray;
     auto* a = reinterpret_cast<PyArrayObject*>(obj);
     if (PyArray_NDIM(a) != in.ndim) return Trouble::Rank;

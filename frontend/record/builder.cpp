@@ -494,7 +494,11 @@ int TraceBuilder::kernel_nodes() const {
         bool work = cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction ||
                     cls == graph::OpClass::Effect || cls == graph::OpClass::Library ||
                     cls == graph::OpClass::Alloc;
-        if (work && (!n.shape.empty() || cls != graph::OpClass::Pointwise)) ++count;
+        // NumPy is slow on 0-d arrays, and quick on scalars.
+        bool on_arrays = std::any_of(n.in.begin(), n.in.end(), [&](graph::Id v) {
+            return graph.nodes[v].op == graph::Op::Input && graph.nodes[v].box == graph::Box::Array;
+        });
+        if (work && (!n.shape.empty() || on_arrays || cls != graph::OpClass::Pointwise)) ++count;
     }
     return count;
 }

@@ -12,6 +12,10 @@ class ArgBinder {
     // Reads the signature of a plain Python function (code flags, defaults, keyword-only defaults).
     explicit ArgBinder(PyObject* func);
     int slot_count() const { return slot_count_; }  // parameters incl. *args and **kwargs slots
+    // The arguments are the slots as they stand: nothing has to be bound.
+    bool direct(size_t nargsf, PyObject* kwnames) const {
+        return simple_ && !kwnames && PyVectorcall_NARGS(nargsf) == argcount_;
+    }
     // Fills slots[0..slot_count) with borrowed references; new objects (*args tuple, **kwargs dict) are
     // appended to `owned`. False, without an error set, when the arguments do not fit the signature: the
     // caller then calls the function itself, which raises the TypeError. Fast when all arguments are

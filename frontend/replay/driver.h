@@ -16,6 +16,7 @@
 #include "frontend/record/recorder.h"
 #include "frontend/replay/bind.h"
 #include "frontend/replay/function.h"
+#include "frontend/replay/judge.h"
 #include "frontend/replay/trace.h"
 
 namespace stator::frontend {
@@ -51,13 +52,15 @@ struct FunctionState::Impl {
     Place* entry = nullptr;
     std::string name;
     int trace_count = 0;
-    bool given_up = false;
-    int eager_rounds = 0;
+    bool given_up = false;  // cannot be decoded
+    int eager_rounds = 0;   // calls in a row that neither recorded nor ran a kernel
+    Judge judge;
 
     explicit Impl(PyObject* f) : binder(f) {}
     CodePlaces& places(const CodeInfo& code);
     Place* place(const CodeInfo& code, int pc, bool create);
     void kill(Place* place);
+    void revive_entry();
     bool anything_ahead(const CodeInfo& code, int pc);
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);
     PyObject* clone_of(PyObject* function);

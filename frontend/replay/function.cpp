@@ -5,10 +5,12 @@
 #include "frontend/replay/function.h"
 
 #include <alloca.h>
+#include <time.h>
 
 #include <algorithm>
 
 #include "frontend/hosts/host.h"
+#include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/driver.h"
 
 namespace stator::frontend {
@@ -18,13 +20,14 @@ namespace {
 std::vector<FunctionState::Impl*> registry;
 Counters departed;
 Stance current_stance = Stance::Default;
-bool verifying = false;
+bool verifying = false, retiring = true;
 const kernels::CompilerApi* (*compiler_loader)(std::string*) = nullptr;
 void (*log_sink)(LogTopic, const std::string&) = nullptr;
 uint32_t log_topics = 0;
 
 constexpr int kMaxPlaces = 64;
 constexpr int kFruitlessCalls = 3;
+constexpr int kManyRecordings = 32;  // a function that goes on recording after so many always will
 }  // namespace
 
 void accumulate(Counters& sum, const Counters& c) {
@@ -41,6 +44,7 @@ Counters global_counters() {
 }
 void reset_global_counters() { departed = {}; }
 void set_verify(bool on) { verifying = on; }
+void set_retirement(bool on) { retiring = on; }
 void set_stance(Stance s) { current_stance = s; }
 Stance stance() { return current_stance; }
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string*)) { compiler_loader = loader; }
@@ -96,6 +100,17 @@ void FunctionState::Impl::kill(Place* p) {
     cp.last_pc = -1;
     for (auto& [pc, other] : cp.by_pc)
         if (!other->dead) cp.last_pc = std::max(cp.last_pc, pc);
+}
+
+// What was given up for want of arrays is looked at once more.
+void FunctionState::Impl::revive_entry() {
+    eager_rounds = 0;
+    if (!entry->dead) return;
+    entry->dead = false;
+    entry->fruitless = 0;
+    CodePlaces& cp = places(*entry->code);
+    ++cp.live;
+    cp.last_pc = std::max(cp.last_pc, entry->pc);
 }
 
 bool FunctionState::Impl::anything_ahead(const CodeInfo& c, int pc) {
@@ -218,21 +233,38 @@ PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_valu
 
 }  // namespace
 
-PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-    Impl& fs = *impl_;
-    if (fs.given_up) return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
-    if (recording_on_this_thread()) return fs.call_eager(args, nargsf, kwnames);
-    ++fs.counters.calls;
-    if (current_stance == Stance::Eager ||
-        PyFunction_GET_CODE(fs.func.get()) != reinterpret_cast<PyObject*>(fs.code->code)) {
-        ++fs.counters.eager_calls;
-        return fs.call_eager(args, nargsf, kwnames);
-    }
-    int n = fs.binder.slot_count();
-    auto** slots = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (n + 1)));
+namespace {
+
+// Elements of all arrays among the arguments.
+int64_t elements(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    const Py_ssize_t count = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    int64_t sum = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) sum += numpy::array_size(args[i]);
+    return sum;
+}
+
+// Calls that neither record nor run a kernel are plain overhead.
+void count_fruitless(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    ++fs.counters.eager_calls;
+    if (++fs.eager_rounds < kFruitlessCalls && fs.places(*fs.code).live > 0) return;
+    fs.judge.give_up(elements(args, nargsf, kwnames));
+    fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
+}
+
+// Serves the call in whatever way is cheapest. `replayed` becomes the trace that took it from entry to
+// return, if one did.
+PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                const Trace** replayed) {
+    PyObject* const* slots = args;
     std::vector<PyRef> owned;
     Place* entry = fs.entry;
-    if (!entry->traces.empty() && fs.binder.bind(args, nargsf, kwnames, slots, owned)) {
+    bool bound = !entry->traces.empty();
+    if (bound && !fs.binder.direct(nargsf, kwnames)) {
+        auto** own = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (fs.binder.slot_count() + 1)));
+        bound = fs.binder.bind(args, nargsf, kwnames, own, owned);
+        slots = own;
+    }
+    if (bound) {
         for (size_t i = 0; i < entry->traces.size(); ++i) {
             Trace& t = *entry->traces[i];
             Outcome out = replay(t, slots, fs.counters);
@@ -245,6 +277,7 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
             if (i > 0) std::swap(entry->traces[i], entry->traces[0]);
             if (out.kind == Outcome::Returned) {
                 ++fs.counters.replays;
+                *replayed = &t;
                 return verifying ? verified(fs, t, out.value, args, nargsf, kwnames) : out.value;
             }
             if (out.kind == Outcome::Failed) return nullptr;
@@ -258,25 +291,87 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
             return drive_outcome(fs, std::move(out));
         }
     }
-    CodePlaces& cp = fs.places(*fs.code);
-    if (cp.live == 0) {
-        fs.given_up = true;
-        fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
+    int64_t recorded = fs.counters.recordings, launched = fs.counters.kernels_launched;
+    const bool hopeless = fs.places(*fs.code).live == 0;
+    PyObject* result =
+        hopeless ? fs.call_eager(args, nargsf, kwnames) : call_driven(fs, args, nargsf, kwnames);
+    if (fs.counters.recordings == recorded && fs.counters.kernels_launched == launched)
+        count_fruitless(fs, args, nargsf, kwnames);
+    else
+        fs.eager_rounds = 0;
+    return result;
+}
+
+int64_t now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+}
+
+// Whether all code that was asked for is there, or will never be.
+bool code_settled(const FunctionState::Impl& fs) {
+    for (auto& [code, cp] : fs.codes)
+        for (auto& [pc, place] : cp->by_pc)
+            for (auto& t : place->traces)
+                for (const Segment& s : t->segments)
+                    if (!s.code->ready.load(std::memory_order_acquire) && !s.code->failed.load())
+                        return false;
+    return true;
+}
+
+// What NumPy hardly does the operations of the trace in less than, with `size` elements in all arrays. One or
+// two operations on many elements are no faster fused than they are one by one: nothing is said about those.
+int64_t eager_floor(const Trace& t, int64_t size) {
+    constexpr int64_t kArrayOp = 200, kScalarOp = 20;
+    const int64_t each = t.array_ops > 2 ? size / std::max(t.array_inputs, 1) : 0;
+    return t.array_ops * (kArrayOp + each) + t.scalar_ops * kScalarOp;
+}
+
+// A call that the judge wants to know about, or has something to say about.
+PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    const Trace* replayed = nullptr;
+    if (fs.options.fullgraph || verifying || !retiring) return serve(fs, args, nargsf, kwnames, &replayed);
+    const int64_t size = elements(args, nargsf, kwnames);
+    const bool gave_up = fs.judge.gave_up();
+    const Judge::Way way = fs.judge.choose(size);
+    if (way == Judge::Way::Plain) {
+        ++fs.counters.eager_calls;
         return fs.call_eager(args, nargsf, kwnames);
     }
-    int64_t recorded = fs.counters.recordings, replayed = fs.counters.kernels_launched;
-    PyObject* result = call_driven(fs, args, nargsf, kwnames);
-    // Calls that neither recorded nor ran a kernel are plain overhead.
-    if (fs.counters.recordings == recorded && fs.counters.kernels_launched == replayed) {
-        ++fs.counters.eager_calls;
-        if (++fs.eager_rounds >= kFruitlessCalls) {
-            fs.given_up = true;
-            fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
-        }
-    } else {
-        fs.eager_rounds = 0;
+    if (way == Judge::Way::Serve) return serve(fs, args, nargsf, kwnames, &replayed);
+    const bool plain = way == Judge::Way::TimedPlain;
+    const int64_t recordings = fs.counters.recordings;
+    if (gave_up && !plain) fs.revive_entry();
+    if (plain) ++fs.counters.eager_calls;
+    const int64_t begun = now_ns();
+    PyObject* result =
+        plain ? fs.call_eager(args, nargsf, kwnames) : serve(fs, args, nargsf, kwnames, &replayed);
+    const int64_t ns = now_ns() - begun;
+    if (!result) return nullptr;
+    const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
+    const bool steady = plain || (!recorded && code_settled(fs));
+    if (fs.judge.note(way, size, {ns, steady, replayed ? eager_floor(*replayed, size) : 0})) {
+        ++fs.counters.retired;
+        fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }
     return result;
+}
+
+}  // namespace
+
+PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    Impl& fs = *impl_;
+    if (fs.given_up) return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
+    if (recording_on_this_thread()) return fs.call_eager(args, nargsf, kwnames);
+    ++fs.counters.calls;
+    if (current_stance == Stance::Eager ||
+        PyFunction_GET_CODE(fs.func.get()) != reinterpret_cast<PyObject*>(fs.code->code)) {
+        ++fs.counters.eager_calls;
+        return fs.call_eager(args, nargsf, kwnames);
+    }
+    const Trace* replayed = nullptr;
+    if (fs.judge.serves()) return serve(fs, args, nargsf, kwnames, &replayed);
+    return call_judged(fs, args, nargsf, kwnames);
 }
 
 PyObject* FunctionState::function() const { return impl_->func.get(); }
@@ -301,6 +396,7 @@ void FunctionState::reset() {
     fs.counters = {};
     fs.trace_count = 0;
     fs.eager_rounds = 0;
+    fs.judge = {};
     fs.given_up = fs.code == nullptr;
     fs.entry = fs.code ? fs.place(*fs.code, 0, true) : nullptr;
 }

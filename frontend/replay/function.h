@@ -90,6 +90,8 @@ void reset_global_counters();
 // STATOR_VERIFY: each call that a trace without stores into arguments served is repeated eagerly and
 // compared; what differs is logged, kept as a replayable case, and eager's result is returned.
 void set_verify(bool on);
+// Off: functions that plain Python is faster for are served all the same (tests).
+void set_retirement(bool on);
 void set_stance(Stance s);
 Stance stance();
 // The plain function behind a CompiledFunction object (borrowed), or nullptr; lets the recorder follow calls

@@ -79,6 +79,9 @@ void ReplayState::set_scalar(Id v, const char* bits) {
 }
 
 bool ReplayState::evaluate_syms() {
+    for (const auto& [id, value] : trace.const_exprs) exprs[id] = value;
+    for (const auto& [id, symbol] : trace.symbol_exprs) exprs[id] = entry->symbols[symbol];
+    if (trace.expr_ids.empty()) return true;
     return trace.graph.syms.eval(trace.expr_ids, {entry->symbols, static_cast<size_t>(trace.symbol_count)},
                                  {exprs, static_cast<size_t>(trace.expr_count)});
 }

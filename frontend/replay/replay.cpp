@@ -38,6 +38,15 @@ void scratch_release(char* p, int64_t bytes) {
     ::operator delete(p, std::align_val_t{64});
 }
 
+// By halves: what was just written as 8 bytes cannot be read as 16 without a stall.
+void copy_scalar(char* to, const char* from) {
+    uint64_t half[2];
+    memcpy(&half[0], from, 8);
+    memcpy(&half[1], from + 8, 8);
+    memcpy(to, &half[0], 8);
+    memcpy(to + 8, &half[1], 8);
+}
+
 struct ScratchList {
     struct Entry {
         char* p;
@@ -75,21 +84,19 @@ struct NestCall {
     const kernels::KernelArgs* args;
     int nest;
     bool compiled;
-    uint32_t run(int64_t begin, int64_t end) const {
-        kernels::KernelArgs a = *args;
-        a.scratch = chunk_scratch(segment->program->scratch_bytes);
+    uint32_t run(const kernels::KernelArgs& a, int64_t begin, int64_t end) const {
         if (compiled) return segment->code->nests[nest](&a, begin, end);
         return kernels::interpret(*segment->program, nest, a, begin, end);
     }
+    // On a worker thread, which has chunk storage of its own.
+    uint32_t run_range(int64_t begin, int64_t end) const {
+        kernels::KernelArgs a = *args;
+        if (segment->scratch_bytes > 0) a.scratch = chunk_scratch(segment->scratch_bytes);
+        return run(a, begin, end);
+    }
 };
 
-uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, bool compiled,
-                  const int64_t* exprs) {
-    const kernels::NestInfo& nest = s.program->nests[index];
-    int64_t extent = exprs[nest.extent.id];
-    int64_t work = exprs[nest.work.id];
-    NestCall call{&s, &args, index, compiled};
-    if (work < kReleaseGil) return call.run(0, extent);
+uint32_t run_large_nest(const NestCall& call, const NestPlan& nest, int64_t extent, int64_t work) {
     uint32_t faults = 0;
     const auto* api = compiler();
     PyThreadState* ts = PyEval_SaveThread();
@@ -101,56 +108,51 @@ uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, 
         if (grain > 64) grain = (grain + 63) & ~int64_t{63};
         faults = api->parallel_for(
             extent, grain,
-            [](void* ctx, int64_t b, int64_t e) { return static_cast<NestCall*>(ctx)->run(b, e); }, &call);
+            [](void* ctx, int64_t b, int64_t e) {
+                return static_cast<const NestCall*>(ctx)->run_range(b, e);
+            },
+            const_cast<NestCall*>(&call));
     } else {
-        faults = call.run(0, extent);
+        faults = call.run(*call.args, 0, extent);
     }
     PyEval_RestoreThread(ts);
     return faults;
 }
 
-void fill_contiguous(const kernels::Buffer& b, const int64_t* exprs, int64_t* strides) {
-    int rank = static_cast<int>(b.shape.size());
+uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, bool compiled,
+                  const int64_t* exprs) {
+    const NestPlan& nest = s.nests[index];
+    const int64_t extent = exprs[nest.extent], work = exprs[nest.work];
+    const NestCall call{&s, &args, index, compiled};
+    return work < kReleaseGil ? call.run(args, 0, extent) : run_large_nest(call, nest, extent, work);
+}
+
+// Strides of a dense buffer; returns its size in bytes.
+int64_t fill_contiguous(const BufferPlan& b, const int32_t* shape, const int64_t* exprs, int64_t* strides) {
     int64_t step = graph::info(b.dtype).size;
-    for (int k = rank - 1; k >= 0; --k) {
-        int axis = b.perm.empty() ? k : b.perm[k];
+    for (int k = b.rank - 1; k >= 0; --k) {
+        int axis = b.perm->empty() ? k : (*b.perm)[k];
         strides[axis] = step;
-        step *= exprs[b.shape[axis].id];
+        step *= exprs[shape[axis]];
     }
+    return step;
 }
 
-int64_t element_count(const std::vector<graph::Sym>& shape, const int64_t* exprs) {
-    int64_t n = 1;
-    for (graph::Sym s : shape) n *= exprs[s.id];
-    return n;
-}
-
-// Runs one segment. False: it has to be redone eagerly (nothing of it is visible).
-bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
-    const kernels::Program& p = *s.program;
-    size_t nb = p.buffers.size();
-    auto** data = static_cast<char**>(alloca(sizeof(char*) * (nb + 1)));
-    auto* strides = static_cast<int64_t*>(alloca(sizeof(int64_t) * (p.stride_count + 1)));
-    auto* syms = static_cast<int64_t*>(alloca(sizeof(int64_t) * (p.syms.size() + 1)));
-    auto* scalars = static_cast<char*>(alloca(s.scalar_image.size()));
-    ScratchList scratch;
-    for (size_t i = 0; i < p.syms.size(); ++i) syms[i] = st.exprs[p.syms[i].id];
-    for (size_t i = 0; i < nb; ++i) {
-        const BufferPlan& plan = s.buffer_plans[i];
+// Allocates results and scratch and finds the memory of all buffers. False: some memory is missing.
+bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char** data, int64_t* strides) {
+    for (const BufferPlan& plan : s.buffer_plans) {
         int64_t* own = strides + plan.stride_base;
+        const int32_t* shape = s.shapes.data() + plan.shape_base;
         PyObject* array = nullptr;
         switch (plan.kind) {
             case kernels::BufferKind::Scratch: {
-                const kernels::Buffer& b = p.buffers[i];
-                fill_contiguous(b, st.exprs, own);
-                data[i] = scratch.get(element_count(b.shape, st.exprs) * graph::info(b.dtype).size);
+                *data++ = scratch.get(fill_contiguous(plan, shape, st.exprs, own));
                 continue;
             }
             case kernels::BufferKind::Output: {
-                const kernels::Buffer& b = p.buffers[i];
                 int64_t dims[16];
-                for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[b.shape[d].id];
-                array = numpy::new_array(b.dtype, plan.rank, dims, b.perm);
+                for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[shape[d]];
+                array = numpy::new_array(plan.dtype, plan.rank, dims, *plan.perm);
                 if (!array) {
                     PyErr_Clear();
                     return false;
@@ -170,14 +172,15 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
                 "internal: " + st.trace.name + " has no memory for %" + std::to_string(plan.value));
             return false;
         }
-        data[i] = numpy::data(array);
-        const int64_t* from = numpy::strides(array);
-        for (int d = 0; d < plan.rank; ++d) own[d] = from[d];
+        *data++ = numpy::locate(array, plan.rank, own);
     }
+    return true;
+}
+
+void fill_scalars(ReplayState& st, const Segment& s, char* scalars) {
     memcpy(scalars, s.scalar_image.data(), s.scalar_image.size());
-    for (size_t i = 0; i < p.scalars.size(); ++i) {
-        const ScalarPlan& plan = s.scalar_plans[i];
-        char* slot = scalars + 16 * i;
+    for (const ScalarPlan& plan : s.scalar_plans) {
+        char* slot = scalars + 16 * plan.index;
         if (plan.kind == kernels::ScalarKind::Sym) {
             int_to_bits(st.exprs[plan.expr], plan.dtype, slot);
         } else if (plan.kind == kernels::ScalarKind::Input) {
@@ -186,32 +189,50 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
             if (array)
                 memcpy(slot, numpy::data(array), graph::info(plan.dtype).size);
             else
-                memcpy(slot, st.scalar(plan.value), 16);
+                copy_scalar(slot, st.scalar(plan.value));
         }
     }
-    kernels::KernelArgs args{data, strides, syms, scalars, s.loops.data(), nullptr};
+}
+
+// Runs one segment. False: it has to be redone eagerly (nothing of it is visible).
+bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
+    const size_t buffers = s.buffer_plans.size(), symbols = s.syms.size();
+    auto** data = static_cast<char**>(alloca(sizeof(char*) * (buffers + 1)));
+    auto* strides = static_cast<int64_t*>(alloca(sizeof(int64_t) * (s.stride_count + 1)));
+    auto* syms = static_cast<int64_t*>(alloca(sizeof(int64_t) * (symbols + 1)));
+    for (size_t i = 0; i < symbols; ++i) syms[i] = st.exprs[s.syms[i]];
+    // Constants alone are read where they are.
+    auto* scalars = const_cast<char*>(s.scalar_image.data());
+    if (!s.scalar_plans.empty()) {
+        scalars = static_cast<char*>(alloca(s.scalar_image.size()));
+        fill_scalars(st, s, scalars);
+    }
+    ScratchList scratch;
+    if (!find_buffers(st, s, scratch, data, strides)) return false;
+    char* chunks = s.scratch_bytes > 0 ? chunk_scratch(s.scratch_bytes) : nullptr;
+    const kernels::KernelArgs args{data, strides, syms, scalars, s.loops.data(), chunks};
     bool compiled = s.code->ready.load(std::memory_order_acquire);
     uint32_t faults = 0;
     auto checked = [&]() {
         return faults == 0 || numpy::faults_that_matter(faults, st.errors_set, st.errors_ignored) == 0;
     };
-    for (int i = 0; i < static_cast<int>(p.nests.size()); ++i) {
-        if (p.nests[i].commit) {
+    const int nests = static_cast<int>(s.nests.size());
+    for (int i = 0; i < nests; ++i) {
+        if (s.nests[i].commit) {
             if (!checked()) return false;
             st.committed = true;
         }
         faults |= run_nest(s, args, i, compiled, st.exprs);
-        ++counters.kernels_launched;
     }
+    counters.kernels_launched += nests;
     if (!checked()) {
         if (log_enabled(LogTopic::Exits))
             log(LogTopic::Exits, st.trace.name + ": floating-point faults " + std::to_string(faults) +
                                      ", the segment runs again eagerly");
         return false;
     }
-    for (size_t i = 0; i < p.scalars.size(); ++i)
-        if (p.scalars[i].kind == kernels::ScalarKind::Result)
-            st.set_scalar(p.scalars[i].value, scalars + 16 * i);
+    for (const ScalarPlan& plan : s.scalar_plans)
+        if (plan.kind == kernels::ScalarKind::Result) st.set_scalar(plan.value, scalars + 16 * plan.index);
     return true;
 }
 
@@ -272,6 +293,17 @@ Outcome leave(ReplayState& st, Outcome::Kind kind, int snapshot, bool exit) {
     return out;
 }
 
+Outcome return_value(ReplayState& st, Materializer& m) {
+    m.reset();
+    const graph::Recipe& end = st.trace.graph.recipes[st.trace.graph.end];
+    Outcome out;
+    out.value = end.kind == graph::RecipeKind::Value ? m.build_value(end.index) : m.build(st.trace.graph.end);
+    out.kind = out.value ? Outcome::Returned : Outcome::Redo;
+    if (!out.value) PyErr_Clear();
+    return out;
+}
+
+// Outcomes are made where they are returned to: moving one costs as much as a small kernel.
 Outcome run_steps(ReplayState& st, Counters& counters) {
     Trace& t = st.trace;
     Materializer m(st);
@@ -309,25 +341,28 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
         }
     }
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
-    Outcome out;
-    m.reset();
-    const graph::Recipe& end = t.graph.recipes[t.graph.end];
-    out.value = end.kind == graph::RecipeKind::Value ? m.build_value(end.index) : m.build(t.graph.end);
-    if (!out.value) {
-        PyErr_Clear();
-        out.kind = Outcome::Redo;
-        return out;
+    return return_value(st, m);
+}
+
+// Gives back what a replay holds, when its outcome is there.
+struct Release {
+    const ReplayState& st;
+    ~Release() {
+        for (int i = 0; i < st.trace.slot_count; ++i) Py_XDECREF(st.arrays[i]);
+        for (int i = 0; i < st.entry->owned_count; ++i) Py_DECREF(st.entry->owned[i]);
     }
-    out.kind = Outcome::Returned;
+};
+
+Outcome not_entered(int failed_guard) {
+    Outcome out;
+    out.failed_guard = failed_guard;
     return out;
 }
 
 }  // namespace
 
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
-    Outcome out;
-    size_t sources = t.guards.source_count();
-    size_t inputs = t.graph.inputs.size();
+    const int sources = t.source_count, inputs = t.input_count;
     ReplayState st{t};
     guards::EntryState entry;
     entry.objects = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (sources + 1)));
@@ -335,31 +370,23 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     entry.inputs = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (inputs + 1)));
     entry.scalars = static_cast<char*>(alloca(16 * (inputs + 1)));
     entry.symbols = static_cast<int64_t*>(alloca(sizeof(int64_t) * (t.symbol_count + 1)));
-    memcpy(entry.symbols, t.symbol_start.data(), sizeof(int64_t) * t.symbol_count);
+    for (int i = 0; i < t.symbol_count; ++i) entry.symbols[i] = t.symbol_start[i];
     entry.owned_count = 0;
-    int failed = t.guards.check(slots, entry);
-    if (failed >= 0) {
-        out.failed_guard = failed;
-        return out;
-    }
+    const int failed = t.guards.check(slots, entry);
+    if (failed >= 0) return not_entered(failed);
     st.entry = &entry;
     st.exprs = static_cast<int64_t*>(alloca(sizeof(int64_t) * (t.expr_count + 1)));
     st.arrays = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (t.slot_count + 1)));
     st.scalars = static_cast<char*>(alloca(16 * (t.slot_count + 1)));
-    memset(st.arrays, 0, sizeof(PyObject*) * (t.slot_count + 1));
-    bool ok = st.evaluate_syms();
-    if (ok) {
-        failed = t.guards.check_relations({st.exprs, static_cast<size_t>(t.expr_count)});
-        ok = failed < 0;
-        out.failed_guard = failed;
+    for (int i = 0; i < t.slot_count; ++i) st.arrays[i] = nullptr;
+    const Release release{st};
+    if (!st.evaluate_syms()) return not_entered(-1);
+    if (t.has_relations) {
+        const int broken = t.guards.check_relations({st.exprs, static_cast<size_t>(t.expr_count)});
+        if (broken >= 0) return not_entered(broken);
     }
-    if (ok) {
-        ++t.entries;
-        out = run_steps(st, counters);
-    }
-    for (int i = 0; i < t.slot_count; ++i) Py_XDECREF(st.arrays[i]);
-    for (int i = 0; i < entry.owned_count; ++i) Py_DECREF(entry.owned[i]);
-    return out;
+    ++t.entries;
+    return run_steps(st, counters);
 }
 
 }  // namespace stator::frontend

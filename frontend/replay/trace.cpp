@@ -160,8 +160,12 @@ void plan_segment(Trace& t, Segment& s) {
     for (const auto& b : s.program->buffers) {
         BufferPlan plan;
         plan.kind = b.kind;
+        plan.dtype = b.dtype;
         plan.rank = static_cast<int>(b.shape.size());
         plan.stride_base = b.stride_base;
+        plan.shape_base = static_cast<int>(s.shapes.size());
+        plan.perm = &b.perm;
+        for (graph::Sym extent : b.shape) s.shapes.push_back(extent.id);
         if (b.kind != kernels::BufferKind::Scratch) {
             plan.value = b.value;
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
@@ -174,6 +178,7 @@ void plan_segment(Trace& t, Segment& s) {
         const auto& sc = s.program->scalars[i];
         ScalarPlan plan;
         plan.kind = sc.kind;
+        plan.index = static_cast<int>(i);
         plan.dtype = sc.dtype;
         plan.value = sc.value;
         char* image = s.scalar_image.data() + 16 * i;
@@ -190,8 +195,13 @@ void plan_segment(Trace& t, Segment& s) {
             plan.in_array =
                 sc.kind == kernels::ScalarKind::Input && g.nodes[sc.value].box == graph::Box::Array;
         }
-        s.scalar_plans.push_back(plan);
+        if (plan.kind != kernels::ScalarKind::Const) s.scalar_plans.push_back(plan);
     }
+    for (graph::Sym sym : s.program->syms) s.syms.push_back(sym.id);
+    for (const auto& nest : s.program->nests)
+        s.nests.push_back({nest.extent.id, nest.work.id, nest.splittable, nest.commit});
+    s.stride_count = s.program->stride_count;
+    s.scratch_bytes = s.program->scratch_bytes;
 }
 
 // The expressions that a replay needs: whatever shapes, views, programs, recipes and relations mention.
@@ -208,8 +218,30 @@ void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
         for (const auto& b : s.program->buffers) all(b.shape);
         for (const auto& nest : s.program->nests) wanted.push_back(nest.extent), wanted.push_back(nest.work);
     }
-    t.expr_ids = g.syms.closure(wanted);
+    for (int32_t id : g.syms.closure(wanted)) {
+        const auto& e = g.syms.expr(graph::Sym{id});
+        if (e.kind == graph::SymKind::Const)
+            t.const_exprs.emplace_back(id, e.value);
+        else if (e.kind == graph::SymKind::Symbol)
+            t.symbol_exprs.emplace_back(id, static_cast<int32_t>(e.value));
+        else
+            t.expr_ids.push_back(id);
+    }
     for (int i = 0; i < t.symbol_count; ++i) t.symbol_start.push_back(g.syms.symbol_info(i).lo);
+}
+
+// What plain Python does for the same result. Views cost it something, and copies that promotion asks for
+// mostly nothing.
+void count_operations(Trace& t, const graph::Graph& g) {
+    for (const Node& n : g.nodes) {
+        OpClass c = graph::info(n.op).cls;
+        bool array = !n.shape.empty() || n.box == graph::Box::Array;
+        if (c == OpClass::Input) t.array_inputs += array;
+        if (c == OpClass::View || n.op == Op::Copy || n.op == Op::Cast)
+            ++t.scalar_ops;
+        else if (c == OpClass::Pointwise || c == OpClass::Reduction || c == OpClass::Library)
+            ++(array || c == OpClass::Reduction ? t.array_ops : t.scalar_ops);
+    }
 }
 
 void request_code(Trace& t, const FunctionOptions& options) {
@@ -236,6 +268,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     b.graph.name = name;
     b.finish();
     t->recorded_text = graph::print(b.graph);
+    count_operations(*t, b.graph);
     *why = graph::verify(b.graph);
     if (!why->empty()) return nullptr;
     // Passes may drop relations that others imply; the guard program keeps them all.
@@ -258,10 +291,13 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->guards.finish(t->graph.syms, static_cast<int>(t->graph.inputs.size()));
     t->expr_count = t->graph.syms.size();
     t->symbol_count = t->graph.syms.symbol_count();
+    t->source_count = t->guards.source_count();
+    t->input_count = static_cast<int>(t->graph.inputs.size());
+    t->has_relations = t->guards.has_relations();
     for (Segment& s : t->segments) plan_segment(*t, s);
     plan_symbols(*t, std::move(relation_syms));
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
-    for (int i = 0; i < t->guards.source_count(); ++i) {
+    for (int i = 0; i < t->source_count; ++i) {
         const auto& src = t->guards.source(i);
         if (src.kind == guards::SourceKind::Slot) t->slot_indices.push_back(src.index);
     }

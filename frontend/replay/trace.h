@@ -23,14 +23,18 @@ namespace stator::frontend {
 // Where a segment finds its operands, looked up once.
 struct BufferPlan {
     kernels::BufferKind kind;
+    graph::DType dtype;
     int rank;
     int stride_base;
+    int shape_base;  // into Segment::shapes
+    const std::vector<int>* perm;
     int input = -1;        // graph input whose array holds the memory, or
     int slot = -1;         // value slot of the array (Output: where it goes)
     graph::Id value = -1;  // neither: look it up (a store's newest version)
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
+    int index = -1;
     int input = -1, slot = -1;  // Input, Result
     int expr = -1;              // Sym
     bool in_array = false;      // Input: the value lies in a 0-d array
@@ -38,10 +42,19 @@ struct ScalarPlan {
     graph::Id value = -1;
 };
 
+struct NestPlan {
+    int32_t extent, work;  // expressions
+    bool splittable, commit;
+};
+
 struct Segment {
     std::vector<BufferPlan> buffer_plans;
     std::vector<ScalarPlan> scalar_plans;  // those not constant
     std::vector<char> scalar_image;        // 16 bytes per scalar, constants filled in
+    std::vector<int32_t> shapes, syms;     // expressions: extents of all buffers, Program::syms
+    std::vector<NestPlan> nests;
+    int stride_count = 0;
+    int64_t scratch_bytes = 0;
     std::shared_ptr<kernels::Program> program;
     std::shared_ptr<kernels::CodeSlot> code;
     std::shared_ptr<kernels::CompileRequest> request;
@@ -73,11 +86,16 @@ struct Trace {
     std::vector<int> slot_indices;  // entry slots that the guard program reads
     std::vector<int> value_slots;   // per node: where a replay keeps its array or scalar, -1 = nowhere
     int slot_count = 0;
-    std::vector<int32_t> expr_ids;      // expressions that a replay evaluates, operands first
+    // Expressions that a replay needs: constants, symbols, and what is computed from them, operands first.
+    std::vector<std::pair<int32_t, int64_t>> const_exprs;
+    std::vector<std::pair<int32_t, int32_t>> symbol_exprs;
+    std::vector<int32_t> expr_ids;
     std::vector<int64_t> symbol_start;  // per symbol: its value until something binds it
     int expr_count = 0;
     int symbol_count = 0;
-    bool retired = false;
+    int source_count = 0, input_count = 0;
+    bool has_relations = false;
+    int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
     int64_t entries = 0, exits = 0, redone = 0;
     std::vector<int64_t> snapshot_exits;
 };

@@ -688,3 +688,28 @@ def test_pooled_results() -> None:
     del kept, a, b
     assert f.stats()["replays"] == 5
     assert f(x)[0].tobytes() == (x * 2 + 1).tobytes()
+
+
+def test_results_own_their_memory_at_every_size() -> None:
+    """Small results are put together by hand: nothing about them may differ from those of NumPy."""
+
+    @stator.compile
+    def f(x):
+        return x * 2 + 1
+
+    for shape in ((1,), (5,), (1, 1), (1, 7), (7, 1), (3, 4), (40, 5), (1, 300), (20, 300), (2, 3, 4), (0,)):
+        x = np.arange(float(np.prod(shape))).reshape(shape)
+        for _ in range(3):
+            a, b = f(x), x * 2 + 1
+            stator.wait()
+        assert (a.flags.num, a.strides, a.base, a.dtype) == (b.flags.num, b.strides, b.base, b.dtype)
+        kept = [f(x + k) for k in range(50)]
+        assert all(kept[k].tobytes() == ((x + k) * 2 + 1).tobytes() for k in range(50))
+        a.resize((a.size * 3 + 5,), refcheck=False)
+        assert a[: b.size].tobytes() == b.tobytes() and not a[b.size :].any()
+        a.resize((2,), refcheck=False)
+        c = kept[0]
+        c.shape = (c.size,)
+        d, c = c.T, None
+        kept.clear()
+        assert d.tobytes() == b.tobytes()

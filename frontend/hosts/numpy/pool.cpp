@@ -12,6 +12,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "frontend/hosts/numpy/blocks.h"
 #include "frontend/pyref.h"
 #include "frontend/replay/function.h"
 
@@ -28,6 +29,7 @@ std::unordered_map<void*, int64_t>& owned() {
 }
 
 bool give_back(void* p) {
+    if (block_bytes(p)) return give_block(p), true;
     auto it = owned().find(p);
     if (it == owned().end()) return false;
     compiler()->release(p, it->second);
@@ -45,11 +47,15 @@ void handler_free(void*, void* p, size_t) {
 }
 
 void* handler_realloc(void*, void* p, size_t size) {
-    auto it = owned().find(p);
-    if (it == owned().end()) return std::realloc(p, size ? size : 1);
+    auto bytes = static_cast<size_t>(block_bytes(p));
+    if (!bytes) {
+        auto it = owned().find(p);
+        if (it == owned().end()) return std::realloc(p, size ? size : 1);
+        bytes = static_cast<size_t>(it->second);
+    }
     void* moved = std::malloc(size ? size : 1);
     if (!moved) return nullptr;
-    std::memcpy(moved, p, std::min(size, static_cast<size_t>(it->second)));
+    std::memcpy(moved, p, std::min(size, bytes));
     give_back(p);
     return moved;
 }
@@ -57,7 +63,9 @@ void* handler_realloc(void*, void* p, size_t size) {
 PyDataMem_Handler g_handler = {
     "stator_pool", 1, {nullptr, handler_malloc, handler_calloc, handler_realloc, handler_free}};
 
-PyObject* handler_capsule() {
+}  // namespace
+
+PyObject* pool_handler() {
     static PyObject* capsule = [] {
         PyObject* c = PyCapsule_New(&g_handler, "mem_handler", nullptr);
         if (!c) PyErr_Clear();
@@ -65,6 +73,8 @@ PyObject* handler_capsule() {
     }();
     return capsule;
 }
+
+namespace {
 
 bool default_handler_in_use() {
     PyRef current = PyRef::steal(PyDataMem_GetHandler());
@@ -77,7 +87,7 @@ bool default_handler_in_use() {
 PyObject* new_pooled_array(PyArray_Descr* descr, int ndim, const npy_intp* shape, const npy_intp* strides,
                            int64_t bytes) {
     const kernels::CompilerApi* api = compiler();
-    PyObject* capsule = handler_capsule();
+    PyObject* capsule = pool_handler();
     if (!api || !capsule || !default_handler_in_use()) return nullptr;
     void* data = api->allocate(bytes);
     if (!data) return nullptr;

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 
+#include "frontend/hosts/numpy/fresh.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/pool.h"
 #include "frontend/hosts/numpy/py_loops.h"
@@ -156,6 +157,8 @@ PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vect
     int64_t bytes = count * graph::info(dtype).size;
     if (bytes >= kPoolThreshold)
         if (PyObject* a = new_pooled_array(descr, ndim, shape, given, bytes)) return a;
+    if (!given && bytes < kPoolThreshold)
+        if (PyObject* a = new_small_array(descr, ndim, shape, bytes)) return a;
     Py_INCREF(descr);
     return PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, given, nullptr, 0, nullptr);
 }
@@ -241,7 +244,16 @@ PyObject* box_scalar(Box box, DType dtype, const char* bits) {
     return nullptr;
 }
 
+int64_t array_size(PyObject* object) {
+    return PyArray_CheckExact(object) ? PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) : 0;
+}
 char* data(PyObject* array) { return PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array)); }
+char* locate(PyObject* array, int rank, int64_t* out) {
+    auto* a = reinterpret_cast<PyArrayObject*>(array);
+    const npy_intp* from = PyArray_STRIDES(a);
+    for (int d = 0; d < rank; ++d) out[d] = from[d];
+    return PyArray_BYTES(a);
+}
 const int64_t* strides(PyObject* array) { return PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(array)); }
 const int64_t* shape(PyObject* array) { return PyArray_DIMS(reinterpret_cast<PyArrayObject*>(array)); }
 

@@ -19,6 +19,10 @@ kernels::HostLoop find_loop(const kernels::LoopRef& ref);
 
 // A fresh array owning its data (pool for 64 KB and more), memory order `perm` (empty = C). New reference.
 PyObject* new_array(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm);
+// How many elements an exact ndarray has; 0 for every other object.
+int64_t array_size(PyObject* object);
+// Where the elements of an array are: its data, and `rank` strides into `out`.
+char* locate(PyObject* array, int rank, int64_t* out);
 // A view object of `base` (collapsing base chains as NumPy does).
 PyObject* new_view(PyObject* base, graph::DType dtype, int ndim, const int64_t* shape, const int64_t* strides,
                    char* data);

@@ -119,7 +119,7 @@ def environment(mode: str, cache: str) -> dict[str, str]:
     }
     if mode == "tier0":
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [without_core(cache), env.get("PYTHONPATH")]))
-    return env | MODES[mode] | {"STATOR_CACHE_DIR": cache}
+    return env | MODES[mode] | {"STATOR_CACHE_DIR": cache, "STATOR_RETIRE": "0"}
 
 
 def _lines(process: subprocess.Popen, timeout: float) -> Iterator[str | None]:

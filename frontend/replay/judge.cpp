@@ -1,0 +1,125 @@
+// See judge.h.
+#include "frontend/replay/judge.h"
+
+#include <algorithm>
+
+namespace stator::frontend {
+
+namespace {
+constexpr int kPairs = 3;         // served and plain calls of a full trial
+constexpr int kServedFirst = 2;   // served calls before the first plain one
+constexpr int kReplaysFirst = 6;  // the same for replays from entry to return, which seldom lose
+constexpr int kGrowth = 4;        // factor in size or time that makes a new trial worth it
+constexpr int kOthers = 4, kRestarts = 8;
+constexpr int64_t kLookEvery = 64;  // plain calls of a retired function between two that are timed
+constexpr int64_t kFirstReview = 1024;
+constexpr int kMaxDoublings = 10;
+}  // namespace
+
+Judge::Way Judge::choose(int64_t size) {
+    if (lost_ >= 0 && !trial_ && size < won_ && size > kGrowth * lost_) begin_trial(size);
+    const bool serve = lost_ < 0 || size >= won_;
+    if (trial_) {
+        if (size_ < 0) size_ = size;
+        const bool counts = size >= size_ / 2 && size / 2 <= size_;
+        if (counts) return next_sample();
+        if (++others_ > kOthers) {
+            if (++restarts_ > kRestarts) {  // never twice alike: nothing can be compared
+                win();
+                return Way::Serve;
+            }
+            begin_trial(size);
+            return next_sample();
+        }
+        return serve ? Way::Serve : Way::Plain;
+    }
+    if (countdown_ > 0) return serve ? Way::Serve : Way::Plain;
+    if (!serve) return Way::TimedPlain;
+    begin_trial(size);
+    return next_sample();
+}
+
+void Judge::begin_trial(int64_t size) {
+    trial_ = true;
+    size_ = size;
+    served_ = plain_ = {};
+    floor_ = 0;
+    others_ = 0;
+    countdown_ = 0;
+}
+
+Judge::Way Judge::next_sample() const {
+    const int first = floor_ > 0 ? kReplaysFirst : kServedFirst;
+    if (served_.count < first) return Way::TimedServe;
+    return served_.count - first < plain_.count ? Way::TimedServe : Way::TimedPlain;
+}
+
+bool Judge::note(Way way, int64_t size, const Sample& sample) {
+    if (!trial_) {
+        if (way == Way::TimedPlain) look(sample.ns);
+        return false;
+    }
+    if (!sample.steady || size < size_ / 2 || size / 2 > size_) return false;
+    if (way == Way::TimedPlain) {
+        plain_.add(sample.ns);
+    } else {
+        // One call that was not replayed whole makes the others incomparable with the floor.
+        floor_ = served_.count == 0 || floor_ > 0 ? sample.floor_ns : 0;
+        served_.add(sample.ns);
+    }
+    return judge();
+}
+
+bool Judge::judge() {
+    if (served_.count >= kServedFirst && floor_ > 0 && served_.best <= floor_) return win(), false;
+    if (plain_.count == 0) return false;
+    const bool clear = served_.best / 2 >= plain_.best || plain_.best / 2 >= served_.best;
+    if (!clear && plain_.count < kPairs) return false;
+    if (served_.best <= plain_.best) return win(), false;
+    lose();
+    return true;
+}
+
+void Judge::win() {
+    trial_ = gave_up_ = false;
+    restarts_ = 0;
+    losses_ = 0;
+    won_ = std::min(won_, std::max<int64_t>(size_, 0));
+    if (lost_ >= won_) lost_ = won_ - 1;
+    countdown_ = kFirstReview << std::min(wins_++, kMaxDoublings);
+}
+
+void Judge::lose() {
+    trial_ = gave_up_ = false;
+    wins_ = 0;
+    lost_ = std::max(lost_, size_);
+    if (won_ <= lost_) won_ = kNever;
+    plain_ns_ = plain_.best;
+    grown_ = false;
+    const int64_t ratio = std::clamp<int64_t>(served_.best / std::max<int64_t>(plain_.best, 1), 1, 10'000);
+    looks_ = (5 * ratio) << std::min(losses_++, kMaxDoublings);
+    countdown_ = kLookEvery;
+}
+
+// A plain call of a retired function was timed.
+void Judge::look(int64_t ns) {
+    if (ns > kGrowth * plain_ns_) {
+        if (grown_) return begin_trial(-1);
+        grown_ = true;  // once may be chance
+        countdown_ = 1;
+        return;
+    }
+    grown_ = false;
+    countdown_ = kLookEvery;
+    if (--looks_ <= 0) begin_trial(-1);
+}
+
+void Judge::give_up(int64_t size) {
+    trial_ = false;
+    gave_up_ = true;
+    lost_ = std::max(lost_, size);
+    won_ = kNever;
+    countdown_ = kNever;
+}
+
+}  // namespace stator::frontend

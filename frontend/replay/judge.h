@@ -1,0 +1,76 @@
+// Whether serving a function's calls pays: a few of them are timed, a few run as plain Python are timed too,
+// and the function is retired (runs as plain Python) at the input sizes at which that is faster.
+//
+// "Size" is the number of elements of all arrays among the arguments. Larger inputs favour us, so that two
+// sizes hold what was learnt: `lost_`, up to which plain Python won, and `won_`, from which serving did. A
+// call between them is tried anew when it is several times larger than what lost. Growth that arguments do
+// not show (arrays in attributes) is noticed by timing a plain call now and then; and every loss is tried
+// again after so many calls that the trials cost about a percent, twice as many after each further loss.
+//
+// Calls that record, or that are served by tier 0 while code is being compiled, say nothing about what comes
+// later. A replay from entry to return that takes less than its operations must cost NumPy (Sample::floor_ns)
+// has won without a call being given to plain Python.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace stator::frontend {
+
+class Judge {
+  public:
+    enum class Way : uint8_t {
+        Serve,
+        Plain,
+        TimedServe,
+        TimedPlain,  // the caller reports to `note`
+    };
+    struct Sample {
+        int64_t ns;
+        bool steady;       // neither recorded nor served by what compiled code is going to replace
+        int64_t floor_ns;  // 0, or the least that plain Python can have taken (a replay from entry to return)
+    };
+
+    // Nothing to time and nothing known against serving: the one thing that every call asks.
+    bool serves() { return --countdown_ > 0 && lost_ < 0; }
+    Way choose(int64_t size);
+    // True: this was the call after which the function is retired.
+    bool note(Way way, int64_t size, const Sample& sample);
+    // Nothing in the function works on arrays: plain Python until larger ones come.
+    void give_up(int64_t size);
+    // After give_up, a call with larger arrays is being tried.
+    bool gave_up() const { return gave_up_; }
+    bool retired() const { return lost_ >= 0; }
+
+  private:
+    static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    struct Times {
+        int count = 0;
+        int64_t best = kNever;
+        void add(int64_t ns) {
+            ++count;
+            if (ns < best) best = ns;
+        }
+    };
+    void begin_trial(int64_t size);
+    Way next_sample() const;
+    bool judge();
+    void win();
+    void lose();
+    void look(int64_t ns);
+
+    int64_t countdown_ = 1;  // calls until one is timed
+    int64_t lost_ = -1, won_ = kNever;
+    bool trial_ = true, gave_up_ = false;
+    int64_t size_ = -1;  // of the calls that count in this trial, -1: the first one decides
+    Times served_, plain_;
+    int64_t floor_ = 0;  // of this trial's replays; 0: compare with plain calls
+    int others_ = 0;     // calls of other sizes during the trial
+    int restarts_ = 0;
+    int wins_ = 0, losses_ = 0;
+    int64_t looks_ = 0;     // plain calls to be timed until serving is tried again
+    int64_t plain_ns_ = 0;  // the best plain call of the trial that was lost
+    bool grown_ = false;    // the last look found calls to take much longer than that
+};
+
+}  // namespace stator::frontend

@@ -1,0 +1,79 @@
+"""Functions that plain Python is faster for run as that; others keep their compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stator
+
+
+def test_a_function_that_is_stepped_over_is_retired() -> None:
+    def f(x):
+        y = x + 1
+        for k in range(300):
+            str(k)
+        return y
+
+    g, x = stator.compile(f), np.arange(3.0)
+    for _ in range(40):
+        assert g(x).tobytes() == f(x).tobytes()
+        stator.wait()
+    stats = g.stats()
+    assert stats["retired"] >= 1 and stats["eager_calls"] > 10, stats
+    assert any("slower" in r.message for r in stator.explain(g)(x).reasons)
+
+
+def test_what_was_given_up_is_tried_when_arrays_come() -> None:
+    @stator.compile
+    def f(x):
+        return x * 2 + 1
+
+    for _ in range(50):
+        assert f(1.5) == 4.0
+    assert f.stats()["replays"] == 0
+    x = np.arange(100.0)
+    for _ in range(50):
+        assert f(x).tobytes() == (x * 2 + 1).tobytes()
+        stator.wait()
+    assert f.stats()["replays"] > 40
+    assert f(1.5) == 4.0
+
+
+def test_a_helpable_function_is_served_at_every_size() -> None:
+    @stator.compile
+    def f(x, y):
+        return x * y + y * 2 - x / (y + 1) + x * x - y * y
+
+    for n in (4, 100, 4, 30_000, 16):
+        x = np.linspace(1, 2, n)
+        for _ in range(12):
+            f(x, x)
+            stator.wait()
+    stats = f.stats()
+    assert stats["retired"] == 0 and stats["eager_calls"] == 0, stats
+
+
+def test_fullgraph_is_never_left_to_python() -> None:
+    @stator.compile(fullgraph=True)
+    def f(x):
+        return x + 1
+
+    x = np.ones(200_000)
+    for _ in range(30):
+        f(x)
+        stator.wait()
+    assert f.stats()["eager_calls"] == 0
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,)])
+def test_zero_dimensional_arrays_are_compiled(shape: tuple) -> None:
+    @stator.compile
+    def f(x, y):
+        return x * y + x / y - 2
+
+    x, y = np.full(shape, 1.5), np.full(shape, 2.5)
+    for _ in range(5):
+        found, expected = f(x, y), f.__wrapped__(x, y)
+        assert type(found) is type(expected) and found.tobytes() == expected.tobytes()
+        stator.wait()
+    assert f.stats()["replays"] == 4

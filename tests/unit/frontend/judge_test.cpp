@@ -1,0 +1,119 @@
+// Which calls are timed, what retires a function, and what brings it back.
+#include "frontend/replay/judge.h"
+
+#include <gtest/gtest.h>
+
+using stator::frontend::Judge;
+using Way = Judge::Way;
+
+namespace {
+
+struct Calls {
+    int served = 0, plain = 0, retirements = 0;
+};
+
+// `count` calls of a function that takes so long served and in plain Python.
+Calls call(Judge& judge, int count, int64_t size, int64_t served_ns, int64_t plain_ns, int64_t floor_ns = 0) {
+    Calls calls;
+    for (int i = 0; i < count; ++i) {
+        if (judge.serves()) {
+            ++calls.served;
+            continue;
+        }
+        const Way way = judge.choose(size);
+        const bool plain = way == Way::Plain || way == Way::TimedPlain;
+        ++(plain ? calls.plain : calls.served);
+        if (way == Way::TimedServe || way == Way::TimedPlain)
+            calls.retirements +=
+                judge.note(way, size, {plain ? plain_ns : served_ns, true, plain ? 0 : floor_ns});
+    }
+    return calls;
+}
+
+}  // namespace
+
+TEST(Judge, WhatIsFasterIsServed) {
+    Judge judge;
+    const Calls calls = call(judge, 1000, 10, 1000, 5000);
+    EXPECT_EQ(calls.plain, 1);
+    EXPECT_EQ(calls.retirements, 0);
+    EXPECT_FALSE(judge.retired());
+}
+
+TEST(Judge, WhatIsSlowerIsRetiredWithinTenCalls) {
+    Judge judge;
+    EXPECT_EQ(call(judge, 10, 10, 1100, 1000).retirements, 1);
+    EXPECT_TRUE(judge.retired());
+    const Calls later = call(judge, 10'000, 10, 1100, 1000);
+    EXPECT_LT(later.served, 200);
+}
+
+TEST(Judge, AReplayBelowItsFloorNeedsNoPlainCall) {
+    Judge judge;
+    EXPECT_EQ(call(judge, 5000, 10, 150, 1000, 200).plain, 0);
+}
+
+TEST(Judge, CallsThatRecordedDoNotCount) {
+    Judge judge;
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_FALSE(judge.serves());
+        const Way way = judge.choose(10);
+        ASSERT_EQ(way, Way::TimedServe);
+        judge.note(way, 10, {1'000'000, false, 0});
+    }
+    EXPECT_EQ(call(judge, 100, 10, 100, 1000).retirements, 0);
+}
+
+TEST(Judge, LargerInputsAreTriedAgain) {
+    Judge judge;
+    call(judge, 20, 10, 2000, 1000);
+    ASSERT_TRUE(judge.retired());
+    EXPECT_EQ(call(judge, 10, 1000, 2000, 9000).plain, 1);
+    EXPECT_EQ(call(judge, 50, 1000, 2000, 9000).plain, 0);
+    EXPECT_EQ(call(judge, 50, 10, 2000, 1000).served, 0) << "the small ones are still slower";
+}
+
+TEST(Judge, GrowthThatArgumentsDoNotShowIsNoticed) {
+    Judge judge;
+    call(judge, 20, 0, 2000, 1000);
+    ASSERT_TRUE(judge.retired());
+    EXPECT_GT(call(judge, 300, 0, 20'000, 90'000).served, 100);
+}
+
+TEST(Judge, TrialsOfWhatIsRetiredAreRare) {
+    Judge judge;
+    int64_t served = 0, plain = 0;
+    for (int k = 0; k < 10; ++k) {
+        const Calls calls = call(judge, 10'000, 10, 100'000, 1000);
+        served += calls.served;
+        plain += calls.plain;
+    }
+    EXPECT_LT(served * 100, plain) << "each costs a hundred plain calls";
+}
+
+TEST(Judge, SmallerInputsAreReviewed) {
+    Judge judge;
+    call(judge, 20, 100'000, 1000, 9000);
+    call(judge, 3000, 10, 1000, 500);
+    EXPECT_EQ(call(judge, 50, 10, 1000, 500).served, 0);
+    EXPECT_LE(call(judge, 50, 100'000, 1000, 9000).plain, 1);
+}
+
+TEST(Judge, GivenUpUntilThereAreArrays) {
+    Judge judge;
+    judge.give_up(0);
+    EXPECT_EQ(call(judge, 100'000, 0, 1000, 500).served, 0);
+    EXPECT_TRUE(judge.gave_up());
+    EXPECT_GT(call(judge, 100, 50, 500, 1000).served, 90);
+    EXPECT_FALSE(judge.gave_up());
+}
+
+TEST(Judge, SizesThatNeverRepeatAreServed) {
+    Judge judge;
+    int64_t size = 1;
+    for (int i = 0; i < 200; ++i) {
+        size = size > 100'000'000 ? 1 : size * 7;
+        call(judge, 1, size, 1000, 1000);
+    }
+    EXPECT_FALSE(judge.retired());
+}
