@@ -91,6 +91,7 @@ class GuardProgram {
     static AttrPlace classify_attr(PyObject* obj, PyObject* name, PyObject** value_borrowed);
 
     void expect_type(SourceId s, PyTypeObject* type);
+    void expect_present(SourceId s);
     void expect_is(SourceId s, PyObject* obj);
     void expect_equal(SourceId s, PyObject* value);
     void expect_same(SourceId a, SourceId b);

@@ -98,6 +98,8 @@ void GuardProgram::expect_type(SourceId s, PyTypeObject* type) {
     add_guard(*impl_, GuardKind::Type, s).obj = impl_->keep(reinterpret_cast<PyObject*>(type));
 }
 
+void GuardProgram::expect_present(SourceId s) { add_guard(*impl_, GuardKind::Present, s); }
+
 void GuardProgram::expect_is(SourceId s, PyObject* obj) {
     add_guard(*impl_, GuardKind::Is, s).obj = impl_->keep(obj);
 }
@@ -223,9 +225,23 @@ bool equal_guard(const Guard& a, const Guard& b) {
            a.dtype == b.dtype && a.relation == b.relation && a.flag == b.flag;
 }
 
+// Whether a guard of this kind fails where there is no object.
+bool looks_into(GuardKind kind) {
+    switch (kind) {
+        case GuardKind::Present:
+        case GuardKind::Same:
+        case GuardKind::NotSame:
+        case GuardKind::Relation:
+        case GuardKind::NoOverlap: return false;
+        default: return true;
+    }
+}
+
 // Whether `g` follows from `by` on the same source.
 bool implied(const Guard& g, const Guard& by) {
-    if (g.source != by.source || g.kind != GuardKind::Type) return false;
+    if (g.source != by.source) return false;
+    if (g.kind == GuardKind::Present) return looks_into(by.kind);
+    if (g.kind != GuardKind::Type) return false;
     const auto* type = reinterpret_cast<PyTypeObject*>(g.obj);
     switch (by.kind) {
         case GuardKind::Is:

@@ -64,8 +64,10 @@ class CodeInfo {
     bool find_handler(int insn_index, Handler* out) const;
     // Whether the value of a localsplus slot may be read at or after instruction i; otherwise the slot is
     // dead there. Cells and free variables are always live. A dead local can still be seen through locals()
-    // and frame.f_locals.
+    // and frame.f_locals: see locals_seen.
     bool live(int insn_index, int slot) const;
+    // Whether locals of a frame of this code, with these globals, may be looked up by name.
+    bool locals_seen(PyObject* globals) const;
 
   private:
     void compute_liveness() const;
@@ -73,7 +75,8 @@ class CodeInfo {
     std::vector<Handler> handlers_;
     std::vector<int32_t> handler_of_;  // per instruction: index into handlers_, -1 = none
     mutable std::vector<uint64_t>
-        live_;  // per instruction: a bit per localsplus slot; empty until first asked
+        live_;                         // per instruction: a bit per localsplus slot; empty until first asked
+    mutable int8_t locals_seen_ = -1;  // -1 until first asked
 };
 
 }  // namespace stator::frontend

@@ -3,6 +3,8 @@
 
 #include "frontend/record/recorder.h"
 
+#include <algorithm>
+
 #include "frontend/record/array_meta.h"
 #include "frontend/record/locations.h"
 
@@ -18,7 +20,21 @@ static std::string slot_name(const CodeInfo& code, int i) {
     return PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
 }
 
+// Whether nobody can tell when the object in a dead local goes away: it was made in this trace, and nothing
+// else hangs on it. What was there at entry may have a finalizer.
+static bool droppable(const Shadow& s) {
+    if (s.source != guards::kNoSource) return false;
+    switch (s.kind) {
+        case ShadowKind::Lazy:
+        case ShadowKind::Opaque: return false;
+        default: break;
+    }
+    return std::all_of(s.items.begin(), s.items.end(),
+                       [](const ShadowRef& item) { return droppable(*item); });
+}
+
 Recorder::Recorder(Frame& frame, const CodeInfo& code, int pc) {
+    mid_frame_ = pc > 0;
     auto level = std::make_unique<Level>();
     level->frame = &frame;
     level->code = &code;
@@ -29,7 +45,13 @@ Recorder::Recorder(Frame& frame, const CodeInfo& code, int pc) {
             return;
         }
         PyObject* o = frame.slot(i);
-        level->slots.push_back(o ? b_.lazy(b_.guards.slot(i, slot_name(code, i)), o) : b_.null());
+        if (o)
+            level->slots.push_back(b_.lazy(b_.guards.slot(i, slot_name(code, i)), o));
+        else
+            level->slots.push_back(b_.null());
+        // A local that is not bound now may be another time, and goes through the trace as it is.
+        if (!o && mid_frame_ && i < code.nlocalsplus)
+            level->slots.back()->source = b_.guards.slot(i, slot_name(code, i));
     }
     levels_.push_back(level.get());
     owned_.push_back(std::move(level));
@@ -71,6 +93,8 @@ int32_t Recorder::take_snapshot() {
         if (r < 0) return -1;
         snap.contexts.push_back(r);
     }
+    bool locals_seen = std::any_of(levels_.begin(), levels_.end(),
+                                   [](Level* l) { return l->code->locals_seen(l->frame->globals()); });
     for (size_t k = 0; k < levels_.size(); ++k) {
         Level& l = *levels_[k];
         bool inner = k + 1 == levels_.size();
@@ -81,10 +105,10 @@ int32_t Recorder::take_snapshot() {
         frame.code = b_.object_index(reinterpret_cast<PyObject*>(l.code->code));
         if (l.func) frame.func = b_.recipe(l.func, nullptr);
         frame.unit = insn.unit;
-        int live_at = inner ? at : at + 1;
         for (size_t i = 0; i < l.slots.size(); ++i) {
             bool local = static_cast<int>(i) < l.code->nlocalsplus;
-            bool dead = local && !l.code->live(live_at, static_cast<int>(i));
+            bool dead =
+                local && !locals_seen && !l.code->live(at, static_cast<int>(i)) && droppable(*l.slots[i]);
             int32_t r = b_.recipe(dead ? b_.null() : l.slots[i], nullptr);
             if (r < 0) return -1;
             frame.slots.push_back(r);

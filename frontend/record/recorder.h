@@ -72,6 +72,7 @@ class Recorder {
     bool same_as_model(const ShadowRef& s, PyObject* result);
     bool push_result(ShadowRef s);  // checks against the real result on the frame's stack
     bool emit_guard(const ShadowRef& cond, bool value);
+    void needs_bound(const ShadowRef& local);
     bool truth(const Operand& a, bool actual, bool* decided);
     bool prepare_inline(const Insn& insn, const CallOperands& call);
     bool bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames,
@@ -125,6 +126,7 @@ class Recorder {
     std::vector<Operand> ops_;
     std::function<int32_t()> snapshot_fn_;
     size_t mark_ = 0;
+    bool mid_frame_ = false;  // the trace begins where locals may or may not be bound
     bool ok_ = true, closed_ = false, checkpoint_due_ = false;
     int32_t cached_snapshot_ = -1;
     PyObject* pending_function_ = nullptr;  // borrowed; alive on the frame's stack

@@ -169,7 +169,13 @@ bool Recorder::on_swap(const Insn& insn) {
     return true;
 }
 
+// What reads a local raises where it is not bound.
+void Recorder::needs_bound(const ShadowRef& local) {
+    if (mid_frame_ && local->kind == ShadowKind::Lazy) b_.guards.expect_present(local->source);
+}
+
 bool Recorder::on_load_fast(const Insn& insn) {
+    needs_bound(top().slots[insn.arg]);
     push(top().slots[insn.arg]);
     return true;
 }
@@ -186,6 +192,7 @@ bool Recorder::on_store_fast(const Insn& insn) {
 }
 
 bool Recorder::on_delete_fast(const Insn& insn) {
+    needs_bound(top().slots[insn.arg]);
     top().slots[insn.arg] = b_.null();
     return true;
 }

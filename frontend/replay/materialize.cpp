@@ -292,7 +292,10 @@ bool Materializer::fill_frames(const graph::Snapshot& s, std::vector<ResumeFrame
             if (!frame.func) return false;
         }
         for (int32_t r : f.slots) {
-            if (g.recipes[r].kind == RecipeKind::Null) {
+            const Recipe& recipe = g.recipes[r];
+            // A local of the frame in which the trace was entered may not have been bound there.
+            bool unbound = recipe.kind == RecipeKind::Slot && !st_.entry->objects[recipe.index];
+            if (recipe.kind == RecipeKind::Null || unbound) {
                 frame.slots.push_back(nullptr);
                 continue;
             }

@@ -110,3 +110,110 @@ def test_an_exception_behind_an_exit():
     eager, compiled = both("failing")
     for k in (1.0, 1.0, 2.0, -1.0, 3.0, -2.0, -2.0, -2.0, 1.0):
         agree(eager, compiled, SMALL + 1, k)
+
+
+# What a frame holds after an exit is what it would hold without one: every local that something can still look at.
+HELD = {
+    "locals looked up by name": """
+def f(x, k):
+    a = x + 1
+    b = a * k
+    if b.sum() > 100:
+        b = b - 1
+    print("between")
+    return b, eval("a * 2"), sorted(locals())
+""",
+    "locals looked up by a function that is called": """
+def evaluate(text):
+    frame = sys._getframe(1)
+    return eval(text, frame.f_globals, frame.f_locals)
+
+def f(x, k):
+    a = x + 1
+    b = a * k
+    if b.sum() > 100:
+        b = b - 1
+    return evaluate("a + b")
+""",
+    "super": """
+class Base:
+    def go(self, x):
+        return x * 2
+
+class Derived(Base):
+    def go(self, x):
+        y = super().go(x) + 1
+        if y.max() > 8:
+            y = super().go(y - 5)
+        return y
+
+d = Derived()
+
+def f(x, k):
+    return d.go(x) + d.go(x * k)
+""",
+    "finalizers": """
+log = []
+
+class Handle:
+    def __del__(self):
+        log.append("closed")
+
+def g(x, k):
+    h = Handle()
+    name = h.__class__.__name__
+    y = x * k
+    if y.sum() > 100:
+        y = y - 1
+    log.append(name)
+    return y + 1
+
+def f(x, k):
+    r = g(x + 1, k), list(log)
+    log.clear()
+    return r
+""",
+    "a handler around an inlined call": """
+def h(x, k):
+    y = x * k
+    if y.sum() > 100:
+        raise KeyError("large")
+    return y + 1
+
+def g(x, k):
+    try:
+        return h(x * 2, k)
+    except KeyError as e:
+        return x - 1
+
+def f(x, k):
+    return g(x, k) * 2
+""",
+    "a local that is bound in some calls only": """
+def f(x, k):
+    if k > 1:
+        y = x * k
+    if k < 3:
+        z = x - k
+    for i in range(4):
+        x = x + 0.5
+        if x.sum() > 60:
+            x = x - 3
+    try:
+        return x, y, z
+    except UnboundLocalError as e:
+        return str(e), x
+""",
+}
+
+
+@pytest.mark.parametrize("text", HELD.values(), ids=HELD)
+@pytest.mark.parametrize("order", [(SMALL, LARGE), (LARGE, SMALL)])
+def test_locals_after_an_exit(text, order):
+    spaces = [{"__name__": "program"}, {"__name__": "program"}]
+    for space in spaces:
+        exec(compile("import sys\nimport numpy as np\n" + text, "<held>", "exec"), space)
+    eager, compiled = spaces[0]["f"], stator.compile(spaces[1]["f"])
+    for k in (1.5, 0.5, 2.0, 4.0, 0.5, 1.5, 2.5):
+        for x in order:
+            agree(eager, compiled, x, k)
