@@ -134,6 +134,7 @@ enum class RecipeKind : uint8_t {
     List,      // items
     Slice,     // three items
     Method,    // items = function, self
+    Dict,      // items = key, value, key, value ...
     Make,      // a new object: items = callable, tuple of keywords, their values
     View,  // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
 };

@@ -584,6 +584,7 @@ class Parser {
         if (c.take("in#")) return leaf(RecipeKind::InputObj, c.integer());
         if (c.take("slice(")) return {RecipeKind::Slice, -1, {}, items(c, ")")};
         if (c.take("method(")) return {RecipeKind::Method, -1, {}, items(c, ")")};
+        if (c.take("dict(")) return {RecipeKind::Dict, -1, {}, items(c, ")")};
         if (c.take("make(")) return {RecipeKind::Make, -1, {}, items(c, ")")};
         if (c.take("view(")) {
             Id node = value(c);

@@ -290,6 +290,7 @@ class Printer {
             case RecipeKind::List: return fmt::format("[{}]", items(r));
             case RecipeKind::Slice: return fmt::format("slice({})", items(r));
             case RecipeKind::Method: return fmt::format("method({})", items(r));
+            case RecipeKind::Dict: return fmt::format("dict({})", items(r));
             case RecipeKind::Make: return fmt::format("make({})", items(r));
             case RecipeKind::View: return fmt::format("view(%{}, {})", r.index, items(r));
         }

@@ -321,6 +321,7 @@ class Verifier {
             complain(fmt::format("input #{} does not exist", r.index));
         if (r.kind == RecipeKind::Slice && r.items.size() != 3) complain("a slice has three items");
         if (r.kind == RecipeKind::Method && r.items.size() != 2) complain("a method has two items");
+        if (r.kind == RecipeKind::Dict && r.items.size() % 2 != 0) complain("a dict has pairs of items");
         if (r.kind == RecipeKind::Make && r.items.size() < 2) complain("a new object has two items or more");
         if (r.kind == RecipeKind::View && r.items.size() != 1) complain("a view has one item");
         for (int32_t item : r.items) recipe(item);

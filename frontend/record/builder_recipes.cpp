@@ -83,6 +83,9 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
             case ShadowKind::Slice:
                 if (!children(RecipeKind::Slice)) return -1;
                 break;
+            case ShadowKind::Dict:
+                if (!children(RecipeKind::Dict)) return -1;
+                break;
             case ShadowKind::Made:
                 if (!children(RecipeKind::Make)) return -1;
                 break;

@@ -74,9 +74,19 @@ class Recorder {
     bool emit_guard(const ShadowRef& cond, bool value);
     void needs_bound(const ShadowRef& local);
     bool truth(const Operand& a, bool actual, bool* decided);
-    bool prepare_inline(const Insn& insn, const CallOperands& call);
-    bool bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames,
+    // A call's operands, whatever its form: a bound self comes first, values of keywords last.
+    struct CallParts {
+        Operand callable;
+        std::vector<Operand> args;
+        PyRef kwnames;           // tuple, or null
+        bool any_order = false;  // keywords come from a dict whose order is not guarded
+    };
+    bool call_parts(const Insn& insn, CallParts* out);
+    bool spread_keywords(const Operand& dict, CallParts* out);
+    bool prepare_inline(const Insn& insn, const CallParts& call);
+    bool bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, const CallParts& call,
                       std::vector<ShadowRef>* locals, int nslots);
+    ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
@@ -111,7 +121,10 @@ class Recorder {
     bool on_unary(const Insn&);
     bool on_not(const Insn&);
     bool on_build(const Insn&);
+    bool on_list_append(const Insn&);
     bool on_list_extend(const Insn&);
+    bool on_build_map(const Insn&);
+    bool on_dict_merge(const Insn&);
     bool on_list_to_tuple(const Insn&);
     bool on_unpack(const Insn&);
     bool on_before_with(const Insn&);

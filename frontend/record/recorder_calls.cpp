@@ -25,14 +25,14 @@ bool inlinable(PyObject* func) {
 
 void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*)) { unwrap_compiled = unwrap; }
 
-// The shadows of the callee's parameter slots, bound as CPython binds the objects. False when the call's form
-// is not modelled (keyword dictionaries) or does not fit.
-bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, PyObject* kwnames,
+// The shadows of the callee's parameter slots, bound as CPython binds the objects. False when it does not
+// fit, or when what a parameter would hold is not known well enough.
+bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, const CallParts& call,
                             std::vector<ShadowRef>* locals, int nslots) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
     int argc = code->co_argcount, kwonly = code->co_kwonlyargcount;
-    bool varargs = code->co_flags & CO_VARARGS;
-    if (code->co_flags & CO_VARKEYWORDS) return false;
+    bool varargs = code->co_flags & CO_VARARGS, varkeywords = code->co_flags & CO_VARKEYWORDS;
+    PyObject* kwnames = call.kwnames.get();
     size_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     size_t npos = args.size() - nkw;
     locals->assign(nslots, b_.null());
@@ -44,14 +44,23 @@ bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, 
         for (size_t i = argc; i < npos; ++i) rest.push_back(args[i]);
         (*locals)[argc + kwonly] = b_.tuple(std::move(rest));
     }
+    auto others = std::make_shared<Shadow>();
+    others->kind = ShadowKind::Dict;
     for (size_t k = 0; k < nkw; ++k) {
         PyObject* key = PyTuple_GET_ITEM(kwnames, k);
         int at = -1;
         for (int i = code->co_posonlyargcount; i < argc + kwonly && at < 0; ++i)
             if (PyUnicode_Compare(key, PyTuple_GET_ITEM(code->co_localsplusnames, i)) == 0) at = i;
+        if (at < 0 && varkeywords) {
+            others->items.push_back(b_.constant(key));
+            others->items.push_back(args[npos + k]);
+            continue;
+        }
         if (at < 0 || set[at]) return false;
         (*locals)[at] = args[npos + k], set[at] = true;
     }
+    if (call.any_order && others->items.size() > 2) return false;
+    if (varkeywords) (*locals)[argc + kwonly + varargs] = std::move(others);
     PyObject* defaults = PyFunction_GET_DEFAULTS(func);
     PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(func);
     int ndefaults = defaults ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
@@ -72,11 +81,64 @@ bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, 
     return true;
 }
 
-bool Recorder::prepare_inline(const Insn& insn, const CallOperands& call) {
+// Appends the items of `**dict`: one built in this trace, or one found at entry, whose keys are then guarded.
+bool Recorder::spread_keywords(const Operand& dict, CallParts* out) {
+    if (!PyDict_CheckExact(dict.obj)) return false;
+    Py_ssize_t count = PyDict_GET_SIZE(dict.obj), at = 0;
+    if (dict.shadow->kind == ShadowKind::Dict && static_cast<size_t>(2 * count) != dict.shadow->items.size())
+        return false;
+    if (dict.shadow->kind != ShadowKind::Dict) {
+        if (dict.shadow->kind != ShadowKind::Opaque || dict.shadow->source == guards::kNoSource) return false;
+        b_.guards.expect_length(dict.shadow->source, count);
+        out->any_order = true;
+    }
+    if (count == 0) return true;
+    PyRef names = PyRef::steal(PyTuple_New(count));
+    PyObject *key, *value;
+    for (Py_ssize_t i = 0, pos = 0; PyDict_Next(dict.obj, &pos, &key, &value); ++i, at += 2) {
+        if (!PyUnicode_CheckExact(key)) return false;
+        PyTuple_SET_ITEM(names.get(), i, Py_NewRef(key));
+        ShadowRef item = dict.shadow->kind == ShadowKind::Dict
+                             ? dict.shadow->items[at + 1]
+                             : b_.lazy(b_.guards.item(dict.shadow->source, key), value);
+        out->args.push_back({std::move(item), value});
+    }
+    out->kwnames = std::move(names);
+    return true;
+}
+
+bool Recorder::call_parts(const Insn& insn, CallParts* out) {
+    constexpr bool kCallableFirst = PY_VERSION_HEX >= 0x030D0000;
+    if (insn.op == Opcode::Call) {
+        // Operands lie in the version's order: find callable, self and arguments among the captured ones.
+        out->kwnames = PyRef::borrow(insn.flags & Insn::kKwOnStack ? ops_.back().obj : insn.obj);
+        out->callable = kCallableFirst || ops_[0].obj ? ops_[0] : ops_[1];
+        Operand self = kCallableFirst || ops_[0].obj ? ops_[1] : Operand{};
+        if (self.obj) out->args.push_back(self);
+        for (int i = 0; i < insn.arg; ++i) out->args.push_back(ops_[2 + i]);
+        return true;
+    }
+    out->callable = ops_[kCallableFirst ? 0 : 1];
+    const Operand& list = ops_[2];
+    if (!b_.resolve(list.shadow, list.obj)) return false;
+    bool tuple = PyTuple_CheckExact(list.obj);
+    if (list.shadow->kind != ShadowKind::Tuple && list.shadow->kind != ShadowKind::List) return false;
+    if (!tuple && !PyList_CheckExact(list.obj)) return false;
+    if (list.shadow->items.size() != static_cast<size_t>(PyObject_Size(list.obj))) return false;
+    for (size_t i = 0; i < list.shadow->items.size(); ++i) {
+        auto k = static_cast<Py_ssize_t>(i);
+        out->args.push_back(
+            {list.shadow->items[i], tuple ? PyTuple_GET_ITEM(list.obj, k) : PyList_GET_ITEM(list.obj, k)});
+    }
+    if (ops_.size() < 4 || !ops_[3].obj) return true;
+    return b_.resolve(ops_[3].shadow, ops_[3].obj) && spread_keywords(ops_[3], out);
+}
+
+bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
     Level& l = top();
-    ShadowRef callable = l.slots[call.callable_slot];
-    if (!b_.resolve(callable, call.callable)) return false;
-    PyObject* func = call.callable;
+    ShadowRef callable = call.callable.shadow;
+    if (!b_.resolve(callable, call.callable.obj)) return false;
+    PyObject* func = call.callable.obj;
     ShadowRef func_shadow = callable;
     std::vector<ShadowRef> args;
     if (callable->kind == ShadowKind::Method) {
@@ -94,9 +156,8 @@ bool Recorder::prepare_inline(const Insn& insn, const CallOperands& call) {
     if (!func || !PyFunction_Check(func) || numpy_host().knows(func)) return false;
     if (levels_.size() >= kMaxInlineDepth || !inlinable(func)) return false;
     const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func)));
-    if (call.self) args.push_back(l.slots[call.self_slot]);
-    for (int i = 0; i < call.nargs; ++i) args.push_back(l.slots[call.first_arg_slot + i]);
-    if (!bind_inlined(func, args, call.kwnames, &pending_locals_, code->nlocalsplus)) return false;
+    for (const Operand& a : call.args) args.push_back(a.shadow);
+    if (!bind_inlined(func, args, call, &pending_locals_, code->nlocalsplus)) return false;
     l.call_insn = l.pc;
     int count = pops(insn);
     pending_operands_.assign(l.slots.end() - count, l.slots.end());
@@ -104,6 +165,18 @@ bool Recorder::prepare_inline(const Insn& insn, const CallOperands& call) {
     pending_function_ = func;
     pending_func_shadow_ = func_shadow;
     return true;
+}
+
+// dict[key] and dict.get(key, default) with a constant key of a dict built in this trace; nullptr when not
+// modelled.
+ShadowRef Recorder::dict_get(std::span<const Operand> args, PyObject* kwnames) {
+    if (kwnames || args.size() < 2 || args.size() > 3 || !PyUnicode_CheckExact(args[1].obj) ||
+        !b_.require_constant(args[1].shadow, args[1].obj))
+        return nullptr;
+    const auto& items = args[0].shadow->items;
+    for (size_t i = 0; i < items.size(); i += 2)
+        if (PyUnicode_Compare(items[i]->obj.get(), args[1].obj) == 0) return items[i + 1];
+    return args.size() == 3 ? args[2].shadow : b_.constant(Py_None);
 }
 
 bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out) {
@@ -180,18 +253,13 @@ bool Recorder::on_call(const Insn& insn) {
         l.call_insn = -1;
         return refuse(Reason::UnknownCall, "a Python function that was not entered");
     }
-    // Operands lie in the version's order: find callable, self and arguments among the captured ones.
-    PyObject* kwnames = insn.flags & Insn::kKwOnStack ? ops_.back().obj : insn.obj;
-    size_t nargs = insn.arg;
-#if PY_VERSION_HEX >= 0x030D0000
-    Operand callable = ops_[0], self = ops_[1];
-#else
-    Operand callable = ops_[0].obj ? ops_[0] : ops_[1];
-    Operand self = ops_[0].obj ? ops_[1] : Operand{};
-#endif
-    std::vector<Operand> args;
-    if (self.obj) args.push_back(self);
-    for (size_t i = 0; i < nargs; ++i) args.push_back(ops_[2 + i]);
+    CallParts call;
+    if (!call_parts(insn, &call))
+        return refuse(b_.reason == Reason::None ? Reason::UnknownCall : b_.reason,
+                      "arguments spread from a sequence or dict");
+    Operand callable = call.callable;
+    std::vector<Operand>& args = call.args;
+    PyObject* kwnames = call.kwnames.get();
     if (!b_.resolve(callable.shadow, callable.obj)) return refuse(b_.reason, b_.reason_detail);
     if (callable.shadow->kind == ShadowKind::Method && PyMethod_Check(callable.obj)) {
         ShadowRef method = callable.shadow;
@@ -213,6 +281,10 @@ bool Recorder::on_call(const Insn& insn) {
     static PyObject* isinstance = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
     if (callable.obj == isinstance) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
+    } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {
+        static PyObject* get = PyDict_GetItemString(PyDict_Type.tp_dict, "get");
+        if (callable.obj == get) out = dict_get(args, kwnames);
+        if (!out) return refuse(Reason::UnknownCall, what);
     } else if (numpy_host().knows(callable.obj)) {
         for (const Operand& a : args)
             if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);

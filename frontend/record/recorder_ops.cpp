@@ -52,12 +52,17 @@ const Recorder::Entry* Recorder::table() {
         for (O op : {O::UnaryNegative, O::UnaryPositive, O::UnaryInvert}) set(op, &R::on_unary, 1);
         for (O op : {O::UnaryNot, O::ToBool}) set(op, &R::on_not, 1);
         for (O op : {O::BuildTuple, O::BuildList, O::BuildSlice}) set(op, &R::on_build, -1);
+        set(O::BuildMap, &R::on_build_map, -1);
+        set(O::BuildConstKeyMap, &R::on_build_map, -1);
+        for (O op : {O::DictMerge, O::DictUpdate}) set(op, &R::on_dict_merge, 1);
+        set(O::ListAppend, &R::on_list_append, 1);
         set(O::ListExtend, &R::on_list_extend, 1);
         set(O::ListToTuple, &R::on_list_to_tuple, 1);
         set(O::UnpackSequence, &R::on_unpack, 1);
         set(O::BeforeWith, &R::on_before_with, 1);
         set(O::LoadSpecial, &R::on_load_special, 1);
         set(O::Call, &R::on_call, -1);
+        set(O::CallFunctionEx, &R::on_call, -1);
         for (O op : {O::PopJumpIfTrue, O::PopJumpIfFalse, O::PopJumpIfNone, O::PopJumpIfNotNone,
                      O::JumpIfTrueOrPop, O::JumpIfFalseOrPop})
             set(op, &R::on_branch, 1);
@@ -70,6 +75,9 @@ int Recorder::pops(const Insn& insn) const {
     int n = table()[static_cast<int>(insn.op)].pops;
     if (n >= 0) return n;
     if (insn.op == Opcode::Call) return insn.arg + 2 + ((insn.flags & Insn::kKwOnStack) ? 1 : 0);
+    if (insn.op == Opcode::CallFunctionEx) return 3 + (PY_VERSION_HEX >= 0x030E0000 || (insn.arg & 1));
+    if (insn.op == Opcode::BuildMap) return 2 * insn.arg;
+    if (insn.op == Opcode::BuildConstKeyMap) return insn.arg + 1;
     return insn.arg;
 }
 
@@ -116,9 +124,9 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
             b_.rollback(mark_);
             return Verdict::Close;
         }
-    } else if (insn.op == Opcode::Call) {
-        CallOperands call = call_operands(*l.frame, insn);
-        prepare_inline(insn, call);
+    } else if (insn.op == Opcode::Call || insn.op == Opcode::CallFunctionEx) {
+        CallParts call;
+        if (call_parts(insn, &call)) prepare_inline(insn, call);
     }
     return Verdict::Go;
 }
@@ -321,8 +329,8 @@ bool Recorder::on_load_method(const Insn& insn) {
     bool bound = upper && lower && upper == base.obj;
     bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
                   base.shadow->kind == ShadowKind::Int;
-    if (bound &&
-        (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Object)) {
+    if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Dict ||
+                  base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
         if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE))
             return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
@@ -383,6 +391,9 @@ bool Recorder::on_subscript(const Insn& insn) {
     } else if (base.shadow->kind == ShadowKind::Tuple && PySlice_Check(key.obj)) {
         out = sequence_slice(base, key, result);
         if (!out) return refuse(Reason::UnknownOp, "a slice of tuple");
+    } else if (base.shadow->kind == ShadowKind::Dict) {
+        out = dict_get(ops_, nullptr);
+        if (!out) return refuse(Reason::UnknownOp, "a subscript of dict");
     } else if (base.shadow->kind == ShadowKind::Opaque &&
                (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
                (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
@@ -488,6 +499,12 @@ bool Recorder::on_is(const Insn&) {
 }
 
 bool Recorder::on_contains(const Insn&) {
+    if (ops_[1].shadow->kind == ShadowKind::Dict && b_.require_constant(ops_[0].shadow, ops_[0].obj)) {
+        ShadowRef known = b_.constant(top().frame->peek(0));  // the keys are fixed
+        pop(), pop();
+        push(known);
+        return true;
+    }
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj) || !b_.require_constant(o.shadow, o.obj))
             return refuse(Reason::UnknownOp, "a containment test");
@@ -519,7 +536,13 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
     switch (a.shadow->kind) {
         case ShadowKind::Object: return true;
         case ShadowKind::Tuple:
+        case ShadowKind::Dict:
         case ShadowKind::List: return true;
+        case ShadowKind::Opaque:
+            if (!PyDict_CheckExact(a.obj) && !PyList_CheckExact(a.obj))
+                return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
+            b_.guards.expect_length(a.shadow->source, PyObject_Size(a.obj));
+            return true;
         case ShadowKind::Int: b_.decide(guards::Relation::Ne, a.shadow->sym, b_.int_const(0)); return true;
         case ShadowKind::Array:
         case ShadowKind::Scalar: {
@@ -559,7 +582,8 @@ bool Recorder::on_branch(const Insn& insn) {
     // again is pure.
     bool pure = PyBool_Check(a.obj) || numpy_host().is_array(a.obj) || numpy_host().is_scalar(a.obj) ||
                 PyLong_CheckExact(a.obj) || PyFloat_CheckExact(a.obj) || a.obj == Py_None ||
-                PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj);
+                PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj) ||
+                PyDict_CheckExact(a.obj);
     if (!pure) return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
     int actual = PyObject_IsTrue(a.obj);
     if (actual < 0) {
@@ -587,27 +611,6 @@ bool Recorder::on_build(const Insn& insn) {
     for (auto& o : ops_) s->items.push_back(o.shadow);
     for (int i = 0; i < insn.arg; ++i) pop();
     push(s);
-    return true;
-}
-
-bool Recorder::on_list_extend(const Insn& insn) {
-    auto& slots = top().slots;
-    ShadowRef list = slots[slots.size() - 1 - insn.arg];
-    Operand from = ops_[0];
-    if (!b_.resolve(from.shadow, from.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (list->kind != ShadowKind::List ||
-        (from.shadow->kind != ShadowKind::Tuple && from.shadow->kind != ShadowKind::List))
-        return refuse(Reason::Effect, "list extension");
-    list->items.insert(list->items.end(), from.shadow->items.begin(), from.shadow->items.end());
-    pop();
-    return true;
-}
-
-bool Recorder::on_list_to_tuple(const Insn&) {
-    ShadowRef list = ops_[0].shadow;
-    if (list->kind != ShadowKind::List) return refuse(Reason::UnknownOp, "list to tuple");
-    pop();
-    push(b_.tuple(list->items));
     return true;
 }
 

@@ -78,4 +78,78 @@ ShadowRef Recorder::sequence_compare(int py_op, PyObject* result) {
     return b_.constant(result);
 }
 
+// A list that is being built has no other owner yet.
+bool Recorder::on_list_append(const Insn& insn) {
+    auto& slots = top().slots;
+    const ShadowRef list = slots[slots.size() - 1 - insn.arg];
+    if (list->kind != ShadowKind::List)
+        return refuse(Reason::UnknownOp, "an append to a list made elsewhere");
+    list->items.push_back(pop());
+    return true;
+}
+
+bool Recorder::on_list_extend(const Insn& insn) {
+    auto& slots = top().slots;
+    ShadowRef list = slots[slots.size() - 1 - insn.arg];
+    Operand from = ops_[0];
+    if (!b_.resolve(from.shadow, from.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (list->kind != ShadowKind::List ||
+        (from.shadow->kind != ShadowKind::Tuple && from.shadow->kind != ShadowKind::List))
+        return refuse(Reason::Effect, "list extension");
+    list->items.insert(list->items.end(), from.shadow->items.begin(), from.shadow->items.end());
+    pop();
+    return true;
+}
+
+bool Recorder::on_list_to_tuple(const Insn&) {
+    ShadowRef list = ops_[0].shadow;
+    if (list->kind != ShadowKind::List) return refuse(Reason::UnknownOp, "list to tuple");
+    pop();
+    push(b_.tuple(list->items));
+    return true;
+}
+
+// {"name": value, ...}; other keys than constant strings are not modelled.
+bool Recorder::on_build_map(const Insn& insn) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Dict;
+    bool const_keys = insn.op == Opcode::BuildConstKeyMap;
+    for (int i = 0; i < insn.arg; ++i) {
+        PyObject* key = const_keys ? PyTuple_GET_ITEM(ops_.back().obj, i) : ops_[2 * i].obj;
+        bool fixed =
+            PyUnicode_CheckExact(key) && (const_keys || b_.require_constant(ops_[2 * i].shadow, key));
+        for (size_t k = 0; fixed && k < s->items.size(); k += 2)
+            fixed = PyUnicode_Compare(s->items[k]->obj.get(), key) != 0;
+        if (!fixed) return refuse(Reason::UnknownOp, "a dict with such keys");
+        s->items.push_back(b_.constant(key));
+        s->items.push_back(ops_[const_keys ? i : 2 * i + 1].shadow);
+    }
+    for (size_t i = 0; i < ops_.size(); ++i) pop();
+    push(std::move(s));
+    return true;
+}
+
+// The dict that a call's keywords are gathered in, or {**a, **b}: nobody else has it yet.
+bool Recorder::on_dict_merge(const Insn& insn) {
+    auto& slots = top().slots;
+    const ShadowRef into = slots[slots.size() - 1 - insn.arg];
+    CallParts from;
+    if (into->kind != ShadowKind::Dict || !b_.resolve(ops_[0].shadow, ops_[0].obj) ||
+        !spread_keywords(ops_[0], &from) || (from.any_order && from.args.size() > 1))
+        return refuse(Reason::Effect, "a dict is changed");
+    auto merged = std::make_shared<Shadow>(*into);
+    for (size_t i = 0; i < from.args.size(); ++i) {
+        PyObject* key = PyTuple_GET_ITEM(from.kwnames.get(), static_cast<Py_ssize_t>(i));
+        size_t at = 0;
+        while (at < merged->items.size() && PyUnicode_Compare(merged->items[at]->obj.get(), key) != 0)
+            at += 2;
+        if (at == merged->items.size())
+            merged->items.insert(merged->items.end(), {b_.constant(key), nullptr});
+        merged->items[at + 1] = from.args[i].shadow;
+    }
+    pop();
+    slots[slots.size() - insn.arg] = std::move(merged);
+    return true;
+}
+
 }  // namespace stator::frontend

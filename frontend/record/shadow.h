@@ -27,6 +27,7 @@ enum class ShadowKind : uint8_t {
     List,    // items; built in this trace and not yet escaped
     Slice,   // three items
     Method,  // items = {function, self}
+    Dict,    // built in this trace and not yet escaped: items = key, value, ... (keys are constant strings)
     Made,    // a host object made in this trace: items = {callable, tuple of keywords, their values ...}
 };
 

@@ -233,10 +233,20 @@ PyObject* Materializer::build_new(const Recipe& r) {
             PyRef f = PyRef::steal(build(r.items[0])), self = PyRef::steal(build(r.items[1]));
             return f && self ? PyMethod_New(f.get(), self.get()) : nullptr;
         }
+        case RecipeKind::Dict: return build_dict(r);
         case RecipeKind::Make: return build_made(r);
         case RecipeKind::View: return build_view(r);
     }
     return nullptr;
+}
+
+PyObject* Materializer::build_dict(const Recipe& r) {
+    PyRef dict = PyRef::steal(PyDict_New());
+    for (size_t i = 0; dict && i < r.items.size(); i += 2) {
+        PyRef key = PyRef::steal(build(r.items[i])), value = PyRef::steal(build(r.items[i + 1]));
+        if (!key || !value || PyDict_SetItem(dict.get(), key.get(), value.get()) < 0) return nullptr;
+    }
+    return dict.release();
 }
 
 PyObject* Materializer::build_made(const Recipe& r) {

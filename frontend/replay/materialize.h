@@ -46,6 +46,7 @@ class Materializer {
   private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
+    PyObject* build_dict(const graph::Recipe& r);
     PyObject* build_made(const graph::Recipe& r);
     bool enter(const graph::Snapshot& s);
     bool fill_frames(const graph::Snapshot& s, std::vector<ResumeFrame>* out);
