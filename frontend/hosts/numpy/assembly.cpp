@@ -196,10 +196,8 @@ ShadowRef roll_flat(TraceBuilder& tb, const Operand& a, Sym shift, PyObject* res
     Id v = tb.value(a.shadow);
     if (v == kNone || shape.empty()) return tb.fail(Reason::UnknownCall, "roll");
     if (shape.size() > 1) {
-        bool dense = a.shadow->layout == graph::Layout::Contiguous &&
-                     std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
         Id in[] = {v};
-        if (!dense) v = tb.pointwise(Op::Copy, in, a.shadow->dtype);
+        if (!c_contiguous(tb, a)) v = tb.pointwise(Op::Copy, in, a.shadow->dtype);
         v = tb.reshape(v, {fixed_extent(tb, tb.syms().product(shape))});
     }
     Sym n = tb.node(v).shape[0];

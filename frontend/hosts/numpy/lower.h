@@ -64,6 +64,8 @@ const Shadow& root_of(const ShadowRef& s);
 // Whether the guards fix if the array is dense. They do for inputs, and so for all views of dense ones; part
 // of an input with gaps may have some or not.
 bool known_density(TraceBuilder& tb, const ShadowRef& s);
+// In C order without gaps, for all extents that the guards let through and not only for those at hand.
+bool c_contiguous(TraceBuilder& tb, const Operand& a);
 // Whether it views an input with axes of extent 1, whose strides no guard looks at but copies in K order do.
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s);
 // An integer operand without a value guard: a Python int. False (no reason set) when it is not one.

@@ -108,6 +108,14 @@ bool known_density(TraceBuilder& tb, const ShadowRef& s) {
     return layout == graph::Layout::Contiguous || !s->base;
 }
 
+bool c_contiguous(TraceBuilder& tb, const Operand& a) {
+    const graph::Node& n = tb.graph.node(tb.value(a.shadow));
+    return n.layout == graph::Layout::Contiguous && std::is_sorted(n.perm.begin(), n.perm.end()) &&
+           a.shadow->layout == graph::Layout::Contiguous &&
+           std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end()) &&
+           PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(a.obj));
+}
+
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s) {
     const Shadow& root = root_of(s);
     if (root.input < 0 || root.shape.size() < 2) return false;

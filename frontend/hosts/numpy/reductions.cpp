@@ -23,11 +23,6 @@ struct Request {
     bool flat = false;  // no axis given
 };
 
-bool layout_is_c(const Operand& a) {
-    return a.shadow->layout == graph::Layout::Contiguous &&
-           std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end());
-}
-
 // Every element at a positive stride, axes in C order, in every replay: guards fix signs and order of an
 // input's strides, and steps keep the order when they are 1 or the input is dense.
 bool ordered_view(TraceBuilder& tb, const Operand& a) {
@@ -106,7 +101,7 @@ Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtyp
     if (r.axes.empty() || has_empty_axis(tb, shape)) return kNone;
     if (ordered && source != dtype) return kNone;
     if (graph::is_complex(source) || source == DType::F16) return kNone;
-    if (ordered && !layout_is_c(*r.array)) {
+    if (ordered && !c_contiguous(tb, *r.array)) {
         if (r.axes.size() != 1 || !ordered_view(tb, *r.array)) return kNone;
     }
     Id v = tb.value(r.array->shadow);

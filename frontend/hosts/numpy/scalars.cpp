@@ -472,8 +472,9 @@ ShadowRef lower_math(TraceBuilder& tb, const Call& call) {
     X(tan)                                                                                            \
     X(asin)                                                                                           \
     X(acos)                                                                                           \
-    X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(log) X(log2) X(log10) X(cbrt) X(pow) \
-        X(fmod) X(atan2)
+    X(atan)                                                                                           \
+    X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(log) X(log2) X(log10) X(cbrt) X(pow) X(fmod) \
+        X(atan2)
 #define X(name) constexpr const char* kLoop_##name = "py." #name;
 STATOR_MATH(X)
 #undef X

@@ -140,15 +140,6 @@ bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> item
     return true;
 }
 
-// In C order without gaps for all shapes, not only for the extents at hand.
-bool c_contiguous(TraceBuilder& tb, const Operand& a) {
-    const graph::Node& n = tb.graph.node(tb.value(a.shadow));
-    return n.layout == graph::Layout::Contiguous && std::is_sorted(n.perm.begin(), n.perm.end()) &&
-           a.shadow->layout == graph::Layout::Contiguous &&
-           std::is_sorted(a.shadow->perm.begin(), a.shadow->perm.end()) &&
-           PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(a.obj));
-}
-
 ShadowRef reshape_view(TraceBuilder& tb, const ShadowRef& base, Shape shape, PyObject* result) {
     for (Sym s : shape)
         if (tb.hint(s) == 0) return tb.fail(Reason::UnknownCall, "a reshape of nothing");

@@ -82,6 +82,8 @@ CASES = [
          *([Array("f8", (3,)), Scalar("float", 10.0)], [Array("f8", (3,)), Scalar("float", 2.0)], [Array("f4", (3,)), Scalar("float", 2.0)], [Array("f8", (3, 2)), Scalar("int", 3)], [Array("f8", (3, 2)), Scalar("int", 4)])),
     case("unpacking another number of elements", "def f(s):\n    try:\n        x, y = s\n    except ValueError:\n        return s * 2\n    return x + y\n",
          [Array("f8", (2,))], [Array("f8", (2,))], [Array("f8", (3,))], [Array("f8", (3,))], [Array("f8", (2,))]),
+    case("sums of views that lie in C order by chance", "def f(p, n):\n    return p[::-1].sum(), p[:, :n].sum(), p.T.sum(), p[:n].sum()\n",
+         *([Array("f8", s, l), Scalar("int", n)] for l in ("C", "reversed", "outer rows", "inner reversed", "F") for s, n in (((3, 40), 40), ((3, 40), 7), ((5, 33), 33), ((5, 33), 2)))),
 ]  # fmt: skip
 
 
