@@ -493,7 +493,7 @@ int TraceBuilder::kernel_nodes() const {
         auto cls = graph::info(n.op).cls;
         bool work = cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction ||
                     cls == graph::OpClass::Effect || cls == graph::OpClass::Library ||
-                    cls == graph::OpClass::Alloc;
+                    cls == graph::OpClass::Alloc || cls == graph::OpClass::View;
         // NumPy is slow on 0-d arrays, and quick on scalars.
         bool on_arrays = std::any_of(n.in.begin(), n.in.end(), [&](graph::Id v) {
             return graph.nodes[v].op == graph::Op::Input && graph.nodes[v].box == graph::Box::Array;
