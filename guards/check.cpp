@@ -111,6 +111,7 @@ bool step(Run& run, const Instr& in) {
             run.out.inputs[in.input] = o;
             if (in.ndim == 0) array_scalar(o, scalar);
             return true;
+        case Op::HostArray: return o && is_host_array(o, in.lo);
         case Op::Float: {
             if (!o || !PyFloat_CheckExact(o)) return false;
             const double value = PyFloat_AS_DOUBLE(o);

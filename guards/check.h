@@ -107,6 +107,7 @@ class GuardProgram {
     void expect_float(SourceId s, int graph_input);
     void expect_bool(SourceId s, int graph_input);
     void expect_complex(SourceId s, int graph_input);
+    void expect_host_array(SourceId s, int type_num);  // an ndarray that is only handed on to the host
     void expect_np_scalar(SourceId s, int graph_input, PyTypeObject* type, graph::DType dtype);
     void expect_relation(Relation r, graph::Sym a, graph::Sym b);
 

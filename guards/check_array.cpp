@@ -272,6 +272,10 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
                                                                   : kAnySign);
 }
 
+bool is_host_array(PyObject* o, int64_t type_num) {
+    return PyArray_CheckExact(o) && PyArray_TYPE(reinterpret_cast<PyArrayObject*>(o)) == type_num;
+}
+
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {
     return find_trouble(p, in, obj, symbols) == Trouble::None;
 }

@@ -142,6 +142,19 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     return true;
 }
 
+// An array that kernels do not read (byte-swapped, unaligned, dates, long doubles) can still be an operand of
+// the host's own functions, as long as those run no Python code for its elements.
+bool TraceBuilder::resolve_host_array(const ShadowRef& s, PyObject* obj) {
+    int type = PyArray_TYPE(reinterpret_cast<PyArrayObject*>(obj));
+    if (reason != Reason::ArrayKind || type == NPY_OBJECT || type == NPY_VOID || type >= NPY_NTYPES_LEGACY)
+        return false;
+    reason = Reason::None;
+    reason_detail.clear();
+    guards.expect_host_array(s->source, type);
+    s->kind = ShadowKind::Opaque;
+    return true;
+}
+
 bool TraceBuilder::overlaps_other_input(int input) const {
     auto interval = [](PyObject* o, char** lo, char** hi) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
@@ -226,7 +239,7 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
     }
     PyTypeObject* type = Py_TYPE(obj);
     if (PyArray_CheckExact(obj)) {
-        if (!resolve_array(s, obj)) return false;
+        if (!resolve_array(s, obj)) return resolve_host_array(s, obj);
         by_object_[obj] = s;
         kept_.push_back(PyRef::borrow(obj));
         return true;

@@ -150,6 +150,7 @@ class TraceBuilder {
         bool named = false;  // a snapshot in the middle of the trace refers to its contents
     };
     bool resolve_array(const ShadowRef& s, PyObject* obj);
+    bool resolve_host_array(const ShadowRef& s, PyObject* obj);
     bool resolve_number(const ShadowRef& s, PyObject* obj);
     int add_input(graph::Input in);
     graph::Sym fresh_extent(int64_t n);

@@ -328,7 +328,7 @@ bool Recorder::on_load_method(const Insn& insn) {
     ShadowRef out, self;
     bool bound = upper && lower && upper == base.obj;
     bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
-                  base.shadow->kind == ShadowKind::Int;
+                  base.shadow->kind == ShadowKind::Int || numpy_host().is_array(base.obj);
     if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Dict ||
                   base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
@@ -352,7 +352,9 @@ bool Recorder::on_load_method(const Insn& insn) {
     return true;
 }
 
-static bool is_number(const ShadowRef& s) {
+static bool is_number(const Operand& o) {
+    const ShadowRef& s = o.shadow;
+    if (s->kind == ShadowKind::Opaque) return o.obj && numpy_host().is_array(o.obj);
     return s->kind == ShadowKind::Array || s->kind == ShadowKind::Scalar || s->kind == ShadowKind::Int ||
            (s->kind == ShadowKind::Object && PyBool_Check(s->obj.get()));
 }
@@ -362,7 +364,7 @@ bool Recorder::on_binary_op(const Insn& insn) {
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     PyObject* result = top().frame->peek(0);
     ShadowRef out;
-    if (is_number(ops_[0].shadow) && is_number(ops_[1].shadow))
+    if (is_number(ops_[0]) && is_number(ops_[1]))
         out = numpy_host().lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     else if (PyTuple_CheckExact(result) || PyList_CheckExact(result))
         out = sequence_binary(insn.arg, result);
@@ -465,7 +467,7 @@ bool Recorder::on_compare(const Insn& insn) {
     bool constants = ops_[0].shadow->kind == ShadowKind::Object && ops_[1].shadow->kind == ShadowKind::Object;
     if (constants && PyUnicode_CheckExact(ops_[0].obj) && PyUnicode_CheckExact(ops_[1].obj))
         out = b_.constant(result);
-    else if (is_number(ops_[0].shadow) && is_number(ops_[1].shadow))
+    else if (is_number(ops_[0]) && is_number(ops_[1]))
         out = numpy_host().lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
     else if (!(out = sequence_compare(insn.arg, result)))
         return refuse(Reason::UnknownOp, std::string("a comparison of ") + Py_TYPE(ops_[0].obj)->tp_name);
@@ -517,7 +519,7 @@ bool Recorder::on_contains(const Insn&) {
 bool Recorder::on_unary(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (!is_number(a.shadow))
+    if (!is_number(a))
         return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(a.obj)->tp_name);
     Host::Unary op = insn.op == Opcode::UnaryNegative   ? Host::Unary::Negative
                      : insn.op == Opcode::UnaryPositive ? Host::Unary::Positive

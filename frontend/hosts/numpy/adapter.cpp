@@ -107,7 +107,8 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
         s = lower_library(tb, call);
         return s ? s : tb.fail(reason, detail);
     }
-    if (ufunc_of(call.callable)) return lower_ufunc_call(tb, call);
+    bool host_operand = std::any_of(call.args.begin(), call.args.end(), host_only);
+    if (ufunc_of(call.callable)) return host_operand ? lower_library(tb, call) : lower_ufunc_call(tb, call);
     if (bound_ufunc(call.callable)) return lower_ufunc_method(tb, call);
     return tb.fail(Reason::UnknownCall, Py_TYPE(call.callable)->tp_name);
 }

@@ -10,11 +10,6 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-bool array_operand(TraceBuilder& tb, const Operand* o) {
-    if (!o || !is_array(o->obj)) return tb.fail(Reason::UnknownCall, "an operand that is no ndarray"), false;
-    return tb.resolve(o->shadow, o->obj) && o->shadow->kind == ShadowKind::Array;
-}
-
 bool array_items(TraceBuilder& tb, const Operand* o, std::vector<Operand>* items) {
     if (!o || !read_items(tb, *o, items) || items->empty())
         return tb.fail(Reason::UnknownCall, "a sequence of arrays"), false;

@@ -8,11 +8,6 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-bool array_operand(TraceBuilder& tb, const Operand* o) {
-    if (!o || !is_array(o->obj)) return tb.fail(Reason::UnknownCall, "an operand that is no ndarray"), false;
-    return tb.resolve(o->shadow, o->obj) && o->shadow->kind == ShadowKind::Array;
-}
-
 ShadowRef lower_where(TraceBuilder& tb, const Call& call) {
     if (call.kwnames || call.args.size() == 1) return lower_library(tb, call);
     if (call.args.size() != 3 || !is_array(call.result)) return tb.fail(Reason::UnknownCall, "where");

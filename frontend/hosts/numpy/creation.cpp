@@ -63,11 +63,6 @@ ShadowRef lower_make(TraceBuilder& tb, const Call& call) {
     return make(tb, call, std::move(shape), F);
 }
 
-bool array_operand(TraceBuilder& tb, const Operand* o) {
-    if (!o || !is_array(o->obj)) return tb.fail(Reason::UnknownCall, "an operand that is no ndarray"), false;
-    return tb.resolve(o->shadow, o->obj) && o->shadow->kind == ShadowKind::Array;
-}
-
 bool like_shape(TraceBuilder& tb, const Operand& prototype, const Operand* shape, Shape* out) {
     shape = given(tb, shape);
     if (shape) return read_shape(tb, *shape, out);
@@ -208,6 +203,7 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
     const Operand& a = call.args[0];
     for (const Operand& o : call.args.subspan(1))
         if (!fixed_if_given(tb, {&o})) return nullptr;
+    if (host_only(a)) return lower_library(tb, call);
     if (!is_array(a.obj)) {
         size_t before = tb.graph.nodes.size();
         if (ShadowRef out = array_of_numbers(tb, call)) return out;

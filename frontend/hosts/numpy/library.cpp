@@ -31,6 +31,7 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
         return true;
     }
     if (!tb.resolve(o.shadow, o.obj)) return false;
+    if (host_only(o)) return true;
     return o.shadow->kind != ShadowKind::Opaque && o.shadow->kind != ShadowKind::Lazy;
 }
 

@@ -59,6 +59,9 @@ bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out);
 Arg arg_of(TraceBuilder& tb, Id v);                      // a graph value as a strong operand
 Id arg_id(TraceBuilder& tb, const Arg& a, DType dtype);  // the operand's value as `dtype`
 bool is_array(PyObject* o);                              // exactly numpy.ndarray
+// An ndarray that only NumPy's own functions can read (TraceBuilder::resolve_host_array).
+bool host_only(const Operand& o);
+bool array_operand(TraceBuilder& tb, const Operand* o);  // resolved, and an array that kernels can read
 // The array object at the start of a chain of views.
 const Shadow& root_of(const ShadowRef& s);
 // Whether the guards fix if the array is dense. They do for inputs, and so for all views of dense ones; part

@@ -138,6 +138,8 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
     int op = nb_op % kOperatorCount;
     if (in_place && result != a.obj)
         return tb.fail(Reason::UnknownOp, "an in-place operator with a new result");
+    if (!in_place && (host_only(a) || host_only(b)))
+        return library_of(tb, operator_function(op), {a, b}, result);
     if (op == kPower) return lower_power(tb, a, b, in_place, result);
     if (op == kMatmul) {
         if (in_place) return tb.fail(Reason::UnknownOp, "@=");
@@ -151,6 +153,8 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
 ShadowRef lower_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result) {
     if (py_op < 0 || py_op > Py_GE) return tb.fail(Reason::UnknownOp, "this comparison");
     if (!is_array(a.obj) && !is_array(b.obj)) return lower_scalar_compare(tb, py_op, a, b, result);
+    if (host_only(a) || host_only(b))
+        return library_of(tb, operator_named(kCompareFunction[py_op]), {a, b}, result);
     Operand both[] = {a, b};
     if (ShadowRef s = lower_ufunc(tb, *find_ufunc(kCompare[py_op]), both, nullptr, nullptr, {}, result))
         return s;
@@ -163,6 +167,10 @@ ShadowRef lower_compare(TraceBuilder& tb, int py_op, const Operand& a, const Ope
 ShadowRef lower_unary(TraceBuilder& tb, Host::Unary op, const Operand& a, PyObject* result) {
     if (!is_array(a.obj)) return lower_scalar_unary(tb, op, a, result);
     static constexpr const char* kNames[] = {"negative", "positive", "invert", "absolute"};
+    if (host_only(a)) {
+        const Ufunc* u = find_ufunc(kNames[static_cast<int>(op)]);
+        return u ? library_of(tb, u->object, {a}, result) : nullptr;
+    }
     Operand in[] = {a};
     return lower_ufunc(tb, *find_ufunc(kNames[static_cast<int>(op)]), in, nullptr, nullptr, {}, result);
 }

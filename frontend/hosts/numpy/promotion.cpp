@@ -102,6 +102,15 @@ const Shadow& root_of(const ShadowRef& s) {
     return *root;
 }
 
+bool host_only(const Operand& o) { return o.obj && is_array(o.obj) && o.shadow->kind == ShadowKind::Opaque; }
+
+bool array_operand(TraceBuilder& tb, const Operand* o) {
+    if (!o || !is_array(o->obj)) return tb.fail(Reason::UnknownCall, "an operand that is no ndarray"), false;
+    if (!tb.resolve(o->shadow, o->obj)) return false;
+    if (o->shadow->kind == ShadowKind::Array) return true;
+    return tb.fail(Reason::ArrayKind, "an array of another kind"), false;
+}
+
 bool known_density(TraceBuilder& tb, const ShadowRef& s) {
     const Shadow& root = root_of(s);
     graph::Layout layout = root.input >= 0 ? tb.graph.inputs[root.input].layout : root.layout;

@@ -464,17 +464,16 @@ ShadowRef lower_math(TraceBuilder& tb, const Call& call) {
     return math_function(tb, call, Loop);
 }
 
-#define STATOR_MATH(X)                                                                                \
-    X(exp)                                                                                            \
-    X(expm1)                                                                                          \
-    X(sin)                                                                                            \
-    X(cos)                                                                                            \
-    X(tan)                                                                                            \
-    X(asin)                                                                                           \
-    X(acos)                                                                                           \
-    X(atan)                                                                                           \
-    X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(log) X(log2) X(log10) X(cbrt) X(pow) X(fmod) \
-        X(atan2)
+#define STATOR_MATH(X) \
+    X(exp)             \
+    X(expm1)           \
+    X(sin)             \
+    X(cos)             \
+    X(tan)             \
+    X(asin)            \
+    X(acos)            \
+    X(atan)            \
+    X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(log) X(log2) X(log10) X(cbrt) X(pow) X(fmod) X(atan2)
 #define X(name) constexpr const char* kLoop_##name = "py." #name;
 STATOR_MATH(X)
 #undef X

@@ -12,11 +12,6 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-bool array_operand(TraceBuilder& tb, const Operand* o) {
-    if (!o || !is_array(o->obj)) return tb.fail(Reason::UnknownCall, "an operand that is no ndarray"), false;
-    return tb.resolve(o->shadow, o->obj) && o->shadow->kind == ShadowKind::Array;
-}
-
 int rank_of(TraceBuilder& tb, const Operand& a) { return static_cast<int>(tb.shape(a.shadow).size()); }
 
 ShadowRef view_with_axes(TraceBuilder& tb, const Operand& a, const std::vector<int>& axes, PyObject* result) {
