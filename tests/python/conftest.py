@@ -20,6 +20,8 @@ if not os.environ.get("STATOR_TEST_KEEP_ENV"):
         del os.environ[name]
 _cache = tempfile.mkdtemp(prefix="stator-test-cache-")
 os.environ["STATOR_CACHE_DIR"] = _cache
+# Which functions are given up depends on the time that this machine happens to take.
+os.environ["STATOR_RETIRE"] = "0"
 
 # A compile on a busy machine may take long; examples are the same in every run unless asked otherwise.
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, print_blob=True)

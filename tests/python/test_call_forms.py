@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 import pytest
-
 import stator
 
 X = np.linspace(0.0, 1.0, 7)
@@ -81,7 +80,15 @@ def test_stays_in_the_trace(name):
 
 def test_options_that_change():
     compiled = stator.compile(lambda x, options: scaled(x, **options))
-    for options in [{}, {"gain": 2.0}, {}, {"gain": 3.0}, {"offset": 1.0}, {"gain": 2.0, "b": 1.0}, {"gain": 4.0}]:
+    for options in [
+        {},
+        {"gain": 2.0},
+        {},
+        {"gain": 3.0},
+        {"offset": 1.0},
+        {"gain": 2.0, "b": 1.0},
+        {"gain": 4.0},
+    ]:
         for _ in range(3):
             assert compiled(X, options).tobytes() == scaled(X, **options).tobytes()
 
