@@ -274,6 +274,10 @@ PyObject* FrameDriver::run(bool skip_place) {
     for (;;) {
         if (!recorder_) {
             const Insn& insn = code_.insns[pc_];
+            if (insn.boundary && is_traced(f_.ts(), code_.code)) {  // since an instruction stepped over
+                fs_.remark(Reason::Traced, "", code_, insn);
+                return finish_default(f_, insn.unit);
+            }
             if (!skip_place && insn.boundary) {
                 skip_next_ = false;
                 int before = pc_;

@@ -246,6 +246,7 @@ int64_t elements(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
 // Calls that neither record nor run a kernel are plain overhead.
 void count_fruitless(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     ++fs.counters.eager_calls;
+    if (!fs.entry->traces.empty()) return;  // calls of another kind are served
     if (++fs.eager_rounds < kFruitlessCalls && fs.places(*fs.code).live > 0) return;
     fs.judge.give_up(elements(args, nargsf, kwnames));
     fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
@@ -367,6 +368,11 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
     if (current_stance == Stance::Eager ||
         PyFunction_GET_CODE(fs.func.get()) != reinterpret_cast<PyObject*>(fs.code->code)) {
         ++fs.counters.eager_calls;
+        return fs.call_eager(args, nargsf, kwnames);
+    }
+    if (is_traced(PyThreadState_Get(), fs.code->code)) [[unlikely]] {
+        ++fs.counters.eager_calls;
+        fs.remark(Reason::Traced, "", *fs.code, fs.code->insns[0]);
         return fs.call_eager(args, nargsf, kwnames);
     }
     const Trace* replayed = nullptr;
