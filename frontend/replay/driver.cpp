@@ -40,6 +40,7 @@ class FrameDriver {
     Flow raised(PyObject** result);
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
     void fill(ResumeFrame& rf);
+    bool refused(CallLimits::What what);
 
     FunctionState::Impl& fs_;
     Frame& f_;
@@ -125,14 +126,23 @@ FrameDriver::Flow FrameDriver::raised(PyObject** result) {
 }
 
 // A trace that ends before an instruction which is not part of a loop's machinery ends in an opaque step.
-void count_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& out) {
+void meet_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& out) {
     const ResumeFrame& inner = out.frames.back();
     PyObject* func = inner.func ? inner.func.get() : nullptr;
     const CodeInfo* code =
         func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : &base;
     if (!code) return;
     const Insn& insn = code->insns[code->index_at(inner.unit)];
-    if (insn.op != Opcode::ForIter && !(insn.flags & Insn::kBackward)) ++fs.counters.opaque_steps;
+    if (insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward)) return;
+    ++fs.counters.opaque_steps;
+    fs.at_opaque_step = true;
+}
+
+bool FrameDriver::refused(CallLimits::What what) {
+    if (!fs_.limits || !(fs_.limits->forbidden & what)) return false;
+    f_.set_unit_at(code_.insns[pc_].op_unit);
+    fs_.limits->refuse(fs_.limits->ctx, what);
+    return true;
 }
 
 FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
@@ -151,7 +161,7 @@ FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
     if (out.exit)
         ++fs_.counters.exits;
     else if (out.kind == Outcome::Left)
-        count_opaque(fs_, code_, out);
+        meet_opaque(fs_, code_, out);
     return settle(out.frames, 0, out.exit, result);
 }
 
@@ -191,6 +201,7 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
         return Flow::On;
     }
     if (recording_on_this_thread() || is_traced(f_.ts())) return Flow::On;
+    if (refused(CallLimits::Recording)) return raised(result);
     start_recording(place);
     return Flow::On;
 }
@@ -203,8 +214,10 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
             finish_recording(graph::EndKind::Return);
         } else if (v == Recorder::Verdict::Close) {
             fs_.remark(recorder_->reason(), recorder_->detail(), code_, insn);
-            wants_place_ = recorder_->reason() != Reason::LoopHeader;
+            bool loop = recorder_->reason() == Reason::LoopHeader;
+            wants_place_ = !loop;
             finish_recording(graph::EndKind::Leave);
+            if (!loop && refused(CallLimits::LeavingToPython)) return raised(result);
         }
     }
     Recorder* recording = recorder_;
@@ -337,6 +350,8 @@ FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k
         skip_next_ = false;
         return Flow::On;
     }
+    if (std::exchange(fs_.at_opaque_step, false) && refused(CallLimits::LeavingToPython))
+        return raised(result);
     if (hot) {
         Place* place = fs_.place(code_, pc_, true);
         skip_next_ = ++place->exits_seen < kHotExit;
@@ -358,6 +373,7 @@ PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
         FunctionState::Impl* fs;
         Outcome* out;
     } ctx{&fs, &out};
+    if (out.kind == Outcome::Left && !out.exit) meet_opaque(fs, *fs.code, out);
     return call_with_frame(
         fs.clone.get(),
         [](void* p, Frame& frame) -> PyObject* {

@@ -55,6 +55,8 @@ struct FunctionState::Impl {
     bool given_up = false;  // cannot be decoded
     int eager_rounds = 0;   // calls in a row that neither recorded nor ran a kernel
     Judge judge;
+    const CallLimits* limits = nullptr;
+    bool at_opaque_step = false;  // while frames are set up for one that a trace has ended before
 
     explicit Impl(PyObject* f) : binder(f) {}
     CodePlaces& places(const CodeInfo& code);

@@ -395,6 +395,10 @@ std::vector<const Trace*> FunctionState::traces() const {
 
 std::vector<Remark> FunctionState::remarks() const { return impl_->remarks; }
 
+const CallLimits* FunctionState::limit(const CallLimits* limits) {
+    return std::exchange(impl_->limits, limits);
+}
+
 void FunctionState::reset() {
     Impl& fs = *impl_;
     fs.codes.clear();

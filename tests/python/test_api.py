@@ -480,7 +480,25 @@ def test_fail_on_recompile():
         f(X[:5].copy())
         with pytest.raises(stator.RecompileError, match="recorded again"):
             f(X.astype("f4"))
+        assert f.stats()["recordings"] == 1
     assert same_bits(f(X.astype("f4")), X.astype("f4") + 4.0)
+
+
+def test_fail_on_recompile_raises_before_anything_runs(capsys):
+    @stator.compile
+    def f(u):
+        print("in")
+        return u + 4.0
+
+    f(X), f(X)
+    capsys.readouterr()
+    with stator.stance("fail_on_recompile"):
+        f(X)
+        assert capsys.readouterr().out == "in\n"
+        before = f.stats()["recordings"]
+        with pytest.raises(stator.RecompileError, match="recorded again"):
+            f(X.astype("f4"))
+        assert f.stats()["recordings"] == before
 
 
 def test_disable_keeps_all_below_out():
@@ -538,7 +556,7 @@ def test_graph_prints_and_renders():
         f.graph(7)
 
 
-def test_fullgraph_raises_with_the_reasons():
+def test_fullgraph_raises_with_the_reasons(capsys):
     @stator.compile(fullgraph=True)
     def whole(u):
         return u * 2.0
@@ -552,11 +570,14 @@ def test_fullgraph_raises_with_the_reasons():
         print("here")
         return v
 
-    with pytest.raises(stator.GraphBreakError, match="1 place of .*broken cannot be compiled") as error:
-        broken(X)
-    assert len(error.value.reasons) == 1 and "print" in error.value.reasons[0]
+    for _ in range(3):  # before anything is printed, on the first call as on later ones
+        with pytest.raises(stator.GraphBreakError, match="1 place of .*broken cannot be compiled") as error:
+            broken(X)
+        assert len(error.value.reasons) == 1 and "print" in error.value.reasons[0]
+        assert capsys.readouterr().out == ""
     with stator.stance("eager"):
         broken(X)
+    assert capsys.readouterr().out == "here\n"
 
 
 # --- options and the environment ---
