@@ -53,6 +53,16 @@ class FrameDriver {
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
 };
 
+std::string location(const CodeInfo& code, int pc) {
+    return std::string(PyUnicode_AsUTF8(code.code->co_filename)) + ":" + std::to_string(code.insns[pc].line);
+}
+
+std::string milliseconds(std::chrono::steady_clock::duration d) {
+    char text[32];
+    snprintf(text, sizeof text, "%.2f ms", std::chrono::duration<double, std::milli>(d).count());
+    return text;
+}
+
 struct InlineContext {
     FunctionState::Impl* fs;
     Recorder* recorder;
@@ -77,6 +87,11 @@ void FrameDriver::start_recording(Place* place) {
         fs_.kill(place);
         return;
     }
+    if (log_enabled(LogTopic::Recompiles) && !place->traces.empty())
+        log(LogTopic::Recompiles, fs_.name + ": recorded again at " + location(code_, pc_) +
+                                      ", where none of " + std::to_string(place->traces.size()) +
+                                      " traces is admitted");
+    place->recording_since = std::chrono::steady_clock::now();
     ++place->recordings;
     ++fs_.counters.recordings;
     own_->owner = place;
@@ -98,6 +113,7 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
         return;
     }
     std::string why;
+    const auto recorded = std::chrono::steady_clock::now();
     std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
     auto trace = make_trace(std::move(r.builder()), name, fs.options, &why);
     if (!trace) {
@@ -108,7 +124,12 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     trace->place = place;
     ++fs.counters.traces;
     if (place != fs.entry && place->exits_seen > 0) ++fs.counters.bridges;
-    log(LogTopic::Traces, "recorded " + name);
+    if (log_enabled(LogTopic::Traces))
+        log(LogTopic::Traces, "recorded " + name + " at " + location(*place->code, place->pc));
+    if (log_enabled(LogTopic::Timings))
+        log(LogTopic::Timings, name + ": recorded in " + milliseconds(recorded - place->recording_since) +
+                                   ", made ready in " +
+                                   milliseconds(std::chrono::steady_clock::now() - recorded));
     place->traces.insert(place->traces.begin(), std::move(trace));
 }
 
@@ -352,6 +373,8 @@ FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k
     }
     if (std::exchange(fs_.at_opaque_step, false) && refused(CallLimits::LeavingToPython))
         return raised(result);
+    if (hot && log_enabled(LogTopic::Exits))
+        log(LogTopic::Exits, fs_.name + ": exit at " + location(code_, pc_));
     if (hot) {
         Place* place = fs_.place(code_, pc_, true);
         skip_next_ = ++place->exits_seen < kHotExit;

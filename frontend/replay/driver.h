@@ -7,6 +7,7 @@
 // step, and the target of a hot exit.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,7 @@ struct Place {
     int recordings = 0;
     int fruitless = 0;  // recordings that found nothing to compile
     int exits_seen = 0;
+    std::chrono::steady_clock::time_point recording_since;
     bool dead = false;
 };
 

@@ -112,9 +112,11 @@ void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*));
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string* error));
 const kernels::CompilerApi* compiler();
 // Called with one line for each log artifact that is switched on (STATOR_LOG).
-enum class LogTopic : uint8_t { Traces, Guards, Exits, Recompiles, Kernels, Cache, Errors };
+enum class LogTopic : uint8_t { Traces, Guards, Exits, Recompiles, Kernels, Cache, Opaque, Timings, Errors };
 void set_log_sink(void (*sink)(LogTopic, const std::string&), uint32_t topics);
 bool log_enabled(LogTopic t);
 void log(LogTopic t, const std::string& line);
+// How a remark is logged; "" for one that is not worth a line.
+void set_remark_text(std::string (*text)(const Remark&));
 
 }  // namespace stator::frontend
