@@ -96,23 +96,30 @@ bool left_to_python(CompiledFunction* self, const Counters& since) {
     return true;
 }
 
-// fullgraph=True, and the stance "fail_on_recompile": the call runs to its end, then what must not have
-// happened is looked for. (It cannot be known before, and effects that have happened cannot be undone.)
+void refuse(void* ctx, frontend::CallLimits::What what) {
+    auto* self = static_cast<CompiledFunction*>(ctx);
+    if (what == frontend::CallLimits::LeavingToPython) return set_graph_break(self, self->state->remarks());
+    PyErr_Format(recompile_error,
+                 "the stance is 'fail_on_recompile', and this call of %R would be recorded again; "
+                 "STATOR_LOG=guards says why",
+                 self->function);
+}
+
+// fullgraph=True, and the stance "fail_on_recompile": the call stops before what must not happen. What shows
+// only afterwards (a function that was given up, an operation that turned out not to be modelled) is raised
+// at the end.
 PyObject* call_checked(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     CompiledFunction* self = cast(callable);
+    if (frontend::stance() == Stance::Eager) return call(callable, args, nargsf, kwnames);
     const Counters since = self->state->counters();
+    frontend::CallLimits limits{0, refuse, self};
+    if (self->options.fullgraph) limits.forbidden |= frontend::CallLimits::LeavingToPython;
+    if (frontend::stance() == Stance::FailOnRecompile && since.recordings > 0)
+        limits.forbidden |= frontend::CallLimits::Recording;
+    const frontend::CallLimits* before = self->state->limit(&limits);
     PyObject* result = call(callable, args, nargsf, kwnames);
-    if (!result || frontend::stance() == Stance::Eager) return result;
-    if (frontend::stance() == Stance::FailOnRecompile && since.recordings > 0 &&
-        self->state->counters().recordings > since.recordings) {
-        PyErr_Format(recompile_error,
-                     "the stance is 'fail_on_recompile', and this call of %R was recorded again; "
-                     "STATOR_LOG=recompiles,guards says why",
-                     self->function);
-        Py_CLEAR(result);
-    } else if (self->options.fullgraph && left_to_python(self, since)) {
-        Py_CLEAR(result);
-    }
+    self->state->limit(before);
+    if (result && self->options.fullgraph && left_to_python(self, since)) Py_CLEAR(result);
     return result;
 }
 

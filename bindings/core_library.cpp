@@ -1,5 +1,6 @@
 // Opening the core library and keeping its options, and the frontend's, in step with the process's.
 #include "bindings/core_library.h"
+#include "bindings/compiled_function.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -34,9 +35,12 @@ static_assert(static_cast<int>(frontend::LogTopic::Recompiles) ==
               static_cast<int>(jit::LogArtifact::Recompiles));
 static_assert(static_cast<int>(frontend::LogTopic::Kernels) == static_cast<int>(jit::LogArtifact::Kernels));
 static_assert(static_cast<int>(frontend::LogTopic::Cache) == static_cast<int>(jit::LogArtifact::Cache));
+static_assert(static_cast<int>(frontend::LogTopic::Opaque) == static_cast<int>(jit::LogArtifact::Opaque));
+static_assert(static_cast<int>(frontend::LogTopic::Timings) == static_cast<int>(jit::LogArtifact::Timings));
 
 void publish() {
     frontend::set_log_sink(frontend_line, current.log);
+    frontend::set_remark_text([](const frontend::Remark& r) { return is_break(r) ? remark_text(r) : ""; });
     frontend::set_verify(current.verify);
     frontend::set_retirement(current.retire);
     if (const auto* api = loaded_core()) api->configure(current, core_line);

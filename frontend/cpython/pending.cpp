@@ -8,6 +8,7 @@
 
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/pending.h"
+#include "frontend/once.h"
 #if PY_VERSION_HEX >= 0x030D0000
 #include "internal/pycore_ceval.h"
 #endif
@@ -39,7 +40,7 @@ void drop_own_traceback_entry(PyObject* function) {
 }
 
 bool serve(PyThreadState*) {
-    static PyObject* const function = make_empty_function();
+    PyObject* const function = once([] { return make_empty_function(); });
     if (Py_MakePendingCalls() < 0) return false;
     PyObject* none = function ? PyObject_CallNoArgs(function) : nullptr;
     if (!none) {

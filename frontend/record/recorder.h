@@ -71,6 +71,7 @@ class Recorder {
     int32_t take_snapshot();
     bool same_as_model(const ShadowRef& s, PyObject* result);
     bool push_result(ShadowRef s);  // checks against the real result on the frame's stack
+    bool may_be_modelled(PyObject* callable);
     bool emit_guard(const ShadowRef& cond, bool value);
     void needs_bound(const ShadowRef& local);
     bool truth(const Operand& a, bool actual, bool* decided);

@@ -179,6 +179,11 @@ ShadowRef Recorder::dict_get(std::span<const Operand> args, PyObject* kwnames) {
     return args.size() == 3 ? args[2].shadow : b_.constant(Py_None);
 }
 
+static PyObject* isinstance_function() {
+    static PyObject* const function = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
+    return function;
+}
+
 bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out) {
     if (args.size() != 2) return false;
     for (const Operand& a : args)
@@ -236,6 +241,18 @@ bool Recorder::on_load_special(const Insn&) {
     return true;
 }
 
+// False, with a reason, for functions of which it is certain before they run that on_call will refuse them.
+bool Recorder::may_be_modelled(PyObject* callable) {
+    bool builtin = PyCFunction_Check(callable) &&
+                   (!PyCFunction_GET_SELF(callable) || PyModule_Check(PyCFunction_GET_SELF(callable)));
+    if (!builtin && !PyFunction_Check(callable)) return true;
+    if (callable == isinstance_function() || numpy_host().knows(callable)) return true;
+    PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
+    PyErr_Clear();
+    return refuse(Reason::UnknownCall,
+                  name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "");
+}
+
 bool Recorder::on_call(const Insn& insn) {
     Level& l = top();
     int count = pops(insn);
@@ -278,8 +295,7 @@ bool Recorder::on_call(const Insn& insn) {
         b_.guards.expect_is(callable.shadow->source, callable.obj);
     PyObject* result = l.frame->peek(0);
     ShadowRef out;
-    static PyObject* isinstance = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
-    if (callable.obj == isinstance) {
+    if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {
         static PyObject* get = PyDict_GetItemString(PyDict_Type.tp_dict, "get");

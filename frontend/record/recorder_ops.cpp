@@ -126,7 +126,10 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
         }
     } else if (insn.op == Opcode::Call || insn.op == Opcode::CallFunctionEx) {
         CallParts call;
-        if (call_parts(insn, &call)) prepare_inline(insn, call);
+        if (call_parts(insn, &call) && !prepare_inline(insn, call) && !may_be_modelled(call.callable.obj)) {
+            b_.rollback(mark_);
+            return Verdict::Close;
+        }
     }
     return Verdict::Go;
 }

@@ -40,6 +40,7 @@ class FrameDriver {
     Flow raised(PyObject** result);
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
     void fill(ResumeFrame& rf);
+    bool refused(CallLimits::What what);
 
     FunctionState::Impl& fs_;
     Frame& f_;
@@ -51,6 +52,16 @@ class FrameDriver {
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
 };
+
+std::string location(const CodeInfo& code, int pc) {
+    return std::string(PyUnicode_AsUTF8(code.code->co_filename)) + ":" + std::to_string(code.insns[pc].line);
+}
+
+std::string milliseconds(std::chrono::steady_clock::duration d) {
+    char text[32];
+    snprintf(text, sizeof text, "%.2f ms", std::chrono::duration<double, std::milli>(d).count());
+    return text;
+}
 
 struct InlineContext {
     FunctionState::Impl* fs;
@@ -76,6 +87,11 @@ void FrameDriver::start_recording(Place* place) {
         fs_.kill(place);
         return;
     }
+    if (log_enabled(LogTopic::Recompiles) && !place->traces.empty())
+        log(LogTopic::Recompiles, fs_.name + ": recorded again at " + location(code_, pc_) +
+                                      ", where none of " + std::to_string(place->traces.size()) +
+                                      " traces is admitted");
+    place->recording_since = std::chrono::steady_clock::now();
     ++place->recordings;
     ++fs_.counters.recordings;
     own_->owner = place;
@@ -97,6 +113,7 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
         return;
     }
     std::string why;
+    const auto recorded = std::chrono::steady_clock::now();
     std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
     auto trace = make_trace(std::move(r.builder()), name, fs.options, &why);
     if (!trace) {
@@ -107,7 +124,12 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     trace->place = place;
     ++fs.counters.traces;
     if (place != fs.entry && place->exits_seen > 0) ++fs.counters.bridges;
-    log(LogTopic::Traces, "recorded " + name);
+    if (log_enabled(LogTopic::Traces))
+        log(LogTopic::Traces, "recorded " + name + " at " + location(*place->code, place->pc));
+    if (log_enabled(LogTopic::Timings))
+        log(LogTopic::Timings, name + ": recorded in " + milliseconds(recorded - place->recording_since) +
+                                   ", made ready in " +
+                                   milliseconds(std::chrono::steady_clock::now() - recorded));
     place->traces.insert(place->traces.begin(), std::move(trace));
 }
 
@@ -125,14 +147,23 @@ FrameDriver::Flow FrameDriver::raised(PyObject** result) {
 }
 
 // A trace that ends before an instruction which is not part of a loop's machinery ends in an opaque step.
-void count_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& out) {
+void meet_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& out) {
     const ResumeFrame& inner = out.frames.back();
     PyObject* func = inner.func ? inner.func.get() : nullptr;
     const CodeInfo* code =
         func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : &base;
     if (!code) return;
     const Insn& insn = code->insns[code->index_at(inner.unit)];
-    if (insn.op != Opcode::ForIter && !(insn.flags & Insn::kBackward)) ++fs.counters.opaque_steps;
+    if (insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward)) return;
+    ++fs.counters.opaque_steps;
+    fs.at_opaque_step = true;
+}
+
+bool FrameDriver::refused(CallLimits::What what) {
+    if (!fs_.limits || !(fs_.limits->forbidden & what)) return false;
+    f_.set_unit_at(code_.insns[pc_].op_unit);
+    fs_.limits->refuse(fs_.limits->ctx, what);
+    return true;
 }
 
 FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
@@ -151,7 +182,7 @@ FrameDriver::Flow FrameDriver::take_outcome(Outcome&& out, PyObject** result) {
     if (out.exit)
         ++fs_.counters.exits;
     else if (out.kind == Outcome::Left)
-        count_opaque(fs_, code_, out);
+        meet_opaque(fs_, code_, out);
     return settle(out.frames, 0, out.exit, result);
 }
 
@@ -191,6 +222,7 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
         return Flow::On;
     }
     if (recording_on_this_thread() || is_traced(f_.ts())) return Flow::On;
+    if (refused(CallLimits::Recording)) return raised(result);
     start_recording(place);
     return Flow::On;
 }
@@ -203,8 +235,10 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
             finish_recording(graph::EndKind::Return);
         } else if (v == Recorder::Verdict::Close) {
             fs_.remark(recorder_->reason(), recorder_->detail(), code_, insn);
-            wants_place_ = recorder_->reason() != Reason::LoopHeader;
+            bool loop = recorder_->reason() == Reason::LoopHeader;
+            wants_place_ = !loop;
             finish_recording(graph::EndKind::Leave);
+            if (!loop && refused(CallLimits::LeavingToPython)) return raised(result);
         }
     }
     Recorder* recording = recorder_;
@@ -274,6 +308,10 @@ PyObject* FrameDriver::run(bool skip_place) {
     for (;;) {
         if (!recorder_) {
             const Insn& insn = code_.insns[pc_];
+            if (insn.boundary && is_traced(f_.ts(), code_.code)) {  // since an instruction stepped over
+                fs_.remark(Reason::Traced, "", code_, insn);
+                return finish_default(f_, insn.unit);
+            }
             if (!skip_place && insn.boundary) {
                 skip_next_ = false;
                 int before = pc_;
@@ -333,6 +371,10 @@ FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k
         skip_next_ = false;
         return Flow::On;
     }
+    if (std::exchange(fs_.at_opaque_step, false) && refused(CallLimits::LeavingToPython))
+        return raised(result);
+    if (hot && log_enabled(LogTopic::Exits))
+        log(LogTopic::Exits, fs_.name + ": exit at " + location(code_, pc_));
     if (hot) {
         Place* place = fs_.place(code_, pc_, true);
         skip_next_ = ++place->exits_seen < kHotExit;
@@ -354,6 +396,7 @@ PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
         FunctionState::Impl* fs;
         Outcome* out;
     } ctx{&fs, &out};
+    if (out.kind == Outcome::Left && !out.exit) meet_opaque(fs, *fs.code, out);
     return call_with_frame(
         fs.clone.get(),
         [](void* p, Frame& frame) -> PyObject* {

@@ -7,6 +7,7 @@
 // step, and the target of a hot exit.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,7 @@ struct Place {
     int recordings = 0;
     int fruitless = 0;  // recordings that found nothing to compile
     int exits_seen = 0;
+    std::chrono::steady_clock::time_point recording_since;
     bool dead = false;
 };
 
@@ -55,6 +57,8 @@ struct FunctionState::Impl {
     bool given_up = false;  // cannot be decoded
     int eager_rounds = 0;   // calls in a row that neither recorded nor ran a kernel
     Judge judge;
+    const CallLimits* limits = nullptr;
+    bool at_opaque_step = false;  // while frames are set up for one that a trace has ended before
 
     explicit Impl(PyObject* f) : binder(f) {}
     CodePlaces& places(const CodeInfo& code);

@@ -24,6 +24,7 @@ bool verifying = false, retiring = true;
 const kernels::CompilerApi* (*compiler_loader)(std::string*) = nullptr;
 void (*log_sink)(LogTopic, const std::string&) = nullptr;
 uint32_t log_topics = 0;
+std::string (*remark_text)(const Remark&) = nullptr;
 
 constexpr int kMaxPlaces = 64;
 constexpr int kFruitlessCalls = 3;
@@ -58,6 +59,8 @@ bool log_enabled(LogTopic t) {
 void log(LogTopic t, const std::string& line) {
     if (log_enabled(t)) log_sink(t, line);
 }
+
+void set_remark_text(std::string (*text)(const Remark&)) { remark_text = text; }
 
 const kernels::CompilerApi* compiler() {
     static const kernels::CompilerApi* api = [] {
@@ -128,6 +131,8 @@ void FunctionState::Impl::remark(Reason reason, const std::string& detail, const
     if (remarks.size() >= 200) return;
     remarks.push_back({reason, detail, PyUnicode_AsUTF8(c.code->co_filename),
                        PyUnicode_AsUTF8(c.code->co_qualname), insn.line, 1});
+    if (!log_enabled(LogTopic::Opaque) || !remark_text) return;
+    if (std::string line = remark_text(remarks.back()); !line.empty()) log(LogTopic::Opaque, line);
 }
 
 PyObject* FunctionState::Impl::clone_of(PyObject* function) {
@@ -217,8 +222,12 @@ PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_valu
                    size_t nargsf, PyObject* kwnames) {
     PyRef value = PyRef::steal(steal_value);
     for (const graph::Input& in : t.graph.inputs)
-        if (in.written)
-            return value.release();  // the arguments are changed already: eager cannot start from them
+        if (in.written) {  // the arguments are changed already: eager cannot start from them
+            if (t.entries == 1)
+                log(LogTopic::Errors,
+                    "stator: STATOR_VERIFY cannot check " + t.name + ": it writes into its arguments");
+            return value.release();
+        }
     Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
     if (!positional || !keywords) return nullptr;
@@ -246,6 +255,7 @@ int64_t elements(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
 // Calls that neither record nor run a kernel are plain overhead.
 void count_fruitless(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     ++fs.counters.eager_calls;
+    if (!fs.entry->traces.empty()) return;  // calls of another kind are served
     if (++fs.eager_rounds < kFruitlessCalls && fs.places(*fs.code).live > 0) return;
     fs.judge.give_up(elements(args, nargsf, kwnames));
     fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
@@ -369,6 +379,11 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
         ++fs.counters.eager_calls;
         return fs.call_eager(args, nargsf, kwnames);
     }
+    if (is_traced(PyThreadState_Get(), fs.code->code)) [[unlikely]] {
+        ++fs.counters.eager_calls;
+        fs.remark(Reason::Traced, "", *fs.code, fs.code->insns[0]);
+        return fs.call_eager(args, nargsf, kwnames);
+    }
     const Trace* replayed = nullptr;
     if (fs.judge.serves()) return serve(fs, args, nargsf, kwnames, &replayed);
     return call_judged(fs, args, nargsf, kwnames);
@@ -388,6 +403,10 @@ std::vector<const Trace*> FunctionState::traces() const {
 }
 
 std::vector<Remark> FunctionState::remarks() const { return impl_->remarks; }
+
+const CallLimits* FunctionState::limit(const CallLimits* limits) {
+    return std::exchange(impl_->limits, limits);
+}
 
 void FunctionState::reset() {
     Impl& fs = *impl_;

@@ -46,6 +46,15 @@ struct FunctionOptions {
     bool async = true;  // compile in the background
 };
 
+// What calls must not do while this is set. The driver stops in front of it, with the error that `refuse`
+// sets.
+struct CallLimits {
+    enum What : uint8_t { LeavingToPython = 1, Recording = 2 };
+    uint8_t forbidden = 0;  // of What
+    void (*refuse)(void* ctx, What what) = nullptr;
+    void* ctx = nullptr;
+};
+
 enum class Stance : uint8_t { Default, Eager, FailOnRecompile };
 
 class FunctionState {
@@ -60,8 +69,9 @@ class FunctionState {
     const Counters& counters() const;
     std::vector<const Trace*> traces() const;  // in order of recording
     std::vector<Remark> remarks() const;
-    void reset();                                    // drops traces and counters
-    int traverse(visitproc visit, void* arg) const;  // for the owner's tp_traverse
+    void reset();                                       // drops traces and counters
+    const CallLimits* limit(const CallLimits* limits);  // sets them, returns those before
+    int traverse(visitproc visit, void* arg) const;     // for the owner's tp_traverse
     struct Impl;
     Impl* impl() const { return impl_.get(); }  // for STATOR=all, which meets frames instead of calls
     FunctionState();
@@ -102,9 +112,11 @@ void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*));
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string* error));
 const kernels::CompilerApi* compiler();
 // Called with one line for each log artifact that is switched on (STATOR_LOG).
-enum class LogTopic : uint8_t { Traces, Guards, Exits, Recompiles, Kernels, Cache, Errors };
+enum class LogTopic : uint8_t { Traces, Guards, Exits, Recompiles, Kernels, Cache, Opaque, Timings, Errors };
 void set_log_sink(void (*sink)(LogTopic, const std::string&), uint32_t topics);
 bool log_enabled(LogTopic t);
 void log(LogTopic t, const std::string& line);
+// How a remark is logged; "" for one that is not worth a line.
+void set_remark_text(std::string (*text)(const Remark&));
 
 }  // namespace stator::frontend

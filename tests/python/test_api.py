@@ -480,7 +480,25 @@ def test_fail_on_recompile():
         f(X[:5].copy())
         with pytest.raises(stator.RecompileError, match="recorded again"):
             f(X.astype("f4"))
+        assert f.stats()["recordings"] == 1
     assert same_bits(f(X.astype("f4")), X.astype("f4") + 4.0)
+
+
+def test_fail_on_recompile_raises_before_anything_runs(capsys):
+    @stator.compile
+    def f(u):
+        print("in")
+        return u + 4.0
+
+    f(X), f(X)
+    capsys.readouterr()
+    with stator.stance("fail_on_recompile"):
+        f(X)
+        assert capsys.readouterr().out == "in\n"
+        before = f.stats()["recordings"]
+        with pytest.raises(stator.RecompileError, match="recorded again"):
+            f(X.astype("f4"))
+        assert f.stats()["recordings"] == before
 
 
 def test_disable_keeps_all_below_out():
@@ -538,7 +556,7 @@ def test_graph_prints_and_renders():
         f.graph(7)
 
 
-def test_fullgraph_raises_with_the_reasons():
+def test_fullgraph_raises_with_the_reasons(capsys):
     @stator.compile(fullgraph=True)
     def whole(u):
         return u * 2.0
@@ -552,11 +570,14 @@ def test_fullgraph_raises_with_the_reasons():
         print("here")
         return v
 
-    with pytest.raises(stator.GraphBreakError, match="1 place of .*broken cannot be compiled") as error:
-        broken(X)
-    assert len(error.value.reasons) == 1 and "print" in error.value.reasons[0]
+    for _ in range(3):  # before anything is printed, on the first call as on later ones
+        with pytest.raises(stator.GraphBreakError, match="1 place of .*broken cannot be compiled") as error:
+            broken(X)
+        assert len(error.value.reasons) == 1 and "print" in error.value.reasons[0]
+        assert capsys.readouterr().out == ""
     with stator.stance("eager"):
         broken(X)
+    assert capsys.readouterr().out == "here\n"
 
 
 # --- options and the environment ---
@@ -703,3 +724,61 @@ def test_verify_reports_a_difference_and_returns_eagers_result(tmp_path, monkeyp
     assert result.tobytes() == x.tobytes()
     assert "abs#1 differs from NumPy" in capsys.readouterr().err
     assert (tmp_path / "stator-verify-abs-1.pickle").exists()
+
+
+LOGGED = """
+import numpy as np, stator
+
+@stator.compile
+def f(x):
+    y = x * 2
+    if y.sum() > 50:
+        y = y - 1
+    print("here")
+    return y + 1
+
+for x in (np.ones(5), np.full(5, 20.0), np.ones(5), np.full(5, 20.0), np.ones(5, "f4")):
+    f(x)
+stator.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    "topic, line",
+    [
+        ("traces", "recorded f#1 at "),
+        ("guards", "f#1: "),
+        ("exits", "f: exit at "),
+        ("recompiles", "f: recorded again at "),
+        ("kernels", "f#1: compiled"),
+        ("opaque", "call of print is not modelled"),
+        ("timings", "f#1: recorded in "),
+    ],
+)
+def test_every_log_topic_says_something(topic, line, tmp_path):
+    env = {"STATOR_LOG": topic, "STATOR_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", LOGGED], env=os.environ | env, capture_output=True, text=True, timeout=120
+    )
+    lines = done.stderr.splitlines()
+    assert any(line in text for text in lines), done.stderr
+    assert all(text.startswith(f"stator: [{topic}] ") for text in lines)
+
+
+def test_verify_says_what_it_cannot_check():
+    program = """
+import numpy as np, stator
+@stator.compile
+def f(x):
+    x += 1
+    return x * 2
+for _ in range(5): f(np.ones(4))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"STATOR_VERIFY": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stderr == "stator: STATOR_VERIFY cannot check f#1: it writes into its arguments\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import stator
@@ -217,3 +219,64 @@ def test_locals_after_an_exit(text, order):
     for k in (1.5, 0.5, 2.0, 4.0, 0.5, 1.5, 2.5):
         for x in order:
             agree(eager, compiled, x, k)
+
+
+def traced_events(function, *args):
+    """What a tracer that is set before the call sees of the programs here."""
+    events = []
+
+    def tracer(frame, event, arg):
+        if frame.f_code.co_filename == "<exits>":
+            events.append((frame.f_code.co_name, event, frame.f_lineno))
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        function(*args)
+    finally:
+        sys.settrace(before)
+    return events
+
+
+def test_a_tracer_sees_every_line():
+    eager, compiled = both("f")
+    for _ in range(3):
+        compiled(SMALL, 0.5)
+    assert traced_events(compiled, SMALL, 0.5) == traced_events(eager, SMALL, 0.5)
+    reasons = {r.reason for r in stator.explain(compiled)(SMALL, 0.5).reasons}
+    agree(eager, compiled, SMALL, 0.5)
+    assert "Traced" in reasons
+
+
+TRACING = """
+import sys
+import numpy as np
+
+def f(x, events):
+    def tracer(frame, event, arg):
+        events.append((event, frame.f_lineno))
+        return tracer
+    y = x * 2
+    sys.settrace(tracer)
+    sys._getframe().f_trace = tracer
+    z = y + 1
+    for i in range(2):
+        z = z * 2
+    sys.settrace(None)
+    return z - 1
+"""
+
+
+def test_a_tracer_set_in_the_middle():
+    space = {"__name__": "program"}
+    exec(compile(TRACING, "<tracing>", "exec"), space)
+    compiled = stator.compile(space["f"])
+    seen = []
+    before = sys.gettrace()
+    for f in (space["f"], compiled, compiled, compiled):
+        seen.append([])
+        f(SMALL, seen[-1])
+        sys.settrace(before)
+    assert len(seen[0]) > 5
+    assert seen[1:] == [seen[0]] * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 
@@ -90,3 +91,27 @@ def test_a_forked_child_goes_on():
             os._exit(0 if ok and same(f(x, y, 1.5), expected) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert same(f(x, y, 1.5), expected)
+
+
+FIRST_USE = """
+import sys, threading
+import numpy as np
+import stator
+
+@stator.compile
+def f(x, k):
+    y = (x * k).sum() + np.clip(x, 0, k) ** 2
+    return x[[0, 1]] + np.asarray(y)[:2]
+
+sys.setswitchinterval(1e-5)
+threads = [threading.Thread(target=lambda: [f(np.ones(n), 2.0) for n in (5, 6, 7, 8)]) for _ in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+
+
+def test_first_use_in_many_threads():
+    """What is looked up once is looked up by several threads at once."""
+    for _ in range(6):
+        done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")

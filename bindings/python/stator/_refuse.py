@@ -12,7 +12,7 @@ def not_callable(obj, what="stator.compile"):
     text = f"{what} needs a function, found {_kind(obj)}"
     if isinstance(obj, property):
         return f"{text}: decorate the getter below @property instead"
-    if isinstance(obj, (str, int, float, bool, dict)):
+    if isinstance(obj, (str, int, float, bool, dict)) and what == "stator.compile":
         return f"{text}: options are given by name, as in @{what}(fullgraph=True)"
     return f"{text}: write @{what} above a 'def'"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
 
 namespace stator::frontend::numpy {
 
@@ -218,10 +219,10 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
     // Whether an argument is copied may depend on its density.
     DType t;
     bool converts = dtype_of_object(call.result, &t) && t != a.shadow->dtype;
-    static PyObject* always_copies = [] {
+    PyObject* always_copies = once([] {
         PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
         return np ? PyObject_GetAttrString(np.get(), "array") : nullptr;
-    }();
+    });
     if (!converts && call.callable != always_copies && !known_density(tb, a.shadow))
         return tb.fail(Reason::UnknownCall, "a conversion of this layout");
     if (unit_axes_at_entry(tb, a.shadow) && !drops_imaginary(a, call.result)) return lower_library(tb, call);

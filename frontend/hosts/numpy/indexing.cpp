@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
 
 namespace stator::frontend::numpy {
 
@@ -208,10 +209,10 @@ ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObjec
             return tb.fail(Reason::UnknownOp, std::string("an index of type ") + Py_TYPE(o.obj)->tp_name);
         if (!tb.resolve(o.shadow, o.obj)) return nullptr;
     }
-    static PyObject* getitem = [] {
+    PyObject* getitem = once([] {
         PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
-    }();
+    });
     return library_of(tb, getitem, {a, key}, result);
 }
 

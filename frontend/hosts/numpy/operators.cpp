@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
 
 namespace stator::frontend::numpy {
 
@@ -31,13 +32,12 @@ constexpr const char* kCompareFunction[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 
 PyObject* operator_named(const char* name) {
     static auto* cache = new std::map<std::string, PyObject*>;
-    auto [it, added] = cache->emplace(name, nullptr);
-    if (added) {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
-        if (module) it->second = PyObject_GetAttrString(module.get(), name);
-        PyErr_Clear();
-    }
-    return it->second;
+    auto it = cache->find(name);
+    if (it != cache->end()) return it->second;
+    PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+    PyObject* found = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+    PyErr_Clear();
+    return cache->emplace(name, found).first->second;
 }
 
 constexpr const char kProbeSource[] = R"(
@@ -60,7 +60,7 @@ probe = make()
 )";
 
 PyObject* power_probe() {
-    static PyObject* probe = [] {
+    return once([] {
         PyRef globals = PyRef::steal(PyDict_New());
         PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
         PyRef done = PyRef::steal(PyRun_String(kProbeSource, Py_file_input, globals.get(), globals.get()));
@@ -68,8 +68,7 @@ PyObject* power_probe() {
         Py_XINCREF(found);
         PyErr_Clear();
         return found;
-    }();
-    return probe;
+    });
 }
 
 // The ufunc that `array ** exponent` calls, and whether with the exponent; nullptr when that is not known.

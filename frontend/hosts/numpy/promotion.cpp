@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
 
 namespace stator::frontend::numpy {
 
@@ -176,12 +177,12 @@ bool require_fixed(TraceBuilder& tb, const Operand& o) {
 }
 
 const Operand* given(TraceBuilder& tb, const Operand* o) {
-    static PyObject* no_value = [] {
+    PyObject* no_value = once([] {
         PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
         PyObject* v = np ? PyObject_GetAttrString(np.get(), "_NoValue") : nullptr;
         PyErr_Clear();
         return v;
-    }();
+    });
     if (!o || !o->obj) return nullptr;
     if (o->obj != Py_None && o->obj != no_value) return o;
     // It was None while recording: the guard that it stays so. A failure shows when the trace is checked.

@@ -17,6 +17,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/pool.h"
 #include "frontend/hosts/numpy/py_loops.h"
+#include "frontend/once.h"
 
 namespace stator::frontend::numpy {
 
@@ -58,10 +59,10 @@ void* strided_loop_of(PyObject* ufunc, std::span<const DType> types, int nin) {
 }
 
 bool dispatches_to_legacy(const Ufunc& u, std::span<const DType> types) {
-    static void* wrapper = [] {
+    void* wrapper = once([] {
         const DType f8[] = {DType::F64, DType::F64, DType::F64};
         return strided_loop_of(find_ufunc("add")->object, f8, 2);
-    }();
+    });
     // Without the query (a NumPy that dropped it) the legacy table is all there is to go by.
     if (!wrapper) return true;
     return strided_loop_of(u.object, types, u.nin) == wrapper;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
 
 namespace stator::frontend::numpy {
 
@@ -61,8 +62,7 @@ int64_t probe() {
 }  // namespace
 
 int64_t longest_pairwise_run() {
-    static const int64_t longest = probe();
-    return longest;
+    return once([] { return probe(); });
 }
 
 }  // namespace stator::frontend::numpy
