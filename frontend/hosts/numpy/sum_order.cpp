@@ -61,7 +61,10 @@ int64_t probe() {
 }  // namespace
 
 int64_t longest_pairwise_run() {
-    static const int64_t longest = probe();
+    // Not the initializer of the variable: NumPy gives up the GIL inside, and whoever waits for an initializer
+    // does not. Two threads may find the same answer.
+    static int64_t longest = -1;
+    if (longest < 0) longest = probe();
     return longest;
 }
 
