@@ -51,5 +51,7 @@ const int64_t* shape(PyObject* array);
 
 // Which of `faults` (kernels::Fault bits) np.errstate of this context does anything about: 0 = all ignored.
 uint32_t faults_that_matter(uint32_t faults);
+// Those of them that np.errstate does something else with than to ignore them or to warn.
+uint32_t faults_that_raise(uint32_t faults);
 
 }  // namespace stator::frontend::numpy
