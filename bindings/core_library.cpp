@@ -3,11 +3,14 @@
 #include "bindings/compiled_function.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "frontend/replay/function.h"
 
@@ -69,15 +72,60 @@ const kernels::CompilerApi* open_core(std::string* error) {
                  std::to_string(kernels::kCompilerApiVersion) + "): reinstall stator";
         return nullptr;
     }
-    // At process exit the compile thread must be idle before static objects of LLVM go. This runs when the
-    // interpreter is gone and before any static destructor, whenever those were registered.
-    Py_AtExit([] {
+    return api;
+}
+
+// Opens the library once; whoever comes while that goes on waits. Needs no GIL.
+const std::string& open_once() {
+    static const std::string problem = [] {
+        std::string error;
+        const kernels::CompilerApi* api = open_core(&error);
+        if (api) api->configure(current, core_line);
+        core.store(api, std::memory_order_release);
+        return error;
+    }();
+    return problem;
+}
+
+// The thread that opens the library while the program goes on. The GIL guards these; the thread needs none.
+pthread_t opener;
+bool opening = false;
+
+void finish_opening() {
+    if (std::exchange(opening, false)) pthread_join(opener, nullptr);
+}
+
+PyObject* before_fork(PyObject*, PyObject*) {
+    finish_opening();
+    Py_RETURN_NONE;
+}
+PyMethodDef before_fork_method = {"finish_opening", before_fork, METH_NOARGS, nullptr};
+
+// A fork while the thread holds locks of the dynamic loader would leave them locked in the child.
+bool wait_before_forks() {
+    PyObject* os = PyImport_ImportModule("os");
+    PyObject* hook = os ? PyObject_GetAttrString(os, "register_at_fork") : nullptr;
+    PyObject* wait = hook ? PyCFunction_New(&before_fork_method, nullptr) : nullptr;
+    PyObject* keywords = wait ? Py_BuildValue("{s:O}", "before", wait) : nullptr;
+    PyObject* none = keywords ? PyTuple_New(0) : nullptr;
+    PyObject* done = none ? PyObject_Call(hook, none, keywords) : nullptr;
+    const bool ok = done != nullptr;
+    for (PyObject* o : {os, hook, wait, keywords, none, done}) Py_XDECREF(o);
+    if (!ok) PyErr_Clear();
+    return ok;
+}
+
+// At process exit the compile thread must be idle before static objects of LLVM go. This runs when the
+// interpreter is gone and before any static destructor, whenever those were registered.
+void register_exit() {
+    static const int registered = Py_AtExit([] {
+        finish_opening();
         if (const auto* c = loaded_core()) {
             c->reset();
             c->wait_idle();
         }
     });
-    return api;
+    (void)registered;
 }
 
 }  // namespace
@@ -91,20 +139,35 @@ std::string core_path() {
 const kernels::CompilerApi* loaded_core() { return core.load(std::memory_order_acquire); }
 
 const kernels::CompilerApi* load_core(std::string* error) {
-    static std::string problem;
-    static const bool opened = [] {
-        const kernels::CompilerApi* api = open_core(&problem);
-        if (api) api->configure(current, core_line);
-        core.store(api, std::memory_order_release);
-        return api != nullptr;
-    }();
-    if (!opened && error) *error = problem;
+    register_exit();
+    const std::string& problem = open_once();
+    if (!loaded_core() && error) *error = problem;
     return loaded_core();
+}
+
+void preload_core() {
+    static bool begun = false;
+    if (std::exchange(begun, true) || loaded_core() || !wait_before_forks()) return;
+    register_exit();
+    // Signals belong to the program's threads: the new one inherits a full mask.
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    opening = pthread_create(
+                  &opener, nullptr,
+                  [](void*) -> void* {
+                      open_once();
+                      if (const auto* api = loaded_core()) api->warm_up();
+                      return nullptr;
+                  },
+                  nullptr) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 const jit::Options& options() { return current; }
 
 bool change_option(std::string_view field, std::string_view text, std::string& error) {
+    finish_opening();  // it reads the options
     if (!jit::set_option(current, field, text, error)) return false;
     publish();
     return true;

@@ -1,6 +1,6 @@
-// libstator_core.so, which holds LLVM and the compile queue and knows no Python: opened when code is first
-// wanted, so that a program that never compiles never pays for it. Without it everything still runs: tier 0
-// serves.
+// libstator_core.so, which holds LLVM and the compile queue and knows no Python: opened beside the program
+// when a function is first decorated, so that a program that compiles nothing never pays for it. Without it
+// everything still runs: tier 0 serves.
 #pragma once
 
 #include <string>
@@ -13,6 +13,9 @@ namespace stator::bindings {
 // The library's table, opened on the first call. nullptr with one line in `error` when it cannot be used; the
 // answer stays the same for the life of the process.
 const kernels::CompilerApi* load_core(std::string* error);
+// Begins to open it on a thread of its own, once: opening takes longer than recording a function does.
+// Nothing is reported until load_core is called.
+void preload_core();
 // The table if load_core has succeeded before, else nullptr. Opens nothing.
 const kernels::CompilerApi* loaded_core();
 std::string core_path();  // where it is looked for: beside the extension

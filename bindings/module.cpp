@@ -63,6 +63,7 @@ py::object compile(py::object function, bool fullgraph, bool fastmath) {
     o.fullgraph = fullgraph;
     o.fastmath = fastmath;
     o.async = options().async;
+    preload_core();
     PyObject* f = make_compiled(function.ptr(), o);
     if (!f) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(f);

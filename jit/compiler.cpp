@@ -224,8 +224,9 @@ void reset() {
 void warm_up() {
     handle_fork();
     compile_queue().push([] {
-        open_session();
         object_cache()->usable();
+        open_session();
+        open_codegen();
     });
 }
 

@@ -58,6 +58,7 @@ struct Loaded {
 Loaded load_object(std::string_view object, const std::string& prefix, int nests, const std::string& name);
 
 void open_session();  // what the first load_object would have to do first
+void open_codegen();  // the same for what emitting objects needs
 
 // Taken by the fork handler, in this order, so that a child finds the locks free and LLVM between two jobs.
 void fork_lock();

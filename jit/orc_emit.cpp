@@ -150,6 +150,13 @@ void initialize_llvm() {
     (void)done;
 }
 
+void open_codegen() {
+    Codegen& c = codegen();
+    std::lock_guard lock(c.mutex);
+    initialize_llvm();
+    if (!c.target_machine) create_target_machine(c);
+}
+
 std::mutex& codegen_mutex() { return codegen().mutex; }
 
 Object emit_object(const kernels::Program& program, const kernels::EmitOptions& options) {

@@ -61,6 +61,7 @@ struct Program {
     int stride_count = 0;
     int64_t scratch_bytes = 0;  // per thread
     uint32_t fault_mask = 0;    // Fault bits that may come back
+    bool repeats = false;       // visible stores happen before all faults are known (stores_can_repeat)
 };
 
 // What the segment must leave behind.

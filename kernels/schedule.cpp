@@ -305,6 +305,7 @@ void Scheduler::sink_store(Id v) {
     if (!store_buffer_.count(r)) located(r);
     int buffer = store_buffer_.at(r), made = -1;
     bool commit = commits(v);
+    p_.repeats |= visible(v) && !commit;
     if (commit && alias_[v] < 0 && shadow_.count(r)) {
         buffer_[v] = shadow_of(v);
         made = put(v, buffer_[v], false);

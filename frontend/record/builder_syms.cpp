@@ -98,6 +98,16 @@ bool TraceBuilder::require(Relation r, Sym a, Sym b) {
     auto& t = graph.syms;
     if (!holds(r, t.hint(a), t.hint(b))) return false;
     if (a == b) return true;
+    if (r == Relation::Eq) {
+        // s0 - 2 == s1 - 2 says that the symbols are equal: one of them can go.
+        const auto& e = t.expr(t.sub(a, b));
+        auto is_symbol = [&](int i) { return t.expr(e.terms[i].atom).kind == SymKind::Symbol; };
+        if (e.kind == SymKind::Linear && e.value == 0 && e.terms.size() == 2 && is_symbol(0) &&
+            is_symbol(1) && e.terms[0].coef + e.terms[1].coef == 0 && std::abs(e.terms[0].coef) == 1) {
+            a = e.terms[0].atom;
+            b = e.terms[1].atom;
+        }
+    }
     switch (r) {
         case Relation::Eq:
         case Relation::Ne: {

@@ -2,13 +2,15 @@
 //
 // Invariants: nothing visible happens before all entry guards hold; a segment's fresh results are dropped
 // when a fault that matters shows up, and its visible stores (commit nests) run only after its other nests
-// were found harmless; no Python code runs between the entry guards and the first Library step.
+// were found harmless, unless faults can only be reported and running it again stores the same; no Python
+// code runs between the entry guards and the first Library step.
 
 #include <alloca.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/trace.h"
@@ -196,6 +198,10 @@ void fill_scalars(ReplayState& st, const Segment& s, char* scalars) {
 
 // Runs one segment. False: it has to be redone eagerly (nothing of it is visible).
 bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
+    if (s.reports) {
+        if (!numpy::faults_only_report(s.reports)) return false;
+        st.committed = true;
+    }
     const size_t buffers = s.buffer_plans.size(), symbols = s.syms.size();
     auto** data = static_cast<char**>(alloca(sizeof(char*) * (buffers + 1)));
     auto* strides = static_cast<int64_t*>(alloca(sizeof(int64_t) * (s.stride_count + 1)));

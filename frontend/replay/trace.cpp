@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/driver.h"
 #include "frontend/replay/materialize.h"
@@ -48,12 +49,16 @@ bool cuts(const Node& n) {
     return c == OpClass::Library || (c == OpClass::Guard && !(n.op == Op::SymGuard && n.ints[1] < 0));
 }
 
+constexpr uint32_t kReported =
+    kernels::kFaultDivide | kernels::kFaultOverflow | kernels::kFaultUnderflow | kernels::kFaultInvalid;
+
 struct Cutter {
     Trace& t;
     const FunctionOptions& options;
     std::vector<bool> wanted;
     std::vector<Id> available;
-    std::vector<Id> last_use;  // last node that reads each value; wanted-by-end counts as the end
+    bool handled_here = false;  // an np.errstate of the trace does something about faults
+    std::vector<Id> last_use;   // last node that reads each value; wanted-by-end counts as the end
 
     // A value computed in [begin, end) has to be kept when a later segment reads it. Views are followed to
     // what they look at: the later segment re-applies them.
@@ -73,6 +78,8 @@ struct Cutter {
     void program(Id begin, Id end, int redo) {
         auto& g = t.graph;
         kernels::SegmentRequest request{begin, end, available, {}};
+        // Where faults are made to raise, stores wait for them: code for one way is enough.
+        request.stores_can_repeat = !handled_here && numpy::faults_only_report(kReported);
         bool work = false;
         for (Id i = begin; i < end; ++i) {
             const Node& n = g.nodes[i];
@@ -95,6 +102,10 @@ struct Cutter {
         if (!work) return;
         Segment s;
         s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
+        if (s.program->repeats && (s.program->fault_mask & ~kReported)) {  // a host function may fail
+            request.stores_can_repeat = false;
+            s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
+        }
         for (const auto& nest : s.program->nests) s.has_commit |= nest.commit;
         for (const auto& ref : s.program->loops) s.loops.push_back(numpy::find_loop(ref));
         t.segments.push_back(std::move(s));
@@ -117,6 +128,7 @@ struct Cutter {
                 available.push_back(i);
             } else if (n.op == Op::ErrorState) {
                 t.steps.push_back({StepKind::ErrorState, -1, i, redo});
+                handled_here = (n.ints[0] & 15 & ~(n.ints[0] >> 4)) != 0;
             } else {
                 if (n.op == Op::Guard) t.steps.push_back({StepKind::Guard, -1, i, redo});
                 if (n.op == Op::SymGuard) t.steps.push_back({StepKind::SymGuard, -1, i, redo});
@@ -202,6 +214,7 @@ void plan_segment(Trace& t, Segment& s) {
         s.nests.push_back({nest.extent.id, nest.work.id, nest.splittable, nest.commit});
     s.stride_count = s.program->stride_count;
     s.scratch_bytes = s.program->scratch_bytes;
+    s.reports = s.program->repeats ? s.program->fault_mask : 0;
 }
 
 // The expressions that a replay needs: whatever shapes, views, programs, recipes and relations mention.

@@ -55,6 +55,7 @@ struct Segment {
     std::vector<NestPlan> nests;
     int stride_count = 0;
     int64_t scratch_bytes = 0;
+    uint32_t reports = 0;  // faults that must not raise: stores may have happened before they are known
     std::shared_ptr<kernels::Program> program;
     std::shared_ptr<kernels::CodeSlot> code;
     std::shared_ptr<kernels::CompileRequest> request;

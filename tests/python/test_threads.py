@@ -115,3 +115,24 @@ def test_first_use_in_many_threads():
     for _ in range(6):
         done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_while_the_compiler_is_being_opened() -> None:
+    program = """
+import os, numpy as np, stator
+f = stator.compile(lambda x: x * 2 + 1)
+child = os.fork()
+x = np.arange(5.0)
+for _ in range(3):
+    assert f(x).tolist() == [1, 3, 5, 7, 9]
+    stator.wait()
+assert f.stats()["compiles"] + f.stats()["cache_hits"] == 1
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

@@ -260,12 +260,17 @@ const int64_t* shape(PyObject* array) { return PyArray_DIMS(reinterpret_cast<PyA
 
 namespace {
 
-// Fault bits that some np.errstate mode other than "ignore" handles. Runs np.geterr.
-uint32_t read_error_state() {
+// Fault bits that some np.errstate mode other than "ignore" handles, and other than "ignore" and "warn".
+struct ErrorState {
+    uint32_t matter, raise;
+};
+
+// Runs np.geterr.
+ErrorState read_error_state() {
     PyRef dict = PyRef::steal(PyObject_CallNoArgs(g_geterr));
     if (!dict || !PyDict_Check(dict.get())) {
         PyErr_Clear();
-        return ~0u;
+        return {~0u, ~0u};
     }
     static constexpr struct {
         const char* name;
@@ -274,40 +279,47 @@ uint32_t read_error_state() {
                   {"over", kernels::kFaultOverflow},
                   {"under", kernels::kFaultUnderflow},
                   {"invalid", kernels::kFaultInvalid}};
-    uint32_t mask = ~15u;
+    ErrorState state{~15u, ~15u};
     for (const auto& kind : kKinds) {
         PyObject* mode = PyDict_GetItemString(dict.get(), kind.name);
-        if (!mode || !PyUnicode_Check(mode) || PyUnicode_CompareWithASCIIString(mode, "ignore") != 0)
-            mask |= kind.bit;
+        auto is = [&](const char* text) {
+            return mode && PyUnicode_Check(mode) && PyUnicode_CompareWithASCIIString(mode, text) == 0;
+        };
+        if (is("ignore")) continue;
+        state.matter |= kind.bit;
+        if (!is("warn")) state.raise |= kind.bit;
     }
-    return mask;
+    return state;
 }
 
-}  // namespace
-
-uint32_t faults_that_matter(uint32_t faults) {
+ErrorState error_state() {
     PyObject *type, *raised, *traceback;  // an error the caller may be carrying
     PyErr_Fetch(&type, &raised, &traceback);
     // The context variable's value is replaced, never changed, by np.errstate: its identity stands for the
     // settings.
     static PyObject* cached_value = nullptr;
-    static uint32_t cached_mask = 0;
-    uint32_t mask = 0;
+    static ErrorState cached{};
+    ErrorState state{};
     PyObject* value = nullptr;
     if (g_extobj_var && PyContextVar_Get(g_extobj_var, nullptr, &value) == 0 && value) {
         if (value != cached_value) {
-            cached_mask = read_error_state();
+            cached = read_error_state();
             Py_XSETREF(cached_value, Py_NewRef(value));
         }
-        mask = cached_mask;
+        state = cached;
         Py_DECREF(value);
     } else {
         PyErr_Clear();
-        mask = read_error_state();
+        state = read_error_state();
     }
     PyErr_Restore(type, raised, traceback);
-    return faults & mask;
+    return state;
 }
+
+}  // namespace
+
+uint32_t faults_that_matter(uint32_t faults) { return faults & error_state().matter; }
+uint32_t faults_that_raise(uint32_t faults) { return faults & error_state().raise; }
 
 uint32_t faults_that_matter(uint32_t faults, uint32_t set, uint32_t ignored) {
     if (uint32_t own = faults & set & ~ignored) return own;

@@ -54,5 +54,7 @@ uint32_t faults_that_matter(uint32_t faults);
 // The same inside error contexts of the trace: kinds in `set` are handled by those, ignored when in
 // `ignored`.
 uint32_t faults_that_matter(uint32_t faults, uint32_t set, uint32_t ignored);
+// Those of them that np.errstate does something else with than to ignore them or to warn.
+uint32_t faults_that_raise(uint32_t faults);
 
 }  // namespace stator::frontend::numpy

@@ -1,0 +1,103 @@
+"""Stores into arguments: computed and stored in one pass where a fault can only be reported, and exact in all cases."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import stator
+
+
+def scaled(b, a):
+    b[...] = a * 1e300 + 1
+    return b[0]
+
+
+def whole(b, a):
+    b[...] = a * 2 + 1 / a
+
+
+def stencil(b, a):
+    b[1:-1] = (a[2:] + a[:-2]) / a[1:-1]
+
+
+def twice(b, a):
+    b[...] = a / (a - 1)
+    b[1:] = b[1:] * 2
+
+
+def reads_old(b, a):
+    b[...] = b * 2 + a / (a - 1)
+
+
+def in_place(b, a):
+    b += a * 1e300
+    b *= 2
+
+
+def both_ways(b, a):
+    b[1:] = a[1:] / a[:-1]
+    a[1:] = b[1:] + 1
+    return b.sum()
+
+
+FUNCTIONS = [scaled, whole, stencil, twice, reads_old, in_place, both_ways]
+CLEAN, FAULTY = np.linspace(2, 3, 40), np.array([1.0, 0.0, 1e10, np.inf, 1.0] * 8)
+
+
+def observe(function, a: np.ndarray, how: str) -> tuple:
+    """Result, contents of both arguments, warnings and exception of one call."""
+    a, b = a.copy(), np.arange(40.0)
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        np.errstate(all="raise" if how == "raise" else "warn"),
+    ):
+        warnings.simplefilter("error" if how == "error" else "always")
+        try:
+            result = function(b, a)
+        except (FloatingPointError, RuntimeWarning) as error:
+            result = repr(error)
+        else:
+            result = None if result is None else np.asarray(result).tobytes()
+    return result, a.tobytes(), b.tobytes(), [(str(w.message), w.lineno) for w in caught]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("recorded", ["warn", "raise", "error"])
+def test_faults_while_storing(function, recorded: str) -> None:
+    compiled = stator.compile(function)
+    for _ in range(3):
+        assert observe(compiled, CLEAN, recorded) == observe(function, CLEAN, recorded)
+        stator.wait()
+    for how in ("warn", "raise", "error", "warn"):
+        for a in (FAULTY, CLEAN, FAULTY):
+            assert observe(compiled, a, how) == observe(function, a, how), (how, a is CLEAN)
+
+
+def test_what_shows_warnings_may_look_at_the_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, b = stator.compile(scaled), np.zeros(40)
+    seen = []
+    for _ in range(3):
+        compiled(b, CLEAN)
+        stator.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", lambda *_: seen.append(b[0]))
+        b[...] = 7
+        compiled(b, FAULTY)
+    assert seen == [7.0]
+
+
+def test_stores_are_one_pass() -> None:
+    compiled, b = stator.compile(whole), np.zeros(40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for _ in range(3):
+            compiled(b, CLEAN)
+            stator.wait()
+        before = compiled.stats()
+        compiled(b, CLEAN)
+    after = compiled.stats()
+    assert after["kernels_launched"] == before["kernels_launched"] + 1
+    assert after["replays"] == before["replays"] + 1
