@@ -5,6 +5,7 @@
 #include "kernels/emit_llvm_internal.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace stator::kernels::emit {
 
@@ -65,6 +66,7 @@ void NestEmitter::host_call(int i, Value* begin, Value* count) {
 }
 
 void NestEmitter::call_loop(int loop, Value* args, Value* count, Value* strides, uint32_t mask) {
+    if (loop < 0) throw std::logic_error("a statement has no host loop");  // the trace stays with tier 0
     llvm::Type *ptr = b_.getPtrTy(), *i32 = b_.getInt32Ty();
     auto callee = m_.getOrInsertFunction(
         "stator_host_call", llvm::FunctionType::get(i32, {ptr, ptr, b_.getInt64Ty(), ptr, i32}, false));

@@ -282,6 +282,8 @@ int Scheduler::eval(Draft& d, Id v, const Map& m) {
         r = rank0(base) ? eval_scalar(d, base) : load(d, v, located(base), m, n.shape);
     } else if (n.op == Op::Full) {
         r = eval_scalar(d, n.in[0]);
+    } else if (n.op == Op::Empty) {
+        r = scalar_stmt(d, const_slot(n.dtype, 0, 0));  // any contents do
     } else if (n.op == Op::Arange) {
         r = eval_arange(d, v, m);
     } else {
@@ -313,6 +315,8 @@ int Scheduler::eval_scalar(Draft& d, Id v) {
             r = eval(d, in, n.op == Op::View ? compose(n, {}) : zero);
     } else if (n.op == Op::Store) {
         r = eval_scalar(d, n.in[1]);
+    } else if (n.op == Op::Empty) {
+        r = scalar_stmt(d, const_slot(n.dtype, 0, 0));
     } else if (n.op == Op::Full) {
         r = eval_scalar(d, n.in[0]);
     } else {

@@ -298,7 +298,7 @@ bool Recorder::on_call(const Insn& insn) {
     if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {
-        static PyObject* get = PyDict_GetItemString(PyDict_Type.tp_dict, "get");
+        static PyObject* get = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "get");
         if (callable.obj == get) out = dict_get(args, kwnames);
         if (!out) return refuse(Reason::UnknownCall, what);
     } else if (numpy_host().knows(callable.obj)) {

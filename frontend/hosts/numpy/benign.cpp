@@ -14,6 +14,7 @@ namespace {
 
 struct Warnings {
     PyObject* names = nullptr;    // of the module; nullptr: nothing is known about warnings
+    PyObject* source = nullptr;   // 3.14: of the module that defines what `names` shows; else nullptr
     uint64_t version = 0;         // of `names`, when nothing was found wrong with them
     PyObject* filters = nullptr;  // the list then found in them, borrowed
     std::vector<PyRef> harmless;  // its elements when they were looked at
@@ -35,6 +36,10 @@ Warnings& warnings() {
     PyErr_Clear();
     if (module && PyModule_CheckExact(module.get()) && !filters_by_context())
         made->names = Py_NewRef(PyModule_GetDict(module.get()));
+    PyObject* modules = PyImport_GetModuleDict();  // borrowed, as is what it holds
+    if (PyObject* source = PyDict_GetItemString(modules, "_py_warnings");
+        source && PyModule_CheckExact(source))
+        made->source = Py_NewRef(PyModule_GetDict(source));
     return *(w = made);
 }
 
@@ -45,7 +50,9 @@ bool is_error(PyObject* action) {
 // A function of the module itself.
 bool is_own(const Warnings& w, const char* name) {
     PyObject* found = PyDict_GetItemString(w.names, name);
-    return found && PyFunction_Check(found) && PyFunction_GET_GLOBALS(found) == w.names;
+    if (!found || !PyFunction_Check(found)) return false;
+    PyObject* globals = PyFunction_GET_GLOBALS(found);
+    return globals == w.names || (w.source && globals == w.source);
 }
 
 // What catch_warnings(record=True) puts there: a list's append.

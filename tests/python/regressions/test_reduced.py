@@ -84,6 +84,7 @@ CASES = [
          [Array("f8", (2,))], [Array("f8", (2,))], [Array("f8", (3,))], [Array("f8", (3,))], [Array("f8", (2,))]),
     case("sums of views that lie in C order by chance", "def f(p, n):\n    return p[::-1].sum(), p[:, :n].sum(), p.T.sum(), p[:n].sum()\n",
          *([Array("f8", s, l), Scalar("int", n)] for l in ("C", "reversed", "outer rows", "inner reversed", "F") for s, n in (((3, 40), 40), ((3, 40), 7), ((5, 33), 33), ((5, 33), 2)))),
+    case("an empty scalar", "def f(a):\n    v = np.empty(a.shape, a.dtype)\n    v.fill(3)\n    w = np.array(v, np.float32)\n    w[()] = w[...]\n    a.sum(), a.clip(0.5, 1.5)\n    return np.exp(w), np.empty(()).shape\n", *twice(Array("?", ()))),
 ]  # fmt: skip
 
 
