@@ -308,7 +308,8 @@ bool Scheduler::whole(Id st) {
     auto shape = store_shape(n);
     Map at = compose(n, identity(shape));
     const auto& target = node(root(st)).shape;
-    return at == identity(target) && covers(at, target, space_of(shape));
+    // Readers use the stored value in the memory's place, at its index maps.
+    return shape == target && at == identity(target) && covers(at, target, space_of(shape));
 }
 
 // Whether something that can fault is computed from what the store leaves behind.
@@ -329,8 +330,11 @@ void Scheduler::plan_late_readers() {
     for (Id v = rq_.begin; v < rq_.end; ++v) {
         if (!needed_[v] || node(v).op != Op::Store || !commits(v) || !reaches_fault(v)) continue;
         Id value = node(v).in[1];
-        bool own = !is_leaf(value) && !is_view(value) && !has_stores_[root(value)];
-        bool constant = rank0(value) && is_leaf(value) && !has_stores_[value];
+        // A reshape reads memory, which a scratch copy of the value may hold in another order.
+        bool reshaped_later =
+            std::any_of(users_[v].begin(), users_[v].end(), [&](Id u) { return node(u).op == Op::Reshape; });
+        bool own = !is_leaf(value) && !is_view(value) && !has_stores_[root(value)] && !reshaped_later;
+        bool constant = rank0(value) && is_leaf(value) && !has_stores_[value] && !reshaped_later;
         if (whole(v) && (own || constant)) {
             materialize(value);
             alias_[v] = value;

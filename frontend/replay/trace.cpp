@@ -86,7 +86,9 @@ struct Cutter {
             OpClass c = graph::info(n.op).cls;
             // A rank-0 view that leaves the trace is a scalar read from memory; other views are rebuilt from
             // their base.
-            bool scalar_read = c == OpClass::View && n.shape.empty() && wanted[i];
+            // One that a later segment uses is read here, before anything is stored there.
+            bool scalar_read = c == OpClass::View && n.shape.empty() &&
+                               (wanted[i] || (n.box != graph::Box::Array && last_use[i] >= end));
             if (c == OpClass::Input || (c == OpClass::View && !scalar_read) || n.op == Op::Const ||
                 n.op == Op::SymScalar || c == OpClass::Guard)
                 continue;

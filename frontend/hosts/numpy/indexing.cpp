@@ -310,6 +310,21 @@ bool float_into_integers(TraceBuilder& tb, const Operand& value, DType dst) {
 
 }  // namespace
 
+// Within one axis NumPy copies overlapping memory element by element, from the end that is right when both
+// parts have the same step; with other steps it reads what it has just written, and only NumPy does that as
+// NumPy does.
+bool runs_into_itself(const Operand& a, const ViewStep& step, const Operand& value) {
+    const Shadow& v = *value.shadow;
+    if (v.kind != ShadowKind::Array || v.buffer != a.shadow->buffer || step.shape.size() != 1 ||
+        v.strides.empty())
+        return false;
+    int64_t to = 0;
+    for (size_t d = 0; d < step.map.size(); ++d)
+        if (step.map[d] == 0) to = a.shadow->strides[d] * step.step[d];
+    int64_t from = v.strides.back();
+    return from != to && (from < 0) == (to < 0);
+}
+
 // A store of nothing still raises for read-only arrays, shapes that do not fit and ints that are out of
 // range.
 bool store_nothing(TraceBuilder& tb, const Operand& a, const ViewStep& step, const Arg& v) {
@@ -344,6 +359,8 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     for (Sym extent : step.shape)
         if (tb.hint(extent) == 0) return store_nothing(tb, a, step, v);
     if (stores_itself(tb, a, step, value)) return true;
+    if (runs_into_itself(a, step, value))
+        return tb.fail(Reason::Unstoreable, "overlapping parts of other steps"), false;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.
     bool scalar = !v.array && graph::is_integer(dst);
     bool safe = v.weak != Weak::No || v.dtype == DType::Bool ||

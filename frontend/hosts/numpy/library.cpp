@@ -53,7 +53,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     bool real = !graph::is_complex(result_type), complex_operand = false, chooses_dtype = false;
     for (const Operand& o : call.args) {
         DType t;
-        complex_operand |= dtype_of_object(o.obj, &t) && graph::is_complex(t);
+        complex_operand |= (dtype_of_object(o.obj, &t) && graph::is_complex(t)) ||
+                           (is_array(o.obj) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o.obj)));
         chooses_dtype |= PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
         // Functions of nothing warn in their own ways.
         if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0)

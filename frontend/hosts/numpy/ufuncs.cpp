@@ -238,6 +238,8 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
         picky |= types.in[i] == DType::F16 || types.in[i] == DType::C64;
         half_or_complex |= types.in[i] == DType::F16 || graph::is_complex(types.in[i]);
     }
+    // Which of two zeros fmax and fmin take depends on where in its call of the loop an element stands.
+    if (inexact && result_ndim > 0 && (u.name == "fmax" || u.name == "fmin")) return false;
     if (!u.scalar_paths && (exact || !inexact)) return true;
     npy_intp count = PyArray_OverflowMultiplyList(result_shape, result_ndim);
     // A loop over one element is called with whatever stride the array has, which no guard looks at; without

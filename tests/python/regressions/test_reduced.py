@@ -85,6 +85,13 @@ CASES = [
     case("sums of views that lie in C order by chance", "def f(p, n):\n    return p[::-1].sum(), p[:, :n].sum(), p.T.sum(), p[:n].sum()\n",
          *([Array("f8", s, l), Scalar("int", n)] for l in ("C", "reversed", "outer rows", "inner reversed", "F") for s, n in (((3, 40), 40), ((3, 40), 7), ((5, 33), 33), ((5, 33), 2)))),
     case("an empty scalar", "def f(a):\n    v = np.empty(a.shape, a.dtype)\n    v.fill(3)\n    w = np.array(v, np.float32)\n    w[()] = w[...]\n    a.sum(), a.clip(0.5, 1.5)\n    return np.exp(w), np.empty(()).shape\n", *twice(Array("?", ()))),
+    case("overlapping parts of other steps", "def f(x):\n    v = x.astype(np.float32, copy=False)\n    v[::2] = v[None, :-2]\n    x[::2] = x[:(x.size + 1) // 2]\n    x[1:] = x[:-1]\n    x[::-1] = x\n    return v\n",
+         *twice(Array("f8", (4,))), *twice(Array("f8", (5,)))),
+    case("a reshape of memory that was stored to", "def f(b):\n    v = np.array(b, np.float32)\n    v[::-1] += v\n    return 0 + v.ravel()\n", *twice(Array("f8", (1, 1))), *twice(Array("f8", (2, 3), "F"))),
+    case("which zero fmax takes", "def f(x, y):\n    return np.fmax(x, y), np.fmin(y, x)\n", *twice(Array("f8", (31, 4, 16), "axes rolled"), Array("f8", (16,)))),
+    case("a number read before its array changes", "def f(a):\n    v = np.power(a, 2)\n    k = v[7]\n    np.subtract(a, k, out=(v,))\n    with np.errstate(all='warn'):\n        return v - k\n", *twice(Array("f8", (8,)))),
+    case("axes of extent 1 in another order", "def f(a):\n    v = np.array(a[None], np.float32)\n    w = v.transpose([1, 2, 0])\n    w[0] *= 0\n    v[-1] = v * 0.1\n    return v\n", *twice(Array("f8", (1, 1)))),
+    case("swapped complex numbers as integers", "def f(a):\n    return a.astype(np.uint16, copy=False), np.array(a, np.int32)\n", *twice(Array("c16", (), "swapped"))),
 ]  # fmt: skip
 
 
