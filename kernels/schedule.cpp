@@ -391,6 +391,7 @@ void Scheduler::sink_reduce(Id v) {
     }
     run |= arg;
     space.sequential = !run;
+    space.dense = tree_dense(in);
     std::vector<Read> reads;
     collect(in, rank0(in) ? Map{} : identity(shape), reads);
     int made = place(space, reads, false);

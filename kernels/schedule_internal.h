@@ -38,8 +38,11 @@ struct Space {
     std::vector<Sym> extent;
     std::vector<char> reduced;
     bool sequential = false;  // reductions element by element and others do not share a nest
+    // Axes that are reduced as one run have to merge, which takes operands without gaps: others would keep
+    // them apart.
+    bool dense = false;
     bool operator==(const Space& o) const {
-        return extent == o.extent && reduced == o.reduced && sequential == o.sequential;
+        return extent == o.extent && reduced == o.reduced && sequential == o.sequential && dense == o.dense;
     }
 };
 

@@ -92,6 +92,7 @@ CASES = [
     case("a number read before its array changes", "def f(a):\n    v = np.power(a, 2)\n    k = v[7]\n    np.subtract(a, k, out=(v,))\n    with np.errstate(all='warn'):\n        return v - k\n", *twice(Array("f8", (8,)))),
     case("axes of extent 1 in another order", "def f(a):\n    v = np.array(a[None], np.float32)\n    w = v.transpose([1, 2, 0])\n    w[0] *= 0\n    v[-1] = v * 0.1\n    return v\n", *twice(Array("f8", (1, 1)))),
     case("swapped complex numbers as integers", "def f(a):\n    return a.astype(np.uint16, copy=False), np.array(a, np.int32)\n", *twice(Array("c16", (), "swapped"))),
+    case("a sum beside a search of an array with gaps", "def f(a, b):\n    v = b / (b != a)\n    return v.mean(), np.argmin(b), v.sum(), b.max()\n", *[[Array("f8", ()), Array("f8", s, "broadcast")] for s in ((2, 2), (2, 2), (3, 40), (7, 9), (7, 9))]),
 ]  # fmt: skip
 
 
