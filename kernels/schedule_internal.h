@@ -99,6 +99,7 @@ class Scheduler {
     void plan_wanted();
     void plan_stores();
     void plan_reshapes();
+    void plan_run(Id reduce);
     void plan_uses(Id v);
     void plan_hazards();
     void plan_store_value(Id store);

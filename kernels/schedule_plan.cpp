@@ -184,6 +184,20 @@ bool Scheduler::fusable_reduce(Id reduce, Id operand) {
     return run <= 1 || tree_dense(operand);
 }
 
+// Several axes that are reduced as one run have to merge, which takes memory whose extents have the same
+// names: a view that cuts or renames them is copied first.
+void Scheduler::plan_run(Id reduce) {
+    Id in = node(reduce).in[0];
+    if (node(reduce).op != Op::Reduce || node(in).op != Op::View || located(in) >= 0 ||
+        trailing_run(g_, reduce) <= 1)
+        return;
+    Map m = identity(node(in).shape);
+    const auto &base = node(base_of(in, m)).shape, &shape = node(in).shape;
+    bool same = base.size() == shape.size();
+    for (size_t d = 1; same && d < shape.size(); ++d) same = base[d] == shape[d];
+    if (!same) materialize(in);
+}
+
 // Decides whether the array expression v gets memory because of how it is used.
 void Scheduler::plan_uses(Id v) {
     std::set<Id>
@@ -383,6 +397,7 @@ void Scheduler::plan() {
     for (Id v = rq_.begin; v < rq_.end; ++v) {
         if (!needed_[v] || is_leaf(v)) continue;
         auto cls = graph::info(node(v).op).cls;
+        if (cls == OpClass::Reduction) plan_run(v);
         if (cls == OpClass::Reduction || node(v).op == Op::Store)
             materialize(v);
         else if (rank0(v) && cls == OpClass::Pointwise &&

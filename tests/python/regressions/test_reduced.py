@@ -93,6 +93,7 @@ CASES = [
     case("axes of extent 1 in another order", "def f(a):\n    v = np.array(a[None], np.float32)\n    w = v.transpose([1, 2, 0])\n    w[0] *= 0\n    v[-1] = v * 0.1\n    return v\n", *twice(Array("f8", (1, 1)))),
     case("swapped complex numbers as integers", "def f(a):\n    return a.astype(np.uint16, copy=False), np.array(a, np.int32)\n", *twice(Array("c16", (), "swapped"))),
     case("a sum beside a search of an array with gaps", "def f(a, b):\n    v = b / (b != a)\n    return v.mean(), np.argmin(b), v.sum(), b.max()\n", *[[Array("f8", ()), Array("f8", s, "broadcast")] for s in ((2, 2), (2, 2), (3, 40), (7, 9), (7, 9))]),
+    case("a sum of a library result of a known length", "def f(y, z):\n    v = np.gradient(z, axis=-1)\n    return v[:, 0] + y, v.sum(), v[1:].sum(), v[0].sum(), v[:1].mean()\n", *[[Array("f8", (16,)), Array("f8", (3, n, 16))] for n in (2, 2, 5, 5)]),
 ]  # fmt: skip
 
 
