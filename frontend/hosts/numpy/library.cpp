@@ -35,6 +35,19 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
     return o.shadow->kind != ShadowKind::Opaque && o.shadow->kind != ShadowKind::Lazy;
 }
 
+// A complex number, or an array or a sequence of such.
+bool has_complex(PyObject* o) {
+    DType t;
+    if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+        PyRef items = PyRef::steal(PySequence_Fast(o, ""));
+        for (Py_ssize_t i = 0; items && i < PySequence_Fast_GET_SIZE(items.get()); i++)
+            if (has_complex(PySequence_Fast_GET_ITEM(items.get(), i))) return true;
+        return false;
+    }
+    return (dtype_of_object(o, &t) && graph::is_complex(t)) ||
+           (is_array(o) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o)));
+}
+
 bool plain_result(PyObject* o) {
     DType t;
     return (is_array(o) || PyArray_CheckScalar(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
@@ -50,11 +63,12 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     if (!plain_result(call.result)) return refuse("a function whose result is no plain array");
     DType result_type = DType::F64;
     dtype_of_object(call.result, &result_type);
-    bool real = !graph::is_complex(result_type), complex_operand = false, chooses_dtype = false;
+    bool real = !graph::is_complex(result_type) && result_type != DType::Bool;
+    bool complex_operand = false, chooses_dtype = false;
+    bool into_real = false;  // np.pad(x, 1, constant_values=1j)
     for (const Operand& o : call.args) {
-        DType t;
-        complex_operand |= (dtype_of_object(o.obj, &t) && graph::is_complex(t)) ||
-                           (is_array(o.obj) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o.obj)));
+        complex_operand |= has_complex(o.obj);
+        into_real |= &o != &call.args[0] && has_complex(o.obj);
         chooses_dtype |= PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
         // Functions of nothing warn in their own ways.
         if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0)
@@ -65,7 +79,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
             return refuse("a function that returns a view");
         if (!rebuildable(tb, o)) return refuse("a function with such an argument");
     }
-    if (real && complex_operand && chooses_dtype) return refuse("a conversion from complex, which warns");
+    if (real && ((complex_operand && chooses_dtype) || into_real))
+        return refuse("a conversion from complex, which warns");
     // An output argument would be a store.
     for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0)
