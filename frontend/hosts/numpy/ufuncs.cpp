@@ -229,6 +229,14 @@ Id emit(TraceBuilder& tb, std::string_view name, std::initializer_list<Arg> args
     return emit_ufunc(tb, *u, span, types);
 }
 
+// Whether the array's elements lie in memory of their own in a replay, too: what is filled with one number in
+// the trace may become a scalar, which loops that look at strides take another path for.
+static bool from_memory(TraceBuilder& tb, const Operand& o) {
+    Id v = tb.value(o.shadow);
+    while (v != kNone && graph::info(tb.node(v).op).cls == graph::OpClass::View) v = tb.node(v).in[0];
+    return v != kNone && (tb.node(v).op == Op::Input || tb.node(v).op == Op::Library);
+}
+
 bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands,
                int result_ndim, const npy_intp* result_shape) {
     bool exact = u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]));
@@ -236,6 +244,8 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
     for (int i = 0; i < u.nin; i++) {
         inexact |= graph::is_float(types.in[i]) || graph::is_complex(types.in[i]);
         picky |= types.in[i] == DType::F16 || types.in[i] == DType::C64;
+        // Complex loops look at how the output lies to the input.
+        picky |= graph::is_complex(types.in[i]) && operands.size() > static_cast<size_t>(u.nin);
         half_or_complex |= types.in[i] == DType::F16 || graph::is_complex(types.in[i]);
     }
     // Which of two zeros fmax and fmin take depends on where in its call of the loop an element stands.
@@ -254,6 +264,7 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
         bool same = PyArray_NDIM(a) == result_ndim &&
                     PyArray_CompareLists(PyArray_DIMS(a), result_shape, result_ndim);
         if (u.scalar_paths && !same) return false;
+        if (u.scalar_paths && &o != &operands[0] && PyArray_NDIM(a) > 0 && !from_memory(tb, o)) return false;
         if (exact || !inexact) continue;
         if (picky && !(same && PyArray_ISONESEGMENT(a) && known_density(tb, o.shadow))) return false;
         for (int d = 0; d < PyArray_NDIM(a); d++)

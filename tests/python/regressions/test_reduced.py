@@ -95,6 +95,8 @@ CASES = [
     case("a sum beside a search of an array with gaps", "def f(a, b):\n    v = b / (b != a)\n    return v.mean(), np.argmin(b), v.sum(), b.max()\n", *[[Array("f8", ()), Array("f8", s, "broadcast")] for s in ((2, 2), (2, 2), (3, 40), (7, 9), (7, 9))]),
     case("a sum of a library result of a known length", "def f(y, z):\n    v = np.gradient(z, axis=-1)\n    return v[:, 0] + y, v.sum(), v[1:].sum(), v[0].sum(), v[:1].mean()\n", *[[Array("f8", (16,)), Array("f8", (3, n, 16))] for n in (2, 2, 5, 5)]),
     case("padding reals with complex numbers", "def f(a):\n    v = np.pad(a, 1, constant_values=(1j, 2))\n    return v * 2, a < 1j\n", *twice(Array("f8", (5,)))),
+    case("an array of equal exponents", "def f(a):\n    v = np.empty_like(a)\n    v[...] = 2\n    return a ** np.full_like(a, 2), a ** v, a ** (v + 0)\n", *twice(Array("f8", (2, 2))), *twice(Array("f8", (2, 7)))),
+    case("in-place powers of every second complex number", "def f(b):\n    b[None, ::2] **= 2\n    b[1:] *= b[:-1]\n    return b\n", *twice(Array("c16", (3,))), *twice(Array("c16", (33,)))),
 ]  # fmt: skip
 
 
