@@ -31,6 +31,7 @@
 //    compute it, otherwise the CPU executors call the host's inner loop on chunks (chunks.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -132,9 +133,14 @@ struct LoopNest {
     std::vector<Stmt> stmts;
     int index_bits = 64;    // width that holds every index and byte offset
     bool in_place = false;  // some stored buffer is also loaded (at the same access)
-    // What tier 0 works out at its first call (tier0_plan.h); read and written with std::atomic_load and
-    // _store.
-    mutable std::shared_ptr<const void> tier0;
+    // What tier 0 works out at its first call (tier0_plan.h); a copy of the nest works it out again.
+    struct Tier0 {
+        Tier0() = default;
+        Tier0(const Tier0&) {}
+        Tier0& operator=(const Tier0&) { return *this; }
+        mutable std::atomic<std::shared_ptr<const void>> plan;
+    };
+    Tier0 tier0;
     int parallel_axes() const;
     int full_depth() const { return static_cast<int>(axes.size()); }
 };

@@ -58,9 +58,9 @@ std::shared_ptr<const Plan> make_plan(const Program& program, const LoopNest& ne
 }  // namespace
 
 std::shared_ptr<const Plan> plan_for(const Program& program, const LoopNest& nest) {
-    if (auto kept = std::atomic_load(&nest.tier0)) return std::static_pointer_cast<const Plan>(kept);
+    if (auto kept = nest.tier0.plan.load()) return std::static_pointer_cast<const Plan>(kept);
     std::shared_ptr<const Plan> plan = make_plan(program, nest);
-    std::atomic_store(&nest.tier0, std::static_pointer_cast<const void>(plan));
+    nest.tier0.plan.store(plan);
     return plan;
 }
 
