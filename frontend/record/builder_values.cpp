@@ -196,6 +196,7 @@ Id TraceBuilder::broadcast(Id v, const Shape& to) {
     ViewStep step;
     step.shape = to;
     int shift = static_cast<int>(to.size()) - static_cast<int>(from.size());
+    if (shift < 0) return fail(Reason::ModelMismatch, "operands that do not broadcast"), kNone;
     for (size_t d = 0; d < from.size(); ++d) {
         Sym target = to[d + shift];
         bool stretch = from[d] != target;
