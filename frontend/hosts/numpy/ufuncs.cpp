@@ -260,7 +260,7 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
     for (const Operand& o : operands) {
         if (!is_array(o.obj)) continue;
         auto* a = reinterpret_cast<PyArrayObject*>(o.obj);
-        if (PyArray_SIZE(a) == 1) continue;
+        if (PyArray_SIZE(a) == 1 && !(picky && count > 1)) continue;
         bool same = PyArray_NDIM(a) == result_ndim &&
                     PyArray_CompareLists(PyArray_DIMS(a), result_shape, result_ndim);
         if (u.scalar_paths && !same) return false;

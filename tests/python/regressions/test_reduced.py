@@ -98,6 +98,7 @@ CASES = [
     case("an array of equal exponents", "def f(a):\n    v = np.empty_like(a)\n    v[...] = 2\n    return a ** np.full_like(a, 2), a ** v, a ** (v + 0)\n", *twice(Array("f8", (2, 2))), *twice(Array("f8", (2, 7)))),
     case("in-place powers of every second complex number", "def f(b):\n    b[None, ::2] **= 2\n    b[1:] *= b[:-1]\n    return b\n", *twice(Array("c16", (3,))), *twice(Array("c16", (33,)))),
     case("too many axes for a store of nothing", "def f(x, b):\n    v = x[1:, 1:-1, None]\n    w = x / 10\n    v[..., 0:0, -1, 0] = v[::2, b:]\n    return w\n", *twice(Array("i8", (7, 3)), Scalar("int", 3))),
+    case("the square of one complex number in many places", "def f(b):\n    v = np.max(b.reshape(-1), axis=-1, keepdims=True)\n    np.square(v, out=b)\n", *twice(Array("c8", (2,))), *twice(Array("c8", (9,)))),
 ]  # fmt: skip
 
 
