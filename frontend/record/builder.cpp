@@ -454,6 +454,7 @@ void TraceBuilder::enter_errors(const ShadowRef& manager, uint32_t set, uint32_t
 bool TraceBuilder::leave_errors(const ShadowRef& manager) {
     if (errors_.empty() || errors_.back().manager != manager) return false;
     errors_.pop_back();
+    manager->used = true;
     append_error_state();
     return true;
 }

@@ -87,7 +87,7 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
                 if (!children(RecipeKind::Dict)) return -1;
                 break;
             case ShadowKind::Made:
-                if (!children(RecipeKind::Make)) return -1;
+                if (s->used || !children(RecipeKind::Make)) return -1;
                 break;
             case ShadowKind::Method:
                 if (!children(RecipeKind::Method)) return -1;

@@ -52,6 +52,7 @@ struct Shadow {
     graph::DType dtype = graph::DType::F64;  // Array, Scalar
     graph::Sym sym;                          // Int
     std::vector<ShadowRef> items;
+    bool used = false;  // Made: was entered, so another object would not do for it
 
     // Array
     std::vector<int64_t> strides;  // bytes, as seen while recording

@@ -62,7 +62,20 @@ def raises_inside(a, b):
     return a
 
 
+def entered_twice(a, b):
+    state = np.errstate(divide="ignore", invalid="ignore")
+    with state:
+        x = a / b
+    try:
+        with state:
+            y = b / a
+    except TypeError as error:
+        return x, str(error), np.geterr()
+    return x, y
+
+
 CALLS = [
+    *[(entered_twice, A, x) for x in (B, Z)],
     *[(ignored_then_not, A, x) for x in (B, Z)],
     *[(branch_inside, x, y) for x in (A, -A) for y in (B, Z)],
     *[(nested, A, x) for x in (B, Z)],

@@ -53,7 +53,7 @@ bool settings(const Shadow& made, uint32_t* set, uint32_t* ignored) {
 ShadowRef lower_enter(TraceBuilder& tb, const Call& call) {
     uint32_t set = 0, ignored = 0;
     if (call.args.size() != 1 || !settings(*call.args[0].shadow, &set, &ignored) ||
-        tb.entered(call.args[0].shadow))
+        tb.entered(call.args[0].shadow) || call.args[0].shadow->used)
         return tb.fail(Reason::UnknownCall, "an errstate made elsewhere");
     tb.enter_errors(call.args[0].shadow, set, ignored);
     return tb.constant(call.result);
