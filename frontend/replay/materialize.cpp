@@ -100,7 +100,7 @@ bool ReplayState::bind_result(Id v, PyRef result) {
     std::string why;
     if (!read_array_meta(result.get(), &meta, &why)) return false;
     if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm ||
-        meta.shape.size() != n.shape.size())
+        meta.own_dtype != n.own_dtype || meta.shape.size() != n.shape.size())
         return false;
     const auto& t = trace.graph.syms;
     for (size_t d = 0; d < meta.shape.size(); ++d) {

@@ -154,7 +154,7 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
             case kernels::BufferKind::Output: {
                 int64_t dims[16];
                 for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[shape[d]];
-                array = numpy::new_array(plan.dtype, plan.rank, dims, *plan.perm);
+                array = numpy::new_array(plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
                 if (!array) {
                     PyErr_Clear();
                     return false;

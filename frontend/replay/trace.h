@@ -28,9 +28,10 @@ struct BufferPlan {
     int stride_base;
     int shape_base;  // into Segment::shapes
     const std::vector<int>* perm;
-    int input = -1;        // graph input whose array holds the memory, or
-    int slot = -1;         // value slot of the array (Output: where it goes)
-    graph::Id value = -1;  // neither: look it up (a store's newest version)
+    bool own_dtype = false;  // Output
+    int input = -1;          // graph input whose array holds the memory, or
+    int slot = -1;           // value slot of the array (Output: where it goes)
+    graph::Id value = -1;    // neither: look it up (a store's newest version)
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
