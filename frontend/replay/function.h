@@ -90,6 +90,7 @@ struct TraceInfo {
     std::vector<std::string> guards;    // Python terms
     std::vector<std::string> programs;  // loop IR per segment
     int64_t entries = 0, exits = 0;
+    double recorded_ms = 0, prepared_ms = 0;
     std::vector<std::shared_ptr<kernels::CompileRequest>>
         compile_requests;  // one per segment: llvm/asm on demand
 };

@@ -148,7 +148,7 @@ PyObject* Materializer::build_value(Id v) {
         PyErr_SetString(PyExc_SystemError, "stator: a value that a snapshot needs was not kept");
         return nullptr;
     }
-    PyObject* array = numpy::new_array(n.dtype, 0, nullptr, {});
+    PyObject* array = numpy::new_array(n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
     if (array) memcpy(numpy::data(array), st_.scalar(v), graph::info(n.dtype).size);
     return array;
 }

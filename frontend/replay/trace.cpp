@@ -350,6 +350,8 @@ TraceInfo describe(const Trace& t) {
     }
     info.entries = t.entries;
     info.exits = t.exits;
+    info.recorded_ms = t.recorded_ms;
+    info.prepared_ms = t.prepared_ms;
     return info;
 }
 

@@ -543,6 +543,25 @@ def test_explain_says_what_stays_in_python():
     assert fresh.share == 1.0 and fresh.outcome == "recorded"
 
 
+def test_explain_says_where_the_time_went():
+    f = stator.compile(lambda u: np.sort(u * 2.0) + 1.0)
+    assert stator.explain(f)(X).microseconds["replays"] == 0
+    for _ in range(3):
+        f(X)
+    stator.wait()
+    explanation = stator.explain(f)(X)
+    times = dict(explanation.microseconds)
+    assert times.pop("replays") == 1
+    assert times.keys() == {"guards", "launch", "kernels", "numpy"}
+    assert all(t > 0 for t in times.values()) and sum(times.values()) < 1e6 * explanation.seconds
+    assert "kernels " in str(explanation)
+    with pytest.raises(TypeError):
+        stator.explain(f)(X, X)
+    f(X)  # nobody measures any more
+    assert f.traces[0].recorded_ms > 0 and f.traces[0].prepared_ms > 0
+    assert len(f.traces[0].compiled_ms) == f.traces[0].segments
+
+
 def test_graph_prints_and_renders():
     f = stator.compile(lambda u: u * 2.0 + 1.0)
     with pytest.raises(ValueError, match="has no trace yet"):
