@@ -216,18 +216,8 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nar
 
 namespace {
 
-// Hands the replayed result to stator._verify, which runs the function eagerly and answers with what the
-// caller gets.
-PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_value, PyObject* const* args,
-                   size_t nargsf, PyObject* kwnames) {
-    PyRef value = PyRef::steal(steal_value);
-    for (const graph::Input& in : t.graph.inputs)
-        if (in.written) {  // the arguments are changed already: eager cannot start from them
-            if (t.entries == 1)
-                log(LogTopic::Errors,
-                    "stator: STATOR_VERIFY cannot check " + t.name + ": it writes into its arguments");
-            return value.release();
-        }
+// STATOR_VERIFY: the call, as stator._verify.Call keeps it before it is served.
+PyObject* begin_verified(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
     if (!positional || !keywords) return nullptr;
@@ -236,8 +226,19 @@ PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_valu
         if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[npos + i]) < 0) return nullptr;
     PyRef module = PyRef::steal(PyImport_ImportModule("stator._verify"));
     if (!module) return nullptr;
-    return PyObject_CallMethod(module.get(), "check", "OOOOs", fs.func.get(), positional.get(),
-                               keywords.get(), value.get(), t.name.c_str());
+    return PyObject_CallMethod(module.get(), "Call", "OOO", fs.func.get(), positional.get(), keywords.get());
+}
+
+// Runs the function eagerly and answers with what the caller gets.
+PyObject* end_verified(PyObject* call, const Trace& t, PyObject* steal_value) {
+    PyRef value = PyRef::steal(steal_value), written = PyRef::steal(PyList_New(0));
+    for (const graph::Input& in : t.graph.inputs) {
+        if (!in.written || !written) continue;
+        PyRef source = PyRef::steal(PyUnicode_FromString(in.source.c_str()));
+        if (!source || PyList_Append(written.get(), source.get()) < 0) return nullptr;
+    }
+    if (!written) return nullptr;
+    return PyObject_CallMethod(call, "check", "OsO", value.get(), t.name.c_str(), written.get());
 }
 
 }  // namespace
@@ -274,6 +275,11 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
         bound = fs.binder.bind(args, nargsf, kwnames, own, owned);
         slots = own;
     }
+    PyRef call;
+    if (bound && verifying) {
+        call = PyRef::steal(begin_verified(fs, args, nargsf, kwnames));
+        if (!call) return nullptr;
+    }
     if (bound) {
         for (size_t i = 0; i < entry->traces.size(); ++i) {
             Trace& t = *entry->traces[i];
@@ -288,7 +294,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
             if (out.kind == Outcome::Returned) {
                 ++fs.counters.replays;
                 *replayed = &t;
-                return verifying ? verified(fs, t, out.value, args, nargsf, kwnames) : out.value;
+                return call ? end_verified(call.get(), t, out.value) : out.value;
             }
             if (out.kind == Outcome::Failed) return nullptr;
             if (out.kind == Outcome::Redo) {
