@@ -28,7 +28,11 @@ enum class ShadowKind : uint8_t {
     Slice,   // three items
     Method,  // items = {function, self}
     Dict,    // built in this trace and not yet escaped: items = key, value, ... (keys are constant strings)
-    Made,    // a host object made in this trace: items = {callable, tuple of keywords, their values ...}
+    Made,    // an object made in this trace: items = {callable, tuple of keywords, values ...}
+    Cell,    // items = {contents}, a Null shadow when empty; with `source` the cell was there at entry, and
+             // has no items before it is read or written
+    Function,  // made in this trace: items as graph::FunctionItem says, Null where it has none
+    Iter,      // an iterator made in this trace over items[0], which gives `length` items
 };
 
 struct Shadow;
@@ -52,7 +56,10 @@ struct Shadow {
     graph::DType dtype = graph::DType::F64;  // Array, Scalar
     graph::Sym sym;                          // Int
     std::vector<ShadowRef> items;
-    bool used = false;  // Made: was entered, so another object would not do for it
+    bool used = false;     // Made: was entered, so another object would not do for it
+    bool written = false;  // Cell with `source`: the trace changed its contents
+    int number = -1;       // Cell without `source`: which one of the trace's
+    int given = 0, length = 0;  // Iter
 
     // Array
     std::vector<int64_t> strides;  // bytes, as seen while recording

@@ -135,14 +135,15 @@ void FunctionState::Impl::remark(Reason reason, const std::string& detail, const
     if (std::string line = remark_text(remarks.back()); !line.empty()) log(LogTopic::Opaque, line);
 }
 
-PyObject* FunctionState::Impl::clone_of(PyObject* function) {
-    // Keyed by code: a closure made anew for each call replaces the clone of the one before.
+PyRef FunctionState::Impl::clone_of(PyObject* function) {
+    // A closure is not kept: it would keep what it captured alive.
+    if (PyFunction_GET_CLOSURE(function)) return PyRef::steal(make_clone(function));
     auto& [original, clone] = clones[PyFunction_GET_CODE(function)];
     if (original.get() != function) {
         clone = PyRef::steal(make_clone(function));
         original = PyRef::borrow(function);
     }
-    return clone.get();
+    return clone;
 }
 
 PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -228,6 +229,8 @@ PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_valu
                     "stator: STATOR_VERIFY cannot check " + t.name + ": it writes into its arguments");
             return value.release();
         }
+    for (const graph::CellContents& c : t.graph.end_cells)
+        if (t.graph.recipes[c.cell].kind == graph::RecipeKind::Slot) return value.release();  // likewise
     Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
     if (!positional || !keywords) return nullptr;

@@ -304,6 +304,8 @@ Outcome return_value(ReplayState& st, Materializer& m) {
     const graph::Recipe& end = st.trace.graph.recipes[st.trace.graph.end];
     Outcome out;
     out.value = end.kind == graph::RecipeKind::Value ? m.build_value(end.index) : m.build(st.trace.graph.end);
+    if (out.value && !st.trace.graph.end_cells.empty() && !m.fill_cells(st.trace.graph.end_cells))
+        Py_CLEAR(out.value);
     out.kind = out.value ? Outcome::Returned : Outcome::Redo;
     if (!out.value) PyErr_Clear();
     return out;
