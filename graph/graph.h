@@ -191,7 +191,7 @@ struct Graph {
     std::vector<Snapshot> snapshots;
     std::vector<Location> locations;
     EndKind end_kind = EndKind::Return;
-    int32_t end = -1;  // Return: recipe of the returned object; Leave: snapshot index
+    int32_t end = -1;                     // Return: recipe of the returned object; Leave: snapshot index
     std::vector<CellContents> end_cells;  // Return only
 
     Node& node(Id i) { return nodes[i]; }

@@ -1,9 +1,9 @@
 // TraceBuilder: cells, the variables that functions share.
 //
-// A cell made in the trace exists as a shadow only, until a snapshot or the result names it. Of a cell that was
-// there at entry the contents are read by a guard; what the trace writes into it is written for real where the
-// trace is left, so until then reads must find the write: one cell has one shadow, whatever leads to it, and
-// cells of which one is written are guarded to be as distinct as they were.
+// A cell made in the trace exists as a shadow only, until a snapshot or the result names it. Of a cell that
+// was there at entry the contents are read by a guard; what the trace writes into it is written for real
+// where the trace is left, so until then reads must find the write: one cell has one shadow, whatever leads
+// to it, and cells of which one is written are guarded to be as distinct as they were.
 
 #include "frontend/record/builder.h"
 

@@ -91,8 +91,7 @@ class Recorder {
     bool spread_keywords(const Operand& dict, CallParts* out);
     bool prepare_inline(const Insn& insn, const CallParts& call);
     bool bind_inlined(PyObject* func, const Shadow& known, const std::vector<ShadowRef>& args,
-                      const CallParts& call,
-                      std::vector<ShadowRef>* locals, int nslots);
+                      const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
     ShadowRef call_range(std::span<const Operand> args, PyObject* kwnames);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);

@@ -1,8 +1,8 @@
 // Cells and functions: what nested functions share with the function that makes them.
 //
-// A function that the trace makes is known part by part. A call of it is followed like any other, with its free
-// variables found in the shadows of its closure; the object itself is made where a snapshot or the result
-// names it.
+// A function that the trace makes is known part by part. A call of it is followed like any other, with its
+// free variables found in the shadows of its closure; the object itself is made where a snapshot or the
+// result names it.
 
 #include "frontend/cpython/functions.h"
 #include "frontend/record/recorder.h"
@@ -11,11 +11,10 @@ namespace stator::frontend {
 
 namespace {
 
-constexpr std::pair<int, graph::FunctionItem> kParts[] = {  // in the order in which they lie on the stack
-    {kPartDefaults, graph::kDefaults},
-    {kPartKwDefaults, graph::kKwDefaults},
-    {kPartAnnotations, graph::kAnnotations},
-    {kPartClosure, graph::kClosure},
+constexpr std::pair<int, graph::FunctionItem> kParts[] = {
+    // in the order in which they lie on the stack
+    {kPartDefaults, graph::kDefaults},       {kPartKwDefaults, graph::kKwDefaults},
+    {kPartAnnotations, graph::kAnnotations}, {kPartClosure, graph::kClosure},
     {kPartAnnotate, graph::kAnnotate},
 };
 
@@ -57,8 +56,7 @@ bool Recorder::on_store_deref(const Insn& insn) {
 bool Recorder::on_delete_deref(const Insn& insn) {
     ShadowRef cell = cell_at(insn.arg);
     if (!cell) return false;
-    // Deleting what is not bound raises: a cell that was not read yet has to hold something.
-    if (cell->items.empty()) b_.guards.expect_present(b_.guards.cell(cell->source, "it"));
+    if (cell->items.empty()) b_.read_cell(cell, nullptr);  // where it holds nothing, deleting raises
     b_.write_cell(cell, b_.null());
     return true;
 }
@@ -108,8 +106,7 @@ bool Recorder::on_make_function(const Insn& insn) {
 bool Recorder::on_set_function_attribute(const Insn& insn) {
     auto& slots = top().slots;
     const ShadowRef& function = slots.back();
-    if (function->kind != ShadowKind::Function)
-        return refuse(Reason::UnknownOp, "a function made elsewhere");
+    if (function->kind != ShadowKind::Function) return refuse(Reason::UnknownOp, "a function made elsewhere");
     for (auto [flag, item] : kParts)
         if (insn.arg == flag) function->items[item] = slots[slots.size() - 2];
     slots.erase(slots.end() - 2);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Py_ssize_t kMostRounds = 8;
 
-// Whether the comprehension that `code` is collects what a trace can collect; sets are not modelled.
+// Whether `function` is a comprehension that collects what a trace can collect; sets are not modelled.
 bool collects_list_or_dict(PyObject* function) {
     if (!PyFunction_Check(function)) return false;
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
@@ -95,7 +95,7 @@ bool Recorder::on_for_iter(const Insn&) {
     const ShadowRef iter = l.slots.back();
     const ShadowRef& over = iter->items[0];
     auto depth = static_cast<size_t>(l.frame->depth());
-    if (depth <= l.slots.size()) {                    // no more items
+    if (depth <= l.slots.size()) {          // no more items
         if (depth < l.slots.size()) pop();  // 3.14 leaves the iterator to POP_ITER
         return true;
     }
@@ -125,7 +125,7 @@ bool Recorder::on_map_add(const Insn& insn) {
         return refuse(Reason::UnknownOp, "a dict with such keys");
     size_t at = 0;
     while (at < dict->items.size() && PyUnicode_Compare(dict->items[at]->obj.get(), key.obj) != 0) at += 2;
-    if (at == dict->items.size()) dict->items.insert(dict->items.end(), {b_.constant(key.obj), nullptr});
+    if (at == dict->items.size()) dict->items.insert(dict->items.end(), {key.shadow, nullptr});
     dict->items[at + 1] = value.shadow;
     pop(), pop();
     return true;

@@ -1,7 +1,7 @@
-// What each instruction means to the graph, except calls, closures and loops (recorder_calls.cpp and so on). A
-// handler runs after the instruction was executed; the operands captured before it are in ops_, bottom of the stack first, and their
-// shadows are still on the level's slots. It pops them and pushes the results' shadows, or refuses and leaves
-// the slots alone.
+// What each instruction means to the graph, except calls, closures and loops (recorder_calls.cpp and so on).
+// A handler runs after the instruction was executed; the operands captured before it are in ops_, bottom of
+// the stack first, and their shadows are still on the level's slots. It pops them and pushes the results'
+// shadows, or refuses and leaves the slots alone.
 
 #include <array>
 
