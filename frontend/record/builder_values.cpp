@@ -331,8 +331,8 @@ bool TraceBuilder::will_write(const ShadowRef& dst) {
     return true;
 }
 
-// Whether a callee that gets `s` could call a function of the trace, and so see or change its cells, or use up
-// an iterator.
+// Whether a callee that gets `s` could call a function of the trace, and so see or change its cells, or use
+// up an iterator.
 static bool reaches_function(const Shadow& s) {
     if (s.kind == ShadowKind::Cell || s.kind == ShadowKind::Function || s.kind == ShadowKind::Iter)
         return true;
