@@ -51,7 +51,7 @@ bool Recorder::begins_comprehension(const Insn& get_iter) {
 
 bool Recorder::on_get_iter(const Insn& insn) {
     Operand over = ops_[0];
-    std::string what = std::string("a loop over ") + Py_TYPE(over.obj)->tp_name;
+    std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
     bool kind = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj) || PyRange_Check(over.obj);
     if (!kind || !begins_comprehension(insn)) return refuse(Reason::UnknownOp, what);
     Py_ssize_t length = PyObject_Size(over.obj);
