@@ -135,14 +135,15 @@ void FunctionState::Impl::remark(Reason reason, const std::string& detail, const
     if (std::string line = remark_text(remarks.back()); !line.empty()) log(LogTopic::Opaque, line);
 }
 
-PyObject* FunctionState::Impl::clone_of(PyObject* function) {
-    // Keyed by code: a closure made anew for each call replaces the clone of the one before.
+PyRef FunctionState::Impl::clone_of(PyObject* function) {
+    // A closure is not kept: it would keep what it captured alive.
+    if (PyFunction_GET_CLOSURE(function)) return PyRef::steal(make_clone(function));
     auto& [original, clone] = clones[PyFunction_GET_CODE(function)];
     if (original.get() != function) {
         clone = PyRef::steal(make_clone(function));
         original = PyRef::borrow(function);
     }
-    return clone.get();
+    return clone;
 }
 
 PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -235,6 +236,11 @@ PyObject* end_verified(PyObject* call, const Trace& t, PyObject* steal_value) {
     for (const graph::Input& in : t.graph.inputs) {
         if (!in.written || !written) continue;
         PyRef source = PyRef::steal(PyUnicode_FromString(in.source.c_str()));
+        if (!source || PyList_Append(written.get(), source.get()) < 0) return nullptr;
+    }
+    for (const graph::CellContents& c : t.graph.end_cells) {
+        if (t.graph.recipes[c.cell].kind != graph::RecipeKind::Slot || !written) continue;
+        PyRef source = PyRef::steal(PyUnicode_FromString("a variable of an enclosing function"));
         if (!source || PyList_Append(written.get(), source.get()) < 0) return nullptr;
     }
     if (!written) return nullptr;
