@@ -335,11 +335,12 @@ bool TraceBuilder::will_write(const ShadowRef& dst) {
     return true;
 }
 
-// Whether a callee that gets `s` could call a function of the trace, and so see or change its cells, or use
-// up an iterator.
+// Whether a callee that gets `s` could run code of the program, which might see or change cells that the
+// trace writes, or use up an iterator.
 static bool reaches_function(const Shadow& s) {
     if (s.kind == ShadowKind::Cell || s.kind == ShadowKind::Function || s.kind == ShadowKind::Iter)
         return true;
+    if (s.kind == ShadowKind::Object) return PyFunction_Check(s.obj.get());
     return std::any_of(s.items.begin(), s.items.end(),
                        [](const ShadowRef& item) { return reaches_function(*item); });
 }
@@ -349,7 +350,7 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
-        if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function made here");
+        if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function as an argument");
         // Python-level functions warn about empty operands, and a warning must not be given twice.
         if (a.shadow->kind == ShadowKind::Array)
             for (Sym s : shape(a.shadow))

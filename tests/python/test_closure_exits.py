@@ -261,3 +261,23 @@ def test_library_function_that_calls_back():
     compiled = stator.compile(function)
     for i in range(CALLS):
         assert same(compiled(X + i), function(X + i))
+
+
+def test_library_function_that_calls_what_reads_a_cell():
+    fill = 1.0
+
+    def padded(vector, widths, axis, options):
+        vector[: widths[0]] = fill
+        vector[-widths[1] :] = fill * 2.0
+
+    def function(x, mode):
+        nonlocal fill
+        fill = fill + 1.0
+        return np.pad(x, 1, mode=mode) * 2.0
+
+    compiled = stator.compile(function)
+    for i in range(CALLS):
+        fill = float(i)
+        found = compiled(X, padded)
+        fill = float(i)
+        assert same(found, function(X, padded))
