@@ -29,6 +29,9 @@ struct Level {
     int call_insn = -1;  // while an inlined call is in progress: its instruction
 };
 
+// Whether calls of this builtin make what a loop runs over: range, enumerate, zip, reversed, iter.
+bool makes_iterable(PyObject* callable);
+
 class Recorder {
   public:
     // Starts at instruction `pc` of `frame`. `ok()` is false when this frame cannot be recorded from here.
@@ -93,7 +96,9 @@ class Recorder {
     bool bind_inlined(PyObject* func, const Shadow& known, const std::vector<ShadowRef>& args,
                       const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
-    ShadowRef call_range(std::span<const Operand> args, PyObject* kwnames);
+    bool iterable(const Operand& o);  // recorder_loops.cpp
+    ShadowRef make_iterable(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
+    bool loop_over(const Operand& over);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);

@@ -204,16 +204,6 @@ static PyObject* isinstance_function() {
     return function;
 }
 
-// range() of what is the same in every call anyway; other ranges would need a trace for each length.
-ShadowRef Recorder::call_range(std::span<const Operand> args, PyObject* kwnames) {
-    if (kwnames) return nullptr;
-    for (const Operand& a : args) {
-        if (!b_.resolve(a.shadow, a.obj) || a.shadow->kind != ShadowKind::Int) return nullptr;
-        if (!b_.graph.syms.as_const(a.shadow->sym)) return nullptr;
-    }
-    return b_.made(reinterpret_cast<PyObject*>(&PyRange_Type), nullptr, args);
-}
-
 bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out) {
     if (args.size() != 2) return false;
     for (const Operand& a : args)
@@ -325,8 +315,8 @@ bool Recorder::on_call(const Insn& insn) {
         b_.guards.expect_is(callable.shadow->source, callable.obj);
     PyObject* result = l.frame->peek(0);
     ShadowRef out;
-    if (callable.obj == reinterpret_cast<PyObject*>(&PyRange_Type)) {
-        if (!(out = call_range(args, kwnames))) return refuse(Reason::UnknownCall, what);
+    if (makes_iterable(callable.obj)) {
+        if (!(out = make_iterable(callable.obj, args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {

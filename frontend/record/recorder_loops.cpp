@@ -1,5 +1,6 @@
-// Iterators whose items are known. A comprehension over a handful of them is part of the trace, round after
-// round; other loops end it, and their bodies are traces of their own.
+// What loops run over. A comprehension over a handful of known items is part of the trace, round after round;
+// other loops end it at their header, with the iterator made in the trace (range(n), zip(a, b), ...), and
+// their bodies are traces of their own.
 
 #include <algorithm>
 #include <string_view>
@@ -29,12 +30,72 @@ bool collects_list_or_dict(const CodeInfo& code, size_t begin) {
     return std::none_of(first, end, [](const Insn& insn) { return insn.op == Opcode::SetAdd; });
 }
 
-// Whether `s` is the result of range() in this trace, whose arguments are then constants.
-bool is_range(const Shadow& s) {
-    return s.kind == ShadowKind::Made && s.items[0]->obj.get() == reinterpret_cast<PyObject*>(&PyRange_Type);
+PyObject* const kRange = reinterpret_cast<PyObject*>(&PyRange_Type);
+PyObject* const kReversed = reinterpret_cast<PyObject*>(&PyReversed_Type);
+PyObject* const kEnumerate = reinterpret_cast<PyObject*>(&PyEnum_Type);
+PyObject* const kZip = reinterpret_cast<PyObject*>(&PyZip_Type);
+
+bool made_by(const Shadow& s, PyObject* callable) {
+    return s.kind == ShadowKind::Made && s.items[0]->obj.get() == callable;
+}
+
+PyObject* iter_function() {
+    static PyObject* const function = PyDict_GetItemString(PyEval_GetBuiltins(), "iter");
+    return function;
+}
+
+ShadowRef made_of(PyObject* callable, std::vector<ShadowRef> items, TraceBuilder& b) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Made;
+    s->items = {b.constant(callable), b.tuple({})};
+    s->items.insert(s->items.end(), items.begin(), items.end());
+    return s;
 }
 
 }  // namespace
+
+bool makes_iterable(PyObject* callable) {
+    return callable == kRange || callable == kReversed || callable == kEnumerate || callable == kZip ||
+           callable == iter_function();
+}
+
+// Whether an iterator of `o` can be made without running Python code, and made again from its shadow: then
+// nothing is asked of its items until a loop takes them.
+bool Recorder::iterable(const Operand& o) {
+    if (!b_.resolve(o.shadow, o.obj)) return false;
+    switch (o.shadow->kind) {
+        case ShadowKind::Array: return !b_.shape(o.shadow).empty();
+        case ShadowKind::Tuple:
+        case ShadowKind::List:
+        case ShadowKind::Dict: return true;
+        case ShadowKind::Made: return makes_iterable(o.shadow->items[0]->obj.get());
+        case ShadowKind::Object:
+        case ShadowKind::Opaque:
+            return PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj) || PyDict_CheckExact(o.obj) ||
+                   PyRange_Check(o.obj) || PyUnicode_CheckExact(o.obj);
+        default: return false;
+    }
+}
+
+// range(ints), enumerate(x), enumerate(x, start), zip(x, ...), reversed(x), iter(x); nullptr for other
+// arguments. An iterator over another one shares its state, also when both are made again for one snapshot.
+ShadowRef Recorder::make_iterable(PyObject* callable, std::span<const Operand> args, PyObject* kwnames) {
+    if (kwnames || args.empty()) return nullptr;
+    const bool one = callable == kReversed || callable == iter_function();
+    if (one && args.size() != 1) return nullptr;
+    std::vector<ShadowRef> items;
+    for (const Operand& a : args) {
+        const bool number = callable == kRange || (callable == kEnumerate && !items.empty());
+        const bool known =
+            number ? b_.resolve(a.shadow, a.obj) && a.shadow->kind == ShadowKind::Int : iterable(a);
+        if (!known) return nullptr;
+        items.push_back(a.shadow);
+    }
+    // A step of 0 raises.
+    if (callable == kRange && args.size() == 3 && !b_.require_constant(args[2].shadow, args[2].obj))
+        return nullptr;
+    return made_of(callable, std::move(items), b_);
+}
 
 // Up to 3.11 the iterator is handed to a function of its own at once; later the comprehension is inlined, and
 // puts aside the variable that it is going to use.
@@ -49,11 +110,22 @@ bool Recorder::begins_comprehension(const Insn& get_iter) {
     return next.op == Opcode::Call && next.arg == 0 && function && collects_list_or_dict(function);
 }
 
+// A loop that ends the trace: its iterator is made there.
+bool Recorder::loop_over(const Operand& over) {
+    if (!iterable(over))
+        return refuse(b_.reason == Reason::None ? Reason::UnknownOp : b_.reason,
+                      std::string("a loop over ") + Py_TYPE(over.obj)->tp_name);
+    ShadowRef s = pop();
+    push(PyIter_Check(over.obj) ? s : made_of(iter_function(), {s}, b_));
+    return true;
+}
+
 bool Recorder::on_get_iter(const Insn& insn) {
     Operand over = ops_[0];
     std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
+    if (!begins_comprehension(insn)) return loop_over(over);
     bool kind = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj) || PyRange_Check(over.obj);
-    if (!kind || !begins_comprehension(insn)) return refuse(Reason::UnknownOp, what);
+    if (!kind) return refuse(Reason::UnknownOp, what);
     Py_ssize_t length = PyObject_Size(over.obj);
     if (length > kMostRounds)
         return refuse(Reason::UnknownOp, what + " with more than " + std::to_string(kMostRounds) + " items");
@@ -66,7 +138,11 @@ bool Recorder::on_get_iter(const Insn& insn) {
             b_.guards.expect_length(over.shadow->source, length);
             break;
         default:
-            if (!is_range(*over.shadow)) return refuse(Reason::UnknownOp, what);
+            // Another length would need another trace.
+            if (!made_by(*over.shadow, kRange) ||
+                std::any_of(over.shadow->items.begin() + 2, over.shadow->items.end(),
+                            [&](const ShadowRef& s) { return !b_.graph.syms.as_const(s->sym); }))
+                return refuse(Reason::UnknownOp, what);
     }
     auto iter = std::make_shared<Shadow>();
     iter->kind = ShadowKind::Iter;
@@ -102,7 +178,7 @@ bool Recorder::on_for_iter(const Insn&) {
     PyObject* item = l.frame->peek(0);
     if (iter->given >= iter->length) return refuse(Reason::ModelMismatch, "a loop");
     ShadowRef known;
-    if (is_range(*over)) {
+    if (made_by(*over, kRange)) {
         known = b_.new_int(b_.int_const(PyLong_AsLongLong(item)));
     } else if (over->kind == ShadowKind::Opaque) {
         PyRef key = PyRef::steal(PyLong_FromLong(iter->given));

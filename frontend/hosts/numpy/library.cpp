@@ -32,6 +32,7 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
     }
     if (!tb.resolve(o.shadow, o.obj)) return false;
     if (host_only(o)) return true;
+    if (o.shadow->kind == ShadowKind::Made && PyIter_Check(o.obj)) return false;  // it would be used up
     return o.shadow->kind != ShadowKind::Opaque && o.shadow->kind != ShadowKind::Lazy;
 }
 
