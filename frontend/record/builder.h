@@ -93,6 +93,9 @@ class TraceBuilder {
     // Overwrites the part of dst's memory that `step` selects (all of it when nullptr) with `value`
     // (broadcast to it, cast to dst's dtype by the caller). False when dst cannot be written by a trace.
     bool store(const ShadowRef& dst, const ViewStep* step, graph::Id value);
+    // Whether a snapshot before the store knows its buffer, so that the store must never be undone or done
+    // again.
+    bool outlives_segment(graph::Id store) const;
     bool will_write(const ShadowRef& dst);  // guards that its memory can be written and is nobody else's
 
     // A pure host function called on whole operands during replay. The result's extents become fresh symbols.

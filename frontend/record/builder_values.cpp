@@ -48,7 +48,8 @@ Id TraceBuilder::append(Node n) {
     n.loc = location_;
     for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size() && n.op != Op::Library; ++k)
         if (n.in[k] != kNone) n.in[k] = restated(n.in[k]);
-    for (Sym& s : n.shape) s = canon(s);
+    if (n.op != Op::Store)  // whose buffer keeps the names that it was made with
+        for (Sym& s : n.shape) s = canon(s);
     return graph.append(std::move(n));
 }
 
@@ -296,6 +297,13 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     BufferState& buffer = buffers_[dst->buffer];
     Id stored = graph.node(value).shape.empty() ? value : broadcast(value, target.shape);
     if (stored == kNone) return false;
+    if (graph.node(buffer.root).shape.empty() && !graph.node(stored).shape.empty()) {
+        ViewStep element;  // a 0-d array is stored to as a number
+        element.map.assign(graph.node(stored).shape.size(), -1);
+        element.step.assign(element.map.size(), 0);
+        element.start.assign(element.map.size(), int_const(0));
+        stored = view(stored, element);
+    }
     Node n;
     n.op = Op::Store;
     n.dtype = dst->dtype;
@@ -310,21 +318,23 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     for (Sym s : target.start) n.syms.push_back(canon(s));
     if (graph.node(stored).shape.empty())
         for (Sym s : target.shape) n.syms.push_back(canon(s));
-    // Going back to that snapshot must find the contents of then; the store belongs to the next trace, where
-    // the array is an argument.
-    if (!buffer.visible && buffer.named)
-        return fail(Reason::Unstoreable, "the array is needed as it is to go back to"), false;
     if (!will_write(dst)) return false;
     buffer.version = append(std::move(n));
     return true;
 }
 
+// An exit that was passed may still be gone back to, when what follows it has to be redone, and needs the
+// contents of then. So arrays that it knows are stored to like arguments: behind all faults before the store,
+// and with a checkpoint after it.
+bool TraceBuilder::outlives_segment(Id store) const {
+    Id root = graph::buffer_root(graph, store);
+    return std::any_of(buffers_.begin(), buffers_.end(),
+                       [&](const BufferState& b) { return b.root == root && (b.visible || b.named); });
+}
+
 bool TraceBuilder::will_write(const ShadowRef& dst) {
     const BufferState& buffer = buffers_[dst->buffer];
     if (!buffer.visible) return true;
-    // A 0-d array counts as a scalar operand, whose value is read once.
-    if (graph.node(buffer.root).shape.empty())
-        return fail(Reason::Unstoreable, "an argument without axes"), false;
     if (overlaps_other_input(buffer.input))
         return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
     graph.inputs[buffer.input].written = true;
@@ -336,10 +346,6 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
-        // Python-level functions warn about empty operands, and a warning must not be given twice.
-        if (a.shadow->kind == ShadowKind::Array)
-            for (Sym s : shape(a.shadow))
-                if (hint(s) == 0) return fail(Reason::UnknownCall, "an empty operand");
         int32_t r = recipe(a.shadow, a.obj);
         if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt");
         tuple.items.push_back(r);
@@ -376,7 +382,9 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
         entry_symbol_.resize(graph.syms.symbol_count(), false);
     }
     n.syms = n.shape;
-    return new_array(append(std::move(n)), result);
+    ShadowRef array = new_array(append(std::move(n)), result);
+    if (array) array->writeable = meta.writeable;
+    return array;
 }
 
 }  // namespace stator::frontend

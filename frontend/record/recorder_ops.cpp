@@ -144,9 +144,7 @@ Recorder::Verdict Recorder::after(const Insn& insn) {
     else
         for (size_t i = mark_; i < b_.graph.nodes.size(); ++i) {
             const Node& n = b_.graph.nodes[i];
-            if (n.op == Op::Store &&
-                b_.graph.nodes[graph::buffer_root(b_.graph, static_cast<graph::Id>(i))].op == Op::Input)
-                checkpoint_due_ = true;
+            if (n.op == Op::Store && b_.outlives_segment(static_cast<graph::Id>(i))) checkpoint_due_ = true;
         }
     (void)nodes;
     held_.clear();

@@ -99,6 +99,20 @@ CASES = [
     case("in-place powers of every second complex number", "def f(b):\n    b[None, ::2] **= 2\n    b[1:] *= b[:-1]\n    return b\n", *twice(Array("c16", (3,))), *twice(Array("c16", (33,)))),
     case("too many axes for a store of nothing", "def f(x, b):\n    v = x[1:, 1:-1, None]\n    w = x / 10\n    v[..., 0:0, -1, 0] = v[::2, b:]\n    return w\n", *twice(Array("i8", (7, 3)), Scalar("int", 3))),
     case("the square of one complex number in many places", "def f(b):\n    v = np.max(b.reshape(-1), axis=-1, keepdims=True)\n    np.square(v, out=b)\n", *twice(Array("c8", (2,))), *twice(Array("c8", (9,)))),
+    case("the imaginary part of real numbers", "def f(a):\n    v = a.imag\n    return v, v[1:], v + a\n", *twice(Array("f8", (5,))), *twice(Array("f4", (5, 7), "F")), *twice(Array("i4", (3, 0)))),
+    case("imaginary parts are read-only", "def f(a):\n    v = a.imag\n    try:\n        v[...] = 1\n    except ValueError as e:\n        return str(e)\n", *twice(Array("f8", (5,)))),
+    case("functions of nothing", "def f(a):\n    return np.log(a), a.astype(np.float32), np.sum(a), a.sum(axis=0), np.pad(a, 1), a < 1, np.fmin(a, a)\n", *twice(Array("f8", (0,))), *twice(Array("f8", (3, 0)))),
+    case("functions of nothing that warn", "def f(a):\n    b = a * 2\n    return b.mean(), np.mean(b), b.std(), np.median(b)\n", *twice(Array("f8", (0,)))),
+    case("a 0-d array through several error states", "def f(a):\n    v = np.asarray(a, dtype=np.float32)\n    with np.errstate(all='ignore'):\n        v[...] = 3\n        w = v[None]\n    with np.errstate(all='warn'):\n        w[...] = a\n        x = v + 1\n        v += x\n    return v, w, x, v[()]\n", *twice(Array("f8", ()))),
+    case("a 0-d array gets one element", "def f(a, x):\n    v = np.asarray(a, dtype=np.float32)\n    v[None] = x\n    with np.errstate(all='ignore'):\n        v[None, None] += x * 2\n    return v\n", *twice(Array("f8", ()), Array("f8", (1,)))),
+    case("0-d arguments between branches", "def f(a, b):\n    a += 2.0\n    v = a * 3\n    a[None] = b\n    w = a + v\n    if w > 3:\n        a *= 2\n        b[...] = a + w\n    s = b[()]\n    b -= 1\n    return a + b, s, v, w\n",
+         *twice(Array("f8", ()), Array("f8", ())), *twice(Array("f8", ()), View(0, "same"))),
+    case("faults of 0-d arguments", "def f(a, b):\n    a /= b\n    b[...] = np.sqrt(a)\n    return a + b\n", *twice(Array("f8", ()), Array("f8", ())), *[(Array("f8", (), "C", "wild"), Array("f8", (), "C", "wild"))] * 8),
+    case("a 0-d result of a library call is changed", "def f(a):\n    u = np.array(np.median(np.cumsum(a)))\n    u += 1\n    if u > 0:\n        u *= 2\n    u -= a[0]\n    return u, u[None]\n", *twice(Array("f8", (5,)))),
+    case("stores into arrays that passed exits know",
+         "def f(a, k):\n    v = a * 2\n    w = v[1:]\n    if v[0] > k:\n        v += 1\n    if w.sum() > k:\n        w *= a[1:]\n        v[0] = 7\n    x = v / (a - k)\n    v[::2] = x[::2] * 2\n    w -= 1\n    if x[0] > k:\n        v[...] = np.sqrt(w.sum() - a)\n    return v, w, x\n",
+         *[(Array("f8", (n,), "C", how), Scalar("float", k)) for n in (3, 9, 40) for how in ("tame", "plain", "wild") for k in (1.0, 0.0, 2.0)]),
+    case("a store behind a check of extents", "def f(a):\n    v = a.astype(bool, copy=False)\n    w = v - a\n    u = np.cumsum(a, axis=0)\n    x = u + a\n    u[1:] *= x[1:]\n    v[1::2] |= v[1::2]\n    return u, v, x, w\n", *twice(Array("f8", (5, 4)))),
 ]  # fmt: skip
 
 
