@@ -100,7 +100,9 @@ class TraceBuilder {
 
     // A pure host function called on whole operands during replay. The result's extents become fresh symbols.
     // `args` may hold any shadows that can be rebuilt; result = what the host returned while recording.
-    ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result);
+    // Unless `extents` says what they are.
+    ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result,
+                      const Shape* extents = nullptr);
 
     // --- symbolic integers ---
     graph::SymTable& syms() { return graph.syms; }

@@ -342,7 +342,7 @@ bool TraceBuilder::will_write(const ShadowRef& dst) {
 }
 
 ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                PyObject* result) {
+                                PyObject* result, const Shape* extents) {
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
@@ -373,7 +373,9 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     n.dtype = meta.dtype;
     n.layout = meta.layout;
     n.perm = meta.perm;
+    if (extents) n.shape = *extents;
     for (int64_t extent : meta.shape) {
+        if (extents) break;
         if (extent < 2) {
             n.shape.push_back(int_const(extent));
             continue;

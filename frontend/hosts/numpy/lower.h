@@ -125,6 +125,9 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
 // A ufunc applied to operands, with an `out` array when not nullptr. The whole of calls and operators.
 ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand* out,
                       const Operand* where, const Choice& choice, PyObject* result);
+// The same where only NumPy's own call on such strides has the right bits (into_fresh.cpp).
+ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
+                           const Operand* where);
 ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call);
 ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call);  // np.add.reduce (reductions.cpp)
 

@@ -113,6 +113,18 @@ CASES = [
          "def f(a, k):\n    v = a * 2\n    w = v[1:]\n    if v[0] > k:\n        v += 1\n    if w.sum() > k:\n        w *= a[1:]\n        v[0] = 7\n    x = v / (a - k)\n    v[::2] = x[::2] * 2\n    w -= 1\n    if x[0] > k:\n        v[...] = np.sqrt(w.sum() - a)\n    return v, w, x\n",
          *[(Array("f8", (n,), "C", how), Scalar("float", k)) for n in (3, 9, 40) for how in ("tame", "plain", "wild") for k in (1.0, 0.0, 2.0)]),
     case("a store behind a check of extents", "def f(a):\n    v = a.astype(bool, copy=False)\n    w = v - a\n    u = np.cumsum(a, axis=0)\n    x = u + a\n    u[1:] *= x[1:]\n    v[1::2] |= v[1::2]\n    return u, v, x, w\n", *twice(Array("f8", (5, 4)))),
+    case("outputs of loops that look at strides",
+         "def f(a, b):\n    v = a * 2\n    w = np.fmin(v, b, v)\n    np.fmax(a, 2.0, out=a)\n    np.power(a, v, out=b)\n    u = np.log(v[::-1], out=v)\n    b **= a\n    return v, w, u\n",
+         *twice(Array("f8", (5, 7)), Array("f8", (5, 7))), *twice(Array("f8", (9,), "reversed"), Array("f8", (9,))), *twice(Array("f4", (2000,), "C", "wild"), Array("f4", (2000,), "C", "plain"))),
+    case("masked outputs of loops that look at strides",
+         "def f(a, b):\n    m = a > 1\n    v = a * b\n    np.fmin(a, b, out=v, where=m)\n    np.logaddexp(b, np.float32(0.3), out=b, where=m)\n    return v\n",
+         *twice(Array("f8", (5, 7)), Array("f8", (5, 7))), *twice(Array("f8", (5, 7), "F", "wild"), Array("f8", (5, 7), "F", "wild"))),
+    case("complex loops in place", "def f(a, b):\n    v = a * b\n    v *= v\n    np.square(v, out=v)\n    np.multiply(v, b, out=v)\n    v **= 3\n    v /= a\n    return v\n",
+         *twice(Array("c16", (37,)), Array("c16", (37,))), *twice(Array("c8", (5, 7), "F"), Array("c8", (5, 7))), *twice(Array("c16", (37,), "C", "wild"), Array("c16", (37,)))),
+    case("chosen dtypes of loops that look at strides",
+         "def f(a, b):\n    return np.fmin(a, 5, dtype=np.float16, casting='unsafe'), np.divide(a, b, dtype=np.complex64, casting='unsafe'), np.fmin(a, 2, dtype=complex, casting='unsafe')\n",
+         *twice(Array("f8", (9,), "reversed"), Array("f8", (9,))), *twice(Array("i8", (3, 4)), Array("f8", (3, 4)))),
+    case("integer powers in place", "def f(a, b):\n    a **= b\n    v = a * 1\n    v **= v\n    return v\n", *twice(Array("i8", (9,), "C", "tame"), Array("i8", (9,), "C", "tame")), *twice(Array("i8", (9,), "C", "plain"), Array("i8", (9,), "C", "plain"))),
 ]  # fmt: skip
 
 
