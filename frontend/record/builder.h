@@ -104,6 +104,15 @@ class TraceBuilder {
     ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result,
                       const Shape* extents = nullptr);
 
+    // The same for a result that only the host's functions read (another byte order, unaligned), and that may
+    // share memory with such an argument. The shadow is Opaque.
+    ShadowRef host_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                           PyObject* result);
+    // A call that writes to such an argument, or fails before it does. A checkpoint follows the instruction.
+    bool host_effect(PyObject* callable, std::span<const Operand> args);
+    // The plain arrays that were read at entry up to now.
+    std::vector<Operand> inputs_read() const;
+
     // --- symbolic integers ---
     graph::SymTable& syms() { return graph.syms; }
     graph::Sym int_const(int64_t v) { return graph.syms.constant(v); }
@@ -154,6 +163,7 @@ class TraceBuilder {
         int input;           // graph input, or -1
         bool named = false;  // a snapshot in the middle of the trace refers to its contents
     };
+    bool library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, graph::Node* n);
     bool resolve_array(const ShadowRef& s, PyObject* obj);
     bool resolve_host_array(const ShadowRef& s, PyObject* obj);
     bool resolve_number(const ShadowRef& s, PyObject* obj);

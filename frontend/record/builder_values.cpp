@@ -341,25 +341,33 @@ bool TraceBuilder::will_write(const ShadowRef& dst) {
     return true;
 }
 
-ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                PyObject* result, const Shape* extents) {
+bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                Node* n) {
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
         int32_t r = recipe(a.shadow, a.obj);
-        if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt");
+        if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt"), false;
         tuple.items.push_back(r);
     }
-    Node n;
-    n.op = Op::Library;
-    n.ints = {object_index(callable), graph.add_recipe(tuple), -1};
-    if (kwnames) n.ints[2] = graph.add_recipe({graph::RecipeKind::Object, object_index(kwnames), {}, {}});
+    n->op = Op::Library;
+    n->ints = {object_index(callable), graph.add_recipe(tuple), -1, graph::kGivesPlain};
+    if (kwnames) n->ints[2] = graph.add_recipe({graph::RecipeKind::Object, object_index(kwnames), {}, {}});
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     if (!name) PyErr_Clear();
-    n.name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
+    n->name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
     for (const Operand& a : args)
         if (a.shadow->kind == ShadowKind::Array || a.shadow->kind == ShadowKind::Scalar)
-            n.in.push_back(value(a.shadow));
+            n->in.push_back(value(a.shadow));
+        else if (a.shadow->kind == ShadowKind::Opaque && a.shadow->value != kNone)
+            n->in.push_back(a.shadow->value);
+    return true;
+}
+
+ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                PyObject* result, const Shape* extents) {
+    Node n;
+    if (!library_node(callable, args, kwnames, &n)) return nullptr;
     ArrayMeta meta;
     std::string why;
     DType scalar;
@@ -373,7 +381,6 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     n.dtype = meta.dtype;
     n.layout = meta.layout;
     n.perm = meta.perm;
-    if (extents) n.shape = *extents;
     for (int64_t extent : meta.shape) {
         if (extents) break;
         if (extent < 2) {
@@ -383,10 +390,30 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
         n.shape.push_back(graph.syms.symbol(extent, 2, int64_t{1} << 40));
         entry_symbol_.resize(graph.syms.symbol_count(), false);
     }
-    n.syms = n.shape;
+    n.syms = n.shape;  // binds them
+    if (extents) n.shape = *extents;
     ShadowRef array = new_array(append(std::move(n)), result);
     if (array) array->writeable = meta.writeable;
     return array;
+}
+
+ShadowRef TraceBuilder::host_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                     PyObject* result) {
+    Node n;
+    if (!library_node(callable, args, kwnames, &n)) return nullptr;
+    n.ints[3] = guards::host_array_kind(result);
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Opaque;
+    s->value = append(std::move(n));
+    return s;
+}
+
+bool TraceBuilder::host_effect(PyObject* callable, std::span<const Operand> args) {
+    Node n;
+    if (!library_node(callable, args, nullptr, &n)) return false;
+    n.ints[3] = graph::kGivesNothing;
+    append(std::move(n));
+    return true;
 }
 
 }  // namespace stator::frontend

@@ -25,8 +25,8 @@ static std::string slot_name(const CodeInfo& code, int i) {
 static bool droppable(const Shadow& s) {
     if (s.source != guards::kNoSource) return false;
     switch (s.kind) {
-        case ShadowKind::Lazy:
-        case ShadowKind::Opaque: return false;
+        case ShadowKind::Lazy: return false;
+        case ShadowKind::Opaque: return s.value != graph::kNone;
         default: break;
     }
     return std::all_of(s.items.begin(), s.items.end(),

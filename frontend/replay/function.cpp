@@ -216,18 +216,24 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nar
 
 namespace {
 
+bool writes_arguments(const graph::Graph& g) {
+    return std::any_of(g.inputs.begin(), g.inputs.end(), [](const graph::Input& in) { return in.written; }) ||
+           std::any_of(g.nodes.begin(), g.nodes.end(), [](const graph::Node& n) {
+               return n.op == graph::Op::Library && n.ints[3] == graph::kGivesNothing;
+           });
+}
+
 // Hands the replayed result to stator._verify, which runs the function eagerly and answers with what the
 // caller gets.
 PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_value, PyObject* const* args,
                    size_t nargsf, PyObject* kwnames) {
     PyRef value = PyRef::steal(steal_value);
-    for (const graph::Input& in : t.graph.inputs)
-        if (in.written) {  // the arguments are changed already: eager cannot start from them
-            if (t.entries == 1)
-                log(LogTopic::Errors,
-                    "stator: STATOR_VERIFY cannot check " + t.name + ": it writes into its arguments");
-            return value.release();
-        }
+    if (writes_arguments(t.graph)) {  // they are changed already: eager cannot start from them
+        if (t.entries == 1)
+            log(LogTopic::Errors,
+                "stator: STATOR_VERIFY cannot check " + t.name + ": it writes into its arguments");
+        return value.release();
+    }
     Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
     if (!positional || !keywords) return nullptr;

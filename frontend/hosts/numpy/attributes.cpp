@@ -85,6 +85,8 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
     if (a.shadow->kind == ShadowKind::Array) {
         auto it = array_attributes().find(key);
         if (it != array_attributes().end()) return it->second(tb, a, result);
+    } else if (host_only(a)) {
+        return lower_host_attr(tb, a, key, result);
     } else if (a.shadow->kind == ShadowKind::Scalar || a.shadow->kind == ShadowKind::Int) {
         if (result == a.obj) return a.shadow;  // x.real of a real number
         if (PyArray_CheckScalar(a.obj) && settled_of_scalar(key)) return tb.constant(result);

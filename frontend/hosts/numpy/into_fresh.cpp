@@ -13,10 +13,15 @@ namespace stator::frontend::numpy {
 
 namespace {
 
+PyRef fresh_like(PyObject* array) {
+    return PyRef::steal(
+        PyArray_NewLikeArray(reinterpret_cast<PyArrayObject*>(array), NPY_KEEPORDER, nullptr, 0));
+}
+
 // ufunc_into_fresh(ufunc, like, in_place, *operands[, where=mask]); bit i of in_place: operand i is `like`.
 PyObject* ufunc_into_fresh(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
     auto* like = reinterpret_cast<PyArrayObject*>(args[1]);
-    PyRef fresh = PyRef::steal(PyArray_NewLikeArray(like, NPY_KEEPORDER, nullptr, 0));
+    PyRef fresh = fresh_like(args[1]);
     long in_place = PyLong_AsLong(args[2]);
     if (!fresh || (in_place < 0 && PyErr_Occurred())) return nullptr;
     auto* out = reinterpret_cast<PyArrayObject*>(fresh.get());
@@ -46,12 +51,8 @@ bool without_gaps(TraceBuilder& tb, const Operand& out) {
 
 }  // namespace
 
-ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
-                           const Operand* where) {
-    // One element has whatever strides its array has, which no guard looks at.
-    bool one = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(out.obj)) == 1;
-    if (one || !without_gaps(tb, out))
-        return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
+                     const Operand* where) {
     long in_place = 0;
     for (size_t i = 0; i < in.size(); i++)
         if (in[i].obj == out.obj) in_place |= 1L << i;
@@ -64,8 +65,18 @@ ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Ope
         args.push_back(*where);
         kwnames = PyRef::steal(Py_BuildValue("(s)", "where"));
     }
+    if (host_only(out)) return tb.host_library(helper(), args, kwnames.get(), fresh_like(out.obj).get());
     const Shape shape = tb.shape(out.shadow);
-    ShadowRef fresh = tb.library(helper(), args, kwnames.get(), out.obj, &shape);
+    return tb.library(helper(), args, kwnames.get(), out.obj, &shape);
+}
+
+ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
+                           const Operand* where) {
+    // One element has whatever strides its array has, which no guard looks at.
+    bool one = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(out.obj)) == 1;
+    if (one || !without_gaps(tb, out))
+        return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+    ShadowRef fresh = ufunc_into(tb, u, in, out, where);
     if (!fresh || !store_value(tb, out.shadow, nullptr, arg_of(tb, tb.value(fresh)))) return nullptr;
     return out.shadow;
 }

@@ -68,6 +68,24 @@ bool quiet_about_nothing(PyObject* callable) {
     return std::ranges::find(kQuiet, text("__name__")) != std::end(kQuiet);
 }
 
+// An array that only NumPy reads, or one that shares memory with such an argument. NumPy runs no Python code
+// for its elements.
+bool host_result(const Call& call) {
+    if (!is_array(call.result)) return false;
+    auto* a = reinterpret_cast<PyArrayObject*>(call.result);
+    int type = PyArray_TYPE(a);
+    if (type == NPY_OBJECT || type == NPY_VOID || type >= NPY_NTYPES_LEGACY) return false;
+    bool from_host = false, shared = false;
+    for (const Operand& o : call.args) {
+        if (!is_array(o.obj) || !host_only(o)) continue;
+        from_host = true;
+        shared |= overlaps(call.result, o.obj) || overlaps(o.obj, call.result);
+    }
+    DType t;
+    bool readable = dtype_of_object(call.result, &t) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) <= 8;
+    return from_host && (shared || !readable);
+}
+
 bool plain_result(PyObject* o) {
     DType t;
     return (is_array(o) || PyArray_CheckScalar(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
@@ -80,7 +98,8 @@ bool plain_result(PyObject* o) {
 ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
     if (!call.callable) return refuse("this function");
-    if (!plain_result(call.result)) return refuse("a function whose result is no plain array");
+    const bool host = host_result(call);
+    if (!host && !plain_result(call.result)) return refuse("a function whose result is no plain array");
     DType result_type = DType::F64;
     dtype_of_object(call.result, &result_type);
     bool real = !graph::is_complex(result_type) && result_type != DType::Bool;
@@ -95,7 +114,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
             return refuse("an empty array");
         if (o.obj == call.result && PyArray_Check(o.obj))
             return refuse("a function that returns its argument");
-        if (PyArray_Check(o.obj) && (overlaps(call.result, o.obj) || overlaps(o.obj, call.result)))
+        if (PyArray_Check(o.obj) && !(host && host_only(o)) &&
+            (overlaps(call.result, o.obj) || overlaps(o.obj, call.result)))
             return refuse("a function that returns a view");
         if (!rebuildable(tb, o)) return refuse("a function with such an argument");
     }
@@ -105,6 +125,7 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0)
             return refuse("out=");
+    if (host) return tb.host_library(call.callable, call.args, call.kwnames, call.result);
     return tb.library(call.callable, call.args, call.kwnames, call.result);
 }
 
