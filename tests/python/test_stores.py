@@ -43,7 +43,34 @@ def both_ways(b, a):
     return b.sum()
 
 
-FUNCTIONS = [scaled, whole, stencil, twice, reads_old, in_place, both_ways]
+def read_before_a_library_call(b, a):
+    x = b * 2
+    y = np.cumsum(x)
+    b[...] = a / (a - 1)
+    return x + y
+
+
+def read_before_a_block(b, a):
+    x = b * 2
+    with np.errstate(over="ignore"):
+        b[...] = a / (a - 1)
+    return x
+
+
+def known_to_an_exit(b, a):
+    v = b * 3
+    if v[0] > -1:
+        v = v + 1
+    x = v * 2
+    y = np.sort(x)
+    v[...] = a / (a - 1)
+    return x + y + v
+
+
+FUNCTIONS = [
+    scaled, whole, stencil, twice, reads_old, in_place, both_ways, read_before_a_library_call, read_before_a_block,
+    known_to_an_exit,
+]  # fmt: skip
 CLEAN, FAULTY = np.linspace(2, 3, 40), np.array([1.0, 0.0, 1e10, np.inf, 1.0] * 8)
 
 

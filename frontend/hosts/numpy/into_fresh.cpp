@@ -65,7 +65,11 @@ ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> 
         args.push_back(*where);
         kwnames = PyRef::steal(Py_BuildValue("(s)", "where"));
     }
-    if (host_only(out)) return tb.host_library(helper(), args, kwnames.get(), fresh_like(out.obj).get());
+    if (host_only(out)) {
+        PyRef like = fresh_like(out.obj);
+        if (!like) return PyErr_Clear(), tb.fail(Reason::UnknownOp, u.name);
+        return tb.host_library(helper(), args, kwnames.get(), like.get());
+    }
     const Shape shape = tb.shape(out.shadow);
     return tb.library(helper(), args, kwnames.get(), out.obj, &shape);
 }
