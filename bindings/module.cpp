@@ -10,6 +10,7 @@
 #include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
+#include "frontend/replay/profile.h"
 #include "frontend/replay/trace.h"
 #include "guards/check.h"
 
@@ -170,6 +171,37 @@ py::list option_table() {
     return rows;
 }
 
+std::vector<std::optional<double>> compiled_ms(const TraceInfo& t) {
+    std::vector<std::optional<double>> all;
+    for (const auto& r : t.compile_requests) {
+        const bool ready = r && r->slot && r->slot->ready.load(std::memory_order_acquire);
+        all.push_back(ready ? std::optional(1e3 * r->slot->compile_seconds) : std::nullopt);
+    }
+    return all;
+}
+
+// Runs `call` and says where the time of its replays went, in microseconds.
+std::pair<py::object, py::dict> profiled(py::function call) {
+    frontend::Profile profile;
+    frontend::Profile* outer = std::exchange(frontend::active_profile, &profile);
+    py::object result;
+    try {
+        result = call();
+    } catch (...) {
+        frontend::active_profile = outer;
+        throw;
+    }
+    frontend::active_profile = outer;
+    const auto us = [](int64_t ns) { return static_cast<double>(ns) / 1e3; };
+    py::dict d;
+    d["replays"] = profile.replays;
+    d["guards"] = us(profile.guards);
+    d["launch"] = us(profile.total - profile.guards - profile.kernels - profile.host);
+    d["kernels"] = us(profile.kernels);
+    d["numpy"] = us(profile.host);
+    return {result, d};
+}
+
 void add_inspection(py::module_& m) {
     py::class_<Remark>(m, "Remark", "Something that kept code in Python.")
         .def_property_readonly("reason", &remark_reason, "Identifier of the row in the table of reasons.")
@@ -200,6 +232,12 @@ void add_inspection(py::module_& m) {
         .def_readonly("programs", &TraceInfo::programs, "Loop IR of each segment.")
         .def_readonly("entries", &TraceInfo::entries, "How often it was entered.")
         .def_readonly("exits", &TraceInfo::exits, "How often it was left before its end.")
+        .def_readonly("recorded_ms", &TraceInfo::recorded_ms,
+                      "Milliseconds from the first instruction to the last.")
+        .def_readonly("prepared_ms", &TraceInfo::prepared_ms, "Milliseconds in passes and schedules.")
+        .def_property_readonly(
+            "compiled_ms", &compiled_ms,
+            "Milliseconds of code generation of each segment, 0 from the cache; None: not ready.")
         .def_property_readonly("segments", [](const TraceInfo& t) { return t.programs.size(); })
         .def(
             "ready",
@@ -227,6 +265,7 @@ void add_functions(py::module_& m) {
         },
         py::arg("function") = py::none());
     m.def("traces", &traces);
+    m.def("profiled", &profiled);
     m.def("remarks", [](py::handle f) { return state(f).remarks(); });
     m.def("stance", &stance_name);
     m.def("set_stance", &set_stance);

@@ -101,6 +101,7 @@ struct Input {
     std::vector<Sym> shape;  // one symbol (or constant) per axis
     Sym value;               // PyInt: the symbol that stands for it
     std::string source;      // L['x'], G['scale'], L['self'].grid
+    bool own_dtype = false;  // see Node
     bool written = false;    // a store reaches it: it must be writeable and must not overlap other inputs
 };
 
@@ -116,6 +117,10 @@ struct Node {
     Box box = Box::Array;
     Layout layout = Layout::Contiguous;  // of the eager result: what a materialized value must have
     std::vector<int> perm;               // empty = C order
+    // Eager's dtype object is a copy of the host's built-in one, as arrays that were unpickled and operations
+    // on foreign byte orders have. It is equal to the built-in one but not the same, and asarray(x, dtype)
+    // shows that.
+    bool own_dtype = false;
     std::vector<Id> in;
     std::vector<Sym> shape;
     std::vector<int64_t> ints;

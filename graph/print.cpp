@@ -119,6 +119,7 @@ class Printer {
         if (in.layout != Layout::Contiguous) put(out, ", layout={}", spell(text::kLayout, in.layout));
         if (!in.perm.empty()) put(out, ", perm={}", perm(in.perm));
         if (in.value) put(out, ", value={}", sym(in.value));
+        if (in.own_dtype) out += ", own_dtype";
         if (in.written) out += ", written";
         return out + "}";
     }
@@ -146,6 +147,7 @@ class Printer {
         if (!guard || !n.shape.empty()) put(out_, " : {}", type(n.dtype, n.shape));
         if (n.layout != Layout::Contiguous) put(out_, " {}", spell(text::kLayout, n.layout));
         if (!n.perm.empty()) put(out_, " perm{}", perm(n.perm));
+        if (n.own_dtype) out_ += " own_dtype";
         if (n.box != Box::Array) put(out_, " as {}", spell(text::kBox, n.box));
         location(n.loc);
         out_ += "\n";

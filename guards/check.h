@@ -35,6 +35,7 @@ struct ArraySpec {
     std::vector<int> perm;          // memory order; empty = C
     std::vector<graph::Sym> shape;  // per axis a symbol or a constant
     bool writeable = false;
+    bool own_dtype = false;  // the dtype object is a copy of the built-in one instead of it
     std::vector<int8_t> signs =
         {};  // InnerDense, Strided: sign of each axis' stride; empty = unchecked, as is density
 };

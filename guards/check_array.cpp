@@ -25,12 +25,14 @@ constexpr uint32_t kWarnOnWrite = 1u << 31;  // NPY_ARRAY_WARN_ON_WRITE, not in 
 
 enum class Trouble : uint8_t { None, NotArray, Rank, DType, Flags, Extent, Order, Inner, Multiple };
 
-bool same_dtype(PyArrayObject* a, PyArray_Descr* expected) {
+// A copy of the built-in dtype has the same elements, but results inherit it, and whether it is one shows in
+// what asarray(x, dtype) returns. They would inherit metadata too.
+bool same_dtype(const Instr& in, PyArrayObject* a) {
+    const auto* expected = reinterpret_cast<PyArray_Descr*>(in.p);
     PyArray_Descr* d = PyArray_DESCR(a);
-    if (d == expected) return true;
-    // A copy of the built-in dtype is as good, unless it carries metadata, which results would inherit.
-    return d->type_num == expected->type_num && PyArray_ISNBO(d->byteorder) && !PyDataType_METADATA(d) &&
-           PyDataType_ELSIZE(d) == PyDataType_ELSIZE(expected);
+    if (!in.own_dtype) return d == expected;
+    return d != expected && d->type_num == expected->type_num && PyArray_ISNBO(d->byteorder) &&
+           !PyDataType_METADATA(d) && PyDataType_ELSIZE(d) == PyDataType_ELSIZE(expected);
 }
 
 // Strides dense in the order of `perm` (rank entries), axes of extent 1 aside.
@@ -86,7 +88,7 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
     if (Py_TYPE(obj) != &PyArray_Type) return Trouble::NotArray;
     auto* a = reinterpret_cast<PyArrayObject*>(obj);
     if (PyArray_NDIM(a) != in.ndim) return Trouble::Rank;
-    if (!same_dtype(a, reinterpret_cast<PyArray_Descr*>(in.p))) return Trouble::DType;
+    if (!same_dtype(in, a)) return Trouble::DType;
     if ((static_cast<uint32_t>(PyArray_FLAGS(a)) & in.mask) != in.want) return Trouble::Flags;
     const npy_intp* shape = PyArray_DIMS(a);
     const Axis* axes = p.axes.data() + in.first;
@@ -241,6 +243,7 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
     const ArraySpec& spec = g.spec;
     in.ndim = static_cast<uint8_t>(spec.ndim);
     in.layout = spec.layout;
+    in.own_dtype = spec.own_dtype;
     in.lo = graph::info(spec.dtype).size;
     in.mask = in.want = NPY_ARRAY_ALIGNED;
     if (spec.writeable) {
@@ -304,6 +307,7 @@ std::string array_text(const ArraySpec& spec, bool written, const graph::SymTabl
     for (int i = 0; i < spec.ndim; ++i)
         s += (i ? ", " : "") + (syms ? syms->str(spec.shape[i]) : std::string("?"));
     s += "]";
+    if (spec.own_dtype) s += ", dtype a copy of the built-in one";
     const std::string layout = layout_text(spec);
     if (!layout.empty()) s += ", " + layout;
     return written ? s + ", writeable" : s;
@@ -315,7 +319,14 @@ std::string show_array(PyObject* obj) {
     std::string type = d->typeobj->tp_name;
     if (type.starts_with("numpy.")) type = type.substr(6);
     std::string s = "an ndarray of " + type;
-    if (!PyArray_ISNBO(d->byteorder)) s += " in foreign byte order";
+    if (!PyArray_ISNBO(d->byteorder))
+        s += " in foreign byte order";
+    else if (PyDataType_METADATA(d))
+        s += " with metadata";
+    else if (PyArray_Descr* builtin = PyArray_DescrFromType(d->type_num)) {
+        if (builtin != d) s += " (a copy of the built-in dtype)";
+        Py_DECREF(builtin);
+    }
     return s + ", shape " + tuple_text(PyArray_NDIM(a), PyArray_DIMS(a));
 }
 
@@ -334,8 +345,8 @@ std::string explain_array(const GuardProgram::Impl& p, const Instr& in, const Gu
             return "expected " + s + ".ndim == " + std::to_string(in.ndim) + ", found " +
                    std::to_string(PyArray_NDIM(a)) + " (" + dims() + ")";
         case Trouble::DType:
-            return "expected " + s + ".dtype to be " + dtype_text(g.spec.dtype) + ", found " +
-                   show_array(obj);
+            return "expected " + s + ".dtype to be " + dtype_text(g.spec.dtype) +
+                   (in.own_dtype ? " (a copy of the built-in dtype)" : "") + ", found " + show_array(obj);
         case Trouble::Flags: {
             const uint32_t differ = (static_cast<uint32_t>(PyArray_FLAGS(a)) & in.mask) ^ in.want;
             if (differ & NPY_ARRAY_ALIGNED)

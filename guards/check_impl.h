@@ -49,6 +49,7 @@ struct Instr {
     Op op;
     uint8_t ndim = 0;        // Array: rank; Int: Axis::Mode of its symbol
     graph::Layout layout{};  // Array
+    bool own_dtype = false;  // Array: the dtype is a copy of `p` instead of it
     bool own = false;        // reads: take a reference (the object is not pinned by an identity guard)
     int32_t guard = -1;
     int32_t src = -1;    // index into objects

@@ -130,6 +130,14 @@ bool read_array_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
         *why = "byte-swapped or unaligned";
         return false;
     }
+    PyArray_Descr* descr = PyArray_DESCR(a);
+    if (PyDataType_METADATA(descr)) {
+        *why = "a dtype with metadata";
+        return false;
+    }
+    PyArray_Descr* builtin = PyArray_DescrFromType(descr->type_num);
+    out->own_dtype = builtin != descr;
+    Py_XDECREF(builtin);
     int rank = PyArray_NDIM(a);
     if (rank > 8) {
         *why = "more than 8 dimensions";

@@ -17,6 +17,7 @@ struct ArrayMeta {
     std::vector<int64_t> strides;  // bytes
     graph::Layout layout;
     std::vector<int> perm;  // empty = C order
+    bool own_dtype;         // the dtype object is a copy of the built-in one
     bool writeable;
     bool standard_strides;  // Contiguous: the strides are those a fresh array of this shape and perm gets
 };

@@ -105,6 +105,7 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     in.dtype = meta.dtype;
     in.layout = meta.layout;
     in.perm = meta.perm;
+    in.own_dtype = meta.own_dtype;
     in.source = guards.source(s->source).text;
     for (int64_t n : meta.shape) in.shape.push_back(fresh_extent(n));
     int index = add_input(in);
@@ -117,14 +118,15 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
         }
     std::vector<int8_t> signs;
     for (int64_t stride : meta.strides) signs.push_back(static_cast<int8_t>((stride > 0) - (stride < 0)));
-    guards.expect_array(
-        s->source, index,
-        {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape, false, signs});
+    guards.expect_array(s->source, index,
+                        {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape,
+                         false, meta.own_dtype, signs});
     Node n;
     n.op = Op::Input;
     n.dtype = meta.dtype;
     n.layout = meta.layout;
     n.perm = meta.perm;
+    n.own_dtype = meta.own_dtype;
     n.shape = in.shape;
     n.ints = {index};
     n.loc = location_;
@@ -378,6 +380,7 @@ ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
     if (n.box == Box::Array && n.shape.size() == meta.shape.size()) {
         n.layout = meta.layout;
         n.perm = meta.perm;
+        n.own_dtype = meta.own_dtype;
     }
     buffers_.push_back({value, value, false, -1});
     auto s = std::make_shared<Shadow>();

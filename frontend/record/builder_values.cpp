@@ -217,7 +217,11 @@ Id TraceBuilder::broadcast(Id v, const Shape& to) {
 static void set_layout(Node* n, PyObject* like) {
     ArrayMeta meta;
     std::string why;
-    if (like && read_array_meta(like, &meta, &why)) n->layout = meta.layout, n->perm = meta.perm;
+    if (like && read_array_meta(like, &meta, &why)) {
+        n->layout = meta.layout;
+        n->perm = meta.perm;
+        n->own_dtype = meta.own_dtype;
+    }
 }
 
 Id TraceBuilder::empty(DType dtype, Shape shape, PyObject* like) {
@@ -381,6 +385,7 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     n.dtype = meta.dtype;
     n.layout = meta.layout;
     n.perm = meta.perm;
+    n.own_dtype = meta.own_dtype;
     for (int64_t extent : meta.shape) {
         if (extents) break;
         if (extent < 2) {

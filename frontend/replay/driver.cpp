@@ -4,6 +4,8 @@
 
 #include "frontend/replay/driver.h"
 
+#include <fmt/format.h>
+
 namespace stator::frontend {
 
 namespace {
@@ -57,10 +59,8 @@ std::string location(const CodeInfo& code, int pc) {
     return std::string(PyUnicode_AsUTF8(code.code->co_filename)) + ":" + std::to_string(code.insns[pc].line);
 }
 
-std::string milliseconds(std::chrono::steady_clock::duration d) {
-    char text[32];
-    snprintf(text, sizeof text, "%.2f ms", std::chrono::duration<double, std::milli>(d).count());
-    return text;
+double milliseconds(std::chrono::steady_clock::duration d) {
+    return std::chrono::duration<double, std::milli>(d).count();
 }
 
 struct InlineContext {
@@ -122,14 +122,15 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
         return;
     }
     trace->place = place;
+    trace->recorded_ms = milliseconds(recorded - place->recording_since);
+    trace->prepared_ms = milliseconds(std::chrono::steady_clock::now() - recorded);
     ++fs.counters.traces;
     if (place != fs.entry && place->exits_seen > 0) ++fs.counters.bridges;
     if (log_enabled(LogTopic::Traces))
         log(LogTopic::Traces, "recorded " + name + " at " + location(*place->code, place->pc));
     if (log_enabled(LogTopic::Timings))
-        log(LogTopic::Timings, name + ": recorded in " + milliseconds(recorded - place->recording_since) +
-                                   ", made ready in " +
-                                   milliseconds(std::chrono::steady_clock::now() - recorded));
+        log(LogTopic::Timings, fmt::format("{}: recorded in {:.2f} ms, made ready in {:.2f} ms", name,
+                                           trace->recorded_ms, trace->prepared_ms));
     place->traces.insert(place->traces.begin(), std::move(trace));
 }
 

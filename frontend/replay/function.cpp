@@ -216,24 +216,8 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nar
 
 namespace {
 
-bool writes_arguments(const graph::Graph& g) {
-    return std::any_of(g.inputs.begin(), g.inputs.end(), [](const graph::Input& in) { return in.written; }) ||
-           std::any_of(g.nodes.begin(), g.nodes.end(), [](const graph::Node& n) {
-               return n.op == graph::Op::Library && n.ints[3] == graph::kGivesNothing;
-           });
-}
-
-// Hands the replayed result to stator._verify, which runs the function eagerly and answers with what the
-// caller gets.
-PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_value, PyObject* const* args,
-                   size_t nargsf, PyObject* kwnames) {
-    PyRef value = PyRef::steal(steal_value);
-    if (writes_arguments(t.graph)) {  // they are changed already: eager cannot start from them
-        if (t.entries == 1)
-            log(LogTopic::Errors,
-                "stator: STATOR_VERIFY cannot check " + t.name + ": it writes into its arguments");
-        return value.release();
-    }
+// STATOR_VERIFY: the call, as stator._verify.Call keeps it before it is served.
+PyObject* begin_verified(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
     if (!positional || !keywords) return nullptr;
@@ -242,8 +226,33 @@ PyObject* verified(FunctionState::Impl& fs, const Trace& t, PyObject* steal_valu
         if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[npos + i]) < 0) return nullptr;
     PyRef module = PyRef::steal(PyImport_ImportModule("stator._verify"));
     if (!module) return nullptr;
-    return PyObject_CallMethod(module.get(), "check", "OOOOs", fs.func.get(), positional.get(),
-                               keywords.get(), value.get(), t.name.c_str());
+    return PyObject_CallMethod(module.get(), "Call", "OOO", fs.func.get(), positional.get(), keywords.get());
+}
+
+// The sources of the arrays that the trace stores to.
+std::vector<std::string> written_sources(const Trace& t) {
+    std::vector<std::string> sources;
+    for (const graph::Input& in : t.graph.inputs)
+        if (in.written) sources.push_back(in.source);
+    for (const graph::Node& n : t.graph.nodes) {
+        if (n.op != graph::Op::Library || n.ints[3] != graph::kGivesNothing) continue;
+        const graph::Recipe& array = t.graph.recipes[t.graph.recipes[n.ints[1]].items[0]];
+        bool argument = array.kind == graph::RecipeKind::Slot;
+        sources.push_back(argument ? t.guards.source(array.index).text
+                                   : "a part of an array that only NumPy reads");
+    }
+    return sources;
+}
+
+// Runs the function eagerly and answers with what the caller gets.
+PyObject* end_verified(PyObject* call, const Trace& t, PyObject* steal_value) {
+    PyRef value = PyRef::steal(steal_value), written = PyRef::steal(PyList_New(0));
+    if (!written) return nullptr;
+    for (const std::string& text : written_sources(t)) {
+        PyRef source = PyRef::steal(PyUnicode_FromString(text.c_str()));
+        if (!source || PyList_Append(written.get(), source.get()) < 0) return nullptr;
+    }
+    return PyObject_CallMethod(call, "check", "OsO", value.get(), t.name.c_str(), written.get());
 }
 
 }  // namespace
@@ -280,6 +289,11 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
         bound = fs.binder.bind(args, nargsf, kwnames, own, owned);
         slots = own;
     }
+    PyRef call;
+    if (bound && verifying) {
+        call = PyRef::steal(begin_verified(fs, args, nargsf, kwnames));
+        if (!call) return nullptr;
+    }
     if (bound) {
         for (size_t i = 0; i < entry->traces.size(); ++i) {
             Trace& t = *entry->traces[i];
@@ -294,7 +308,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
             if (out.kind == Outcome::Returned) {
                 ++fs.counters.replays;
                 *replayed = &t;
-                return verifying ? verified(fs, t, out.value, args, nargsf, kwnames) : out.value;
+                return call ? end_verified(call.get(), t, out.value) : out.value;
             }
             if (out.kind == Outcome::Failed) return nullptr;
             if (out.kind == Outcome::Redo) {

@@ -90,6 +90,7 @@ struct TraceInfo {
     std::vector<std::string> guards;    // Python terms
     std::vector<std::string> programs;  // loop IR per segment
     int64_t entries = 0, exits = 0;
+    double recorded_ms = 0, prepared_ms = 0;
     std::vector<std::shared_ptr<kernels::CompileRequest>>
         compile_requests;  // one per segment: llvm/asm on demand
 };
@@ -97,8 +98,8 @@ TraceInfo describe(const Trace& trace);
 
 Counters global_counters();  // over all functions, those that are gone included
 void reset_global_counters();
-// STATOR_VERIFY: each call that a trace without stores into arguments served is repeated eagerly and
-// compared; what differs is logged, kept as a replayable case, and eager's result is returned.
+// STATOR_VERIFY: each call that a trace served from entry to return is repeated eagerly from the same
+// arguments and compared; what differs is logged, kept as a replayable case, and eager's result is returned.
 void set_verify(bool on);
 // Off: functions that plain Python is faster for are served all the same (tests).
 void set_retirement(bool on);

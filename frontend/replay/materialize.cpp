@@ -105,7 +105,7 @@ bool ReplayState::bind_result(Id v, PyRef result) {
     std::string why;
     if (!read_array_meta(result.get(), &meta, &why)) return false;
     if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm ||
-        meta.shape.size() != n.shape.size())
+        meta.own_dtype != n.own_dtype || meta.shape.size() != n.shape.size())
         return false;
     const auto& t = trace.graph.syms;
     for (size_t d = 0; d < meta.shape.size(); ++d) {
@@ -157,7 +157,7 @@ PyObject* Materializer::build_value(Id v) {
         PyErr_SetString(PyExc_SystemError, "stator: a value that a snapshot needs was not kept");
         return nullptr;
     }
-    PyObject* array = numpy::new_array(n.dtype, 0, nullptr, {});
+    PyObject* array = numpy::new_array(n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
     if (array) memcpy(numpy::data(array), st_.scalar(v), graph::info(n.dtype).size);
     return array;
 }

@@ -13,6 +13,7 @@
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/materialize.h"
+#include "frontend/replay/profile.h"
 #include "frontend/replay/trace.h"
 
 namespace stator::frontend {
@@ -126,6 +127,7 @@ uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, 
     const NestPlan& nest = s.nests[index];
     const int64_t extent = exprs[nest.extent], work = exprs[nest.work];
     const NestCall call{&s, &args, index, compiled};
+    const Timed timed(&Profile::kernels);
     return work < kReleaseGil ? call.run(args, 0, extent) : run_large_nest(call, nest, extent, work);
 }
 
@@ -154,7 +156,7 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
             case kernels::BufferKind::Output: {
                 int64_t dims[16];
                 for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[shape[d]];
-                array = numpy::new_array(plan.dtype, plan.rank, dims, *plan.perm);
+                array = numpy::new_array(plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
                 if (!array) {
                     PyErr_Clear();
                     return false;
@@ -260,6 +262,7 @@ bool run_library(ReplayState& st, Id id, Materializer& m) {
         n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
     size_t nargs = argv.size() - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
+    const Timed timed(&Profile::host);
     PyRef result =
         PyRef::steal(PyObject_Vectorcall(st.trace.objects[n.ints[0]].get(), argv.data(), nargs, kwnames));
     if (!result) {
@@ -360,6 +363,11 @@ struct Release {
     }
 };
 
+int check_guards(const Trace& t, PyObject* const* slots, guards::EntryState& entry) {
+    const Timed timed(&Profile::guards);
+    return t.guards.check(slots, entry);
+}
+
 Outcome not_entered(int failed_guard) {
     Outcome out;
     out.failed_guard = failed_guard;
@@ -368,7 +376,10 @@ Outcome not_entered(int failed_guard) {
 
 }  // namespace
 
+Profile* active_profile = nullptr;
+
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
+    const Timed timed(&Profile::total);
     const int sources = t.source_count, inputs = t.input_count;
     ReplayState st{t};
     guards::EntryState entry;
@@ -379,7 +390,7 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     entry.symbols = static_cast<int64_t*>(alloca(sizeof(int64_t) * (t.symbol_count + 1)));
     for (int i = 0; i < t.symbol_count; ++i) entry.symbols[i] = t.symbol_start[i];
     entry.owned_count = 0;
-    const int failed = t.guards.check(slots, entry);
+    const int failed = check_guards(t, slots, entry);
     if (failed >= 0) return not_entered(failed);
     st.entry = &entry;
     st.exprs = static_cast<int64_t*>(alloca(sizeof(int64_t) * (t.expr_count + 1)));
@@ -393,6 +404,7 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
         if (broken >= 0) return not_entered(broken);
     }
     ++t.entries;
+    if (active_profile) ++active_profile->replays;
     return run_steps(st, counters);
 }
 

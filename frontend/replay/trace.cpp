@@ -187,6 +187,7 @@ void plan_segment(Trace& t, Segment& s) {
         for (graph::Sym extent : b.shape) s.shapes.push_back(extent.id);
         if (b.kind != kernels::BufferKind::Scratch) {
             plan.value = b.value;
+            plan.own_dtype = g.nodes[graph::buffer_root(g, b.value)].own_dtype;
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
             plan.slot = t.value_slots[b.value];
         }
@@ -354,6 +355,8 @@ TraceInfo describe(const Trace& t) {
     }
     info.entries = t.entries;
     info.exits = t.exits;
+    info.recorded_ms = t.recorded_ms;
+    info.prepared_ms = t.prepared_ms;
     return info;
 }
 

@@ -28,9 +28,10 @@ struct BufferPlan {
     int stride_base;
     int shape_base;  // into Segment::shapes
     const std::vector<int>* perm;
-    int input = -1;        // graph input whose array holds the memory, or
-    int slot = -1;         // value slot of the array (Output: where it goes)
-    graph::Id value = -1;  // neither: look it up (a store's newest version)
+    bool own_dtype = false;  // Output
+    int input = -1;          // graph input whose array holds the memory, or
+    int slot = -1;           // value slot of the array (Output: where it goes)
+    graph::Id value = -1;    // neither: look it up (a store's newest version)
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
@@ -98,6 +99,7 @@ struct Trace {
     bool has_relations = false;
     int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
     int64_t entries = 0, exits = 0, redone = 0;
+    double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread
     std::vector<int64_t> snapshot_exits;
 };
 

@@ -44,6 +44,7 @@ std::string key_of(const Node& n) {
     append(key, n.box);
     append(key, n.layout);
     append_list(key, n.perm);
+    append(key, n.own_dtype);
     append_list(key, n.in);
     append_list(key, n.shape);
     append_list(key, n.ints);

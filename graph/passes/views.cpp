@@ -49,7 +49,8 @@ bool compose_views(Graph& g, Id v) {
 
 bool shows_everything(const Graph& g, const Node& n) {
     const Node& base = g.node(n.in[0]);
-    if (n.shape != base.shape || n.box != base.box || n.layout != base.layout || n.perm != base.perm)
+    if (n.shape != base.shape || n.box != base.box || n.layout != base.layout || n.perm != base.perm ||
+        n.own_dtype != base.own_dtype)
         return false;
     if (n.op == Op::Reshape) return true;
     std::vector<AxisMap> axes = view_axes(n);

@@ -543,6 +543,25 @@ def test_explain_says_what_stays_in_python():
     assert fresh.share == 1.0 and fresh.outcome == "recorded"
 
 
+def test_explain_says_where_the_time_went():
+    f = stator.compile(lambda u: np.sort(u * 2.0) + 1.0)
+    assert stator.explain(f)(X).microseconds["replays"] == 0
+    for _ in range(3):
+        f(X)
+    stator.wait()
+    explanation = stator.explain(f)(X)
+    times = dict(explanation.microseconds)
+    assert times.pop("replays") == 1
+    assert times.keys() == {"guards", "launch", "kernels", "numpy"}
+    assert all(t > 0 for t in times.values()) and sum(times.values()) < 1e6 * explanation.seconds
+    assert "kernels " in str(explanation)
+    with pytest.raises(TypeError):
+        stator.explain(f)(X, X)
+    f(X)  # nobody measures any more
+    assert f.traces[0].recorded_ms > 0 and f.traces[0].prepared_ms > 0
+    assert len(f.traces[0].compiled_ms) == f.traces[0].segments
+
+
 def test_graph_prints_and_renders():
     f = stator.compile(lambda u: u * 2.0 + 1.0)
     with pytest.raises(ValueError, match="has no trace yet"):
@@ -720,10 +739,10 @@ def test_verify_reports_a_difference_and_returns_eagers_result(tmp_path, monkeyp
     assert _verify.same((x, 1.5, np.float32(np.nan)), (x.copy(), 1.5, np.float32(np.nan)))
     assert not _verify.same(np.array([0.0]), np.array([-0.0]))
     assert not _verify.same(x, x.astype(np.float32))
-    result = _verify.check(abs, (x,), {}, x + 1, "abs#1")
-    assert result.tobytes() == x.tobytes()
-    assert "abs#1 differs from NumPy" in capsys.readouterr().err
-    assert (tmp_path / "stator-verify-abs-1.pickle").exists()
+    call = _verify.Call(plain, (x,), {})
+    assert call.check(x + 1, "plain#1", []).tobytes() == plain(x).tobytes()
+    assert "plain#1 differs from NumPy" in capsys.readouterr().err
+    assert (tmp_path / "stator-verify-plain-1.pickle").exists()
 
 
 LOGGED = """
@@ -765,14 +784,41 @@ def test_every_log_topic_says_something(topic, line, tmp_path):
     assert all(text.startswith(f"stator: [{topic}] ") for text in lines)
 
 
+def test_verify_compares_what_was_stored(tmp_path, monkeypatch, capsys):
+    from stator import _verify
+
+    def step(x, y):
+        x[1:] += y[1:]
+        return x
+
+    monkeypatch.chdir(tmp_path)
+    for wrong in (False, True):
+        x, y = np.arange(3.0), np.ones(3)
+        call = _verify.Call(step, (x,), {"y": y})
+        step(x, y)
+        x[2] += wrong
+        assert call.check(x, f"step#{wrong}", ["x"]) is x and x.tolist() == [0, 2, 3]
+        assert bool(capsys.readouterr().err) is wrong
+    case = pickle.loads((tmp_path / "stator-verify-step-True.pickle").read_bytes())
+    assert case["args"][0].tolist() == [0, 1, 2] and case["arguments_replayed"][0].tolist() == [0, 2, 4]
+
+
 def test_verify_says_what_it_cannot_check():
     program = """
 import numpy as np, stator
 @stator.compile
-def f(x):
+def f(x, state):
+    x += 1
+    state["total"][...] += x
+    return x * 2
+@stator.compile
+def g(x):
     x += 1
     return x * 2
-for _ in range(5): f(np.ones(4))
+for _ in range(5): f(np.ones(4), {"total": np.zeros(4)})
+x = np.ones(4)
+for _ in range(5): g(x)
+assert x[0] == 6
 """
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -781,4 +827,5 @@ for _ in range(5): f(np.ones(4))
         text=True,
         timeout=120,
     )
-    assert done.stderr == "stator: STATOR_VERIFY cannot check f#1: it writes into its arguments\n"
+    said = "stator: STATOR_VERIFY cannot check f#1: it writes into state['total'], which is no argument\n"
+    assert done.stderr == said

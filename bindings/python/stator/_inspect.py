@@ -126,9 +126,9 @@ def explainer(function):
     def explained(*args, **kwargs):
         before = _stator.stats(state)
         started = time.perf_counter()
-        result = function(*args, **kwargs)
+        result, microseconds = _stator.profiled(lambda: function(*args, **kwargs))
         seconds = time.perf_counter() - started
-        return Explanation(state, result, before, seconds)
+        return Explanation(state, result, before, seconds, microseconds)
 
     return explained
 
@@ -142,6 +142,9 @@ class Explanation:
         What the function returned.
     seconds : float
         How long the call took.
+    microseconds : dict
+        Where the time of the call's replays went: `guards`, `launch` (finding memory, making results), `kernels`, and
+        `numpy` (calls left to NumPy inside traces); `replays` says how many there were. The rest of the call is Python.
     call : dict
         Counters of this call alone; `stats` has those since start or reset.
     traces : list
@@ -152,12 +155,13 @@ class Explanation:
         Share captured: array operations in traces, out of these and the places that stayed in Python.
     """
 
-    def __init__(self, function, result, before, seconds):
+    def __init__(self, function, result, before, seconds, microseconds):
         self.name = function.__qualname__
         self.file = function.__code__.co_filename
         self.line = function.__code__.co_firstlineno
         self.result = result
         self.seconds = seconds
+        self.microseconds = microseconds
         self.stats = _stator.stats(function)
         self.call = {name: value - before[name] for name, value in self.stats.items()}
         self.traces = _stator.traces(function)
@@ -188,7 +192,8 @@ class Explanation:
 
     def _sections(self):
         """(title, lines) of the report; a line is text and, indented below it, details."""
-        yield "call", [(f"{self.outcome} in {1e6 * self.seconds:.1f} µs", _counter_lines(self.call))]
+        details = _counter_lines(self.call) + _time_lines(self.microseconds, self.seconds)
+        yield "call", [(f"{self.outcome} in {1e6 * self.seconds:.1f} µs", details)]
         operations = self.operations
         yield (
             "captured",
@@ -240,6 +245,14 @@ def _details(reason):
 def _counter_lines(counters):
     shown = [f"{name} {value:.4g}" for name, value in counters.items() if value and name != "calls"]
     return [", ".join(shown)] if shown else []
+
+
+def _time_lines(microseconds, seconds):
+    if not microseconds["replays"]:
+        return []
+    parts = {name: microseconds[name] for name in ("guards", "launch", "kernels", "numpy")}
+    parts["python"] = max(0.0, 1e6 * seconds - sum(parts.values()))
+    return [", ".join(f"{name} {value:.1f} µs" for name, value in parts.items() if value)]
 
 
 def _operations(text):

@@ -1,12 +1,13 @@
 """STATOR_VERIFY: a call that a trace served is repeated eagerly and compared, bit for bit.
 
-A difference is reported once per trace on standard error, the call's function name, arguments and both results are kept
-in ``stator-verify-<trace>.pickle`` in the current directory (load it with `pickle` and call the function again), and the
+Arrays that the trace stored to are given back what they held first, and compared too. A difference is reported once per
+trace on standard error; the function's name, its arguments as they were, and both results are kept ``stator-verify-<trace>.pickle`` in the current directory (load it with `pickle` and call the function again), and the
 caller gets NumPy's result.
 """
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import re
 import sys
@@ -44,23 +45,59 @@ def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return not bool(np.any(differ | zeros))
 
 
-def check(function: Callable[..., Any], args: tuple, kwargs: dict, replayed: Any, trace: str) -> Any:
-    """Run `function` eagerly; return `replayed` when it agrees, else report and return eager's result."""
-    eager = function(*args, **kwargs)
-    if same(eager, replayed):
-        return replayed
-    if trace not in _reported:
-        _reported.add(trace)
+class Call:
+    """One call, made before it is served: it keeps what the arrays among the arguments hold, to start over from."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple, kwargs: dict) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.begin = [(x, x.copy()) for x in (*args, *kwargs.values()) if type(x) is np.ndarray]
+
+    def _before(self, x: Any) -> Any:
+        return next((copy for array, copy in self.begin if array is x), x)
+
+    def check(self, replayed: Any, trace: str, written: list[str]) -> Any:
+        """Run the function eagerly from the same arguments; return `replayed` when all agrees, else report and return
+        eager's result. `written` are the sources of the arrays that the trace stored to."""
+        parameters = inspect.signature(self.function).parameters
+        for source in written:
+            if source not in parameters:
+                if trace not in _reported:
+                    _reported.add(trace)
+                    _say(f"STATOR_VERIFY cannot check {trace}: it writes into {source}, which is no argument")
+                return replayed
+        after = [x.copy() for x, _ in self.begin] if written else []
+        for x, contents in self.begin if written else ():
+            if x.flags.writeable:
+                x[...] = contents
+        eager = self.function(*self.args, **self.kwargs)
+        if same(eager, replayed) and all(
+            _same_bits(x, y) for (x, _), y in zip(self.begin, after, strict=False)
+        ):
+            return replayed
+        if trace not in _reported:
+            _reported.add(trace)
+            _say(
+                f"{trace} differs from NumPy, whose result is used; {self._keep(eager, replayed, after, trace)}"
+            )
+        return eager
+
+    def _keep(self, eager: Any, replayed: Any, after: list, trace: str) -> str:
         path = Path("stator-verify-" + re.sub(r"\W+", "-", trace) + ".pickle")
-        kept = f"kept in {path}"
         try:
             case = {
-                "function": f"{function.__module__}.{function.__qualname__}",
-                "args": args,
-                "kwargs": kwargs,
+                "function": f"{self.function.__module__}.{self.function.__qualname__}",
+                "args": tuple(map(self._before, self.args)),
+                "kwargs": {name: self._before(x) for name, x in self.kwargs.items()},
+                "eager": eager,
+                "replayed": replayed,
+                "arguments_eager": [x for x, _ in self.begin],
+                "arguments_replayed": after,
             }
-            path.write_bytes(pickle.dumps({**case, "eager": eager, "replayed": replayed}))
+            path.write_bytes(pickle.dumps(case))
         except Exception as problem:  # the program goes on whatever cannot be written or pickled
-            kept = f"the case could not be kept: {problem}"
-        print(f"stator: {trace} differs from NumPy, whose result is used; {kept}", file=sys.stderr)
-    return eager
+            return f"the case could not be kept: {problem}"
+        return f"kept in {path}"
+
+
+def _say(text: str) -> None:
+    print(f"stator: {text}", file=sys.stderr)

@@ -24,7 +24,8 @@ namespace stator::frontend::numpy {
 namespace {
 
 PyArray_Descr* g_descr[graph::kDTypeCount];
-PyObject* g_extobj_var = nullptr;  // the context variable behind np.errstate
+PyArray_Descr* g_own_descr[graph::kDTypeCount];  // copies of these: equal, and other objects
+PyObject* g_extobj_var = nullptr;                // the context variable behind np.errstate
 PyObject* g_geterr = nullptr;
 
 // What `ufunc._get_strided_loop` fills (NumPy's ufunc_call_info, capsule "numpy_1.24_ufunc_call_info").
@@ -113,8 +114,10 @@ bool init_runtime(std::string* error) {
                  " does not offer the C API that stator was built for: rebuild stator";
         return false;
     }
-    for (int i = 0; i < graph::kDTypeCount; i++)
+    for (int i = 0; i < graph::kDTypeCount; i++) {
         g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
+        g_own_descr[i] = PyArray_DescrNew(g_descr[i]);
+    }
     PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
     if (umath) g_extobj_var = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
     PyErr_Clear();
@@ -141,8 +144,9 @@ kernels::HostLoop find_loop(const kernels::LoopRef& ref) {
     return loop;
 }
 
-PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm) {
-    PyArray_Descr* descr = descr_of(dtype);
+PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm,
+                    bool own_dtype) {
+    PyArray_Descr* descr = (own_dtype ? g_own_descr : g_descr)[static_cast<int>(dtype)];
     npy_intp strides[NPY_MAXDIMS];
     npy_intp* given = nullptr;
     int64_t count = 1;

@@ -18,7 +18,8 @@ bool init_runtime(std::string* error);
 kernels::HostLoop find_loop(const kernels::LoopRef& ref);
 
 // A fresh array owning its data (pool for 64 KB and more), memory order `perm` (empty = C). New reference.
-PyObject* new_array(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm);
+PyObject* new_array(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm,
+                    bool own_dtype = false);
 // How many elements an exact ndarray has; 0 for every other object.
 int64_t array_size(PyObject* object);
 // Where the elements of an array are: its data, and `rank` strides into `out`.

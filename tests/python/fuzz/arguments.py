@@ -6,6 +6,7 @@ A description prints as the expression that makes it, so a failing program can b
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ DTYPES = Weighted(
 )  # fmt: skip
 LAYOUTS = Weighted(
     (48, "C"), (8, "F"), (6, "reversed"), (6, "every second"), (5, "inner reversed"), (5, "inner columns"),
-    (4, "outer rows"), (4, "axes rolled"), (3, "offset"), (2, "broadcast"), (2, "read-only"), (1, "swapped"), (1, "unaligned"),
+    (4, "outer rows"), (4, "axes rolled"), (3, "offset"), (2, "broadcast"), (2, "read-only"), (1, "swapped"), (1, "unaligned"), (1, "unpickled"),
 )  # fmt: skip
 VALUES = Weighted((60, "tame"), (28, "plain"), (12, "wild"))
 SHARING = ("same", "shifted", "reversed", "whole", "transposed", "every second")
@@ -99,6 +100,8 @@ def _array(spec: Array, rng: np.random.Generator) -> np.ndarray:
         return np.broadcast_to(fill(shape[1:]), shape)
     if layout == "swapped":
         return fill(shape).astype(dtype.newbyteorder())
+    if layout == "unpickled":  # with a dtype object of its own
+        return pickle.loads(pickle.dumps(fill(shape)))
     if layout == "unaligned":
         raw = np.zeros(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize + 1, np.uint8)
         out = raw[1:].view(dtype).reshape(shape)

@@ -38,6 +38,11 @@ def _bits(x: np.ndarray) -> bytes:
     return dense.tobytes()
 
 
+def _dtype(x: np.ndarray) -> str:
+    """Which dtype it is, and whether the object is NumPy's own: ``asarray(x, dtype)`` returns a view where not."""
+    return x.dtype.str if x.dtype is np.dtype(x.dtype.str) else f"a copy of {x.dtype.str}"
+
+
 def _flags(x: np.ndarray) -> str:
     f = x.flags
     return "".join(
@@ -76,7 +81,7 @@ class Freezer:
         else:
             origin = type(base).__name__
         return (
-            "array", ("type", type(x).__name__), ("dtype", x.dtype.str), ("shape", x.shape), ("strides", x.strides),
+            "array", ("type", type(x).__name__), ("dtype", _dtype(x)), ("shape", x.shape), ("strides", x.strides),
             ("flags", _flags(x)), ("base", origin), ("values", _bits(x) if x.dtype != object else repr(x.tolist())),
         )  # fmt: skip
 

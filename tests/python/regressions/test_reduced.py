@@ -99,6 +99,8 @@ CASES = [
     case("in-place powers of every second complex number", "def f(b):\n    b[None, ::2] **= 2\n    b[1:] *= b[:-1]\n    return b\n", *twice(Array("c16", (3,))), *twice(Array("c16", (33,)))),
     case("too many axes for a store of nothing", "def f(x, b):\n    v = x[1:, 1:-1, None]\n    w = x / 10\n    v[..., 0:0, -1, 0] = v[::2, b:]\n    return w\n", *twice(Array("i8", (7, 3)), Scalar("int", 3))),
     case("the square of one complex number in many places", "def f(b):\n    v = np.max(b.reshape(-1), axis=-1, keepdims=True)\n    np.square(v, out=b)\n", *twice(Array("c8", (2,))), *twice(Array("c8", (9,)))),
+    case("dtype objects other than NumPy's own", "def f(a, x, y):\n    v = np.pad(a + x, 1, constant_values=2)\n    w = np.asarray(v, dtype='f8')\n    return w, y * 2 + v[0], np.asarray(y + 1, 'f8'), y.astype('f8'), np.zeros_like(y), y[1:]\n",
+         *twice(Array("f8", (), "swapped"), Array("f8", (1,)), Array("f8", (5,), "unpickled")), *twice(Array("f8", ()), Array("f8", (1,)), Array("f8", (5,)))),
     case("the imaginary part of real numbers", "def f(a):\n    v = a.imag\n    return v, v[1:], v + a\n", *twice(Array("f8", (5,))), *twice(Array("f4", (5, 7), "F")), *twice(Array("i4", (3, 0)))),
     case("imaginary parts are read-only", "def f(a):\n    v = a.imag\n    try:\n        v[...] = 1\n    except ValueError as e:\n        return str(e)\n", *twice(Array("f8", (5,)))),
     case("functions of nothing", "def f(a):\n    return np.log(a), a.astype(np.float32), np.sum(a), a.sum(axis=0), np.pad(a, 1), a < 1, np.fmin(a, a)\n", *twice(Array("f8", (0,))), *twice(Array("f8", (3, 0)))),

@@ -130,7 +130,13 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
                 "segments": artifacts,
                 "exits_taken": trace.exits,
                 "remarks": remarks,
-                "timings": {"entries": trace.entries, "segments_ready": trace.ready(), "function": counters},
+                "timings": {
+                    "entries": trace.entries,
+                    "recorded_ms": trace.recorded_ms,
+                    "prepared_ms": trace.prepared_ms,
+                    "compiled_ms": trace.compiled_ms,
+                    "function": counters,
+                },
             }
         )
     return out
