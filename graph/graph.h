@@ -139,12 +139,15 @@ enum class RecipeKind : uint8_t {
                // frontend)
     Slot,      // the very object found in entry slot `index`
     InputObj,  // the very object that input `index` was read from
-    Tuple,     // items
+    Cell,      // cell number `index` of those that the trace makes; what it holds is said by CellContents
+    Tuple,     // items; kinds from here on have items
     List,      // items
     Slice,     // three items
     Method,    // items = function, self
     Dict,      // items = key, value, key, value ...
-    Make,      // a new object: items = callable, tuple of keywords, their values
+    Make,      // a new object: items = callable, tuple of keywords, values (those of keywords last)
+    Function,  // a Python function: items as FunctionItem says, null where it has none
+    Iter,      // an iterator over items[0] that has given `index` of its items
     View,  // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
 };
 struct Recipe {
@@ -153,6 +156,24 @@ struct Recipe {
     Sym sym;
     std::vector<int32_t> items;  // recipe indices
     bool operator==(const Recipe&) const = default;
+};
+
+// The parts of a function that a trace makes.
+enum FunctionItem : uint8_t {
+    kCode,
+    kGlobals,
+    kDefaults,
+    kKwDefaults,
+    kAnnotations,
+    kClosure,
+    kAnnotate,
+    kFunctionItems
+};
+
+// What a cell is made to hold, after all objects were built: cells and functions may refer to each other in
+// cycles. `cell` is of kind Cell, or Slot for a cell that existed before the trace and was written by it.
+struct CellContents {
+    int32_t cell, contents;  // recipes; contents of kind Null leave it empty
 };
 
 // Where Python goes on, innermost frame last.
@@ -165,6 +186,7 @@ struct SnapFrame {
 struct Snapshot {
     std::vector<SnapFrame> frames;
     std::vector<int32_t> contexts = {};  // recipes of context managers that are entered first, in this order
+    std::vector<CellContents> cells = {};
 };
 
 enum class EndKind : uint8_t { Return, Leave };  // Leave: continue in Python at snapshot `end`
@@ -178,7 +200,8 @@ struct Graph {
     std::vector<Snapshot> snapshots;
     std::vector<Location> locations;
     EndKind end_kind = EndKind::Return;
-    int32_t end = -1;  // Return: recipe of the returned object; Leave: snapshot index
+    int32_t end = -1;                     // Return: recipe of the returned object; Leave: snapshot index
+    std::vector<CellContents> end_cells;  // Return only
 
     Node& node(Id i) { return nodes[i]; }
     const Node& node(Id i) const { return nodes[i]; }

@@ -4,9 +4,10 @@
 //     input SOURCE {slot=I, ...} : TYPE                  an input that no node reads
 //     %ID = OP ... : TYPE [LAYOUT] [perm(1,0)] [own_dtype] [as BOX] [@ FILE:LINE [FUNCTION]]
 //     guard %ID == True else n0                          guards and checkpoints have no value
-//     snap n0 code=I [func=RECIPE] unit=I [RECIPE, ...]       further frames follow as `then code=...`
+//     snap n0 [in [RECIPE, ...]] [cells [CELL = RECIPE, ...]] code=I [func=RECIPE] unit=I [RECIPE, ...]
+//                                                        further frames follow as `then code=...`
 //     recipe r0 = RECIPE                                 shared tuples, lists, slices, methods, views
-//     return RECIPE | leave n0
+//     return RECIPE [cells [CELL = RECIPE, ...]] | leave n0
 //   }
 //
 // One statement a line; `;` starts a comment; value names are free (%u), numbers are only what the printer
@@ -264,6 +265,10 @@ class Parser {
         } else if (c.take_word("snap")) {
             current_ = index_after(c, "n");
             grow(g_.snapshots, current_);
+            Snapshot s;  // reading recipes may make the list of snapshots grow
+            if (c.take("in [")) s.contexts = items(c, "]");
+            s.cells = cells(c);
+            g_.snapshots[static_cast<size_t>(current_)] = std::move(s);
             if (!c.done()) frame(c);
         } else if (c.take_word("then")) {
             if (current_ < 0) c.fail("'snap' before 'then'");
@@ -276,6 +281,7 @@ class Parser {
             defined_[label] = true;
         } else if (c.take_word("return")) {
             g_.end = recipe_index(c);
+            g_.end_cells = cells(c);
         } else if (c.take_word("leave")) {
             g_.end_kind = EndKind::Leave;
             g_.end = exit(c);
@@ -572,6 +578,18 @@ class Parser {
         return list;
     }
 
+    std::vector<CellContents> cells(Cursor& c) {
+        std::vector<CellContents> list;
+        if (!c.take("cells [")) return list;
+        while (!c.take("]")) {
+            if (!list.empty()) c.expect(",");
+            int32_t cell = recipe_index(c);
+            c.expect("=");
+            list.push_back({cell, recipe_index(c)});
+        }
+        return list;
+    }
+
     Recipe recipe(Cursor& c) {
         auto leaf = [](RecipeKind kind, int64_t index) {
             return Recipe{kind, static_cast<int32_t>(index), {}, {}};
@@ -586,6 +604,15 @@ class Parser {
         if (c.take("obj#")) return leaf(RecipeKind::Object, c.integer());
         if (c.take("slot#")) return leaf(RecipeKind::Slot, c.integer());
         if (c.take("in#")) return leaf(RecipeKind::InputObj, c.integer());
+        if (c.take("cell#")) return leaf(RecipeKind::Cell, c.integer());
+        if (c.take("function(")) return {RecipeKind::Function, -1, {}, items(c, ")")};
+        if (c.take("iter(")) {
+            int32_t over = recipe_index(c);
+            c.expect("at");
+            auto given = static_cast<int32_t>(c.integer());
+            c.expect(")");
+            return {RecipeKind::Iter, given, {}, {over}};
+        }
         if (c.take("slice(")) return {RecipeKind::Slice, -1, {}, items(c, ")")};
         if (c.take("method(")) return {RecipeKind::Method, -1, {}, items(c, ")")};
         if (c.take("dict(")) return {RecipeKind::Dict, -1, {}, items(c, ")")};

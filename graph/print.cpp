@@ -257,12 +257,15 @@ class Printer {
             if (n.op == Op::Library && attributes_well_formed(n)) count(n.ints[1]), count(n.ints[2]);
         for (const Snapshot& s : g_.snapshots) {
             for (int32_t r : s.contexts) count(r);
+            for (const CellContents& c : s.cells) count(c.contents);
             for (const SnapFrame& f : s.frames) {
                 count(f.func);
                 for (int32_t r : f.slots) count(r);
             }
         }
-        if (g_.end_kind == EndKind::Return) count(g_.end);
+        if (g_.end_kind != EndKind::Return) return;
+        count(g_.end);
+        for (const CellContents& c : g_.end_cells) count(c.contents);
     }
 
     std::string items(const Recipe& r, size_t from = 0) {
@@ -289,15 +292,25 @@ class Printer {
             case RecipeKind::Object: return fmt::format("obj#{}", r.index);
             case RecipeKind::Slot: return fmt::format("slot#{}", r.index);
             case RecipeKind::InputObj: return fmt::format("in#{}", r.index);
+            case RecipeKind::Cell: return fmt::format("cell#{}", r.index);
             case RecipeKind::Tuple: return fmt::format("({}{})", items(r), r.items.size() == 1 ? "," : "");
             case RecipeKind::List: return fmt::format("[{}]", items(r));
             case RecipeKind::Slice: return fmt::format("slice({})", items(r));
             case RecipeKind::Method: return fmt::format("method({})", items(r));
             case RecipeKind::Dict: return fmt::format("dict({})", items(r));
             case RecipeKind::Make: return fmt::format("make({})", items(r));
+            case RecipeKind::Function: return fmt::format("function({})", items(r));
+            case RecipeKind::Iter: return fmt::format("iter({} at {})", items(r), r.index);
             case RecipeKind::View: return fmt::format("view(%{}, {})", r.index, items(r));
         }
         return "?";
+    }
+
+    std::string cells(const std::vector<CellContents>& list) {
+        std::string out;
+        for (const CellContents& c : list)
+            put(out, "{}{} = {}", out.empty() ? " cells [" : ", ", recipe(c.cell), recipe(c.contents));
+        return list.empty() ? out : out + "]";
     }
 
     void snapshot(int index) {
@@ -306,6 +319,7 @@ class Printer {
         for (size_t i = 0; i < s.contexts.size(); ++i)
             put(out_, "{}{}{}", i ? ", " : " in [", recipe(s.contexts[i]),
                 i + 1 < s.contexts.size() ? "" : "]");
+        out_ += cells(s.cells);
         for (size_t i = 0; i < s.frames.size(); ++i) {
             const SnapFrame& f = s.frames[i];
             if (i) out_ += "\n    then";
@@ -320,7 +334,9 @@ class Printer {
 
     std::string end_text() {
         if (g_.end_kind == EndKind::Leave) return fmt::format("  leave {}\n", exit(g_.end));
-        return g_.end == -1 ? "" : fmt::format("  return {}\n", recipe(g_.end));
+        if (g_.end == -1) return "";
+        std::string value = recipe(g_.end);  // first, as labels are given in the order of the text
+        return fmt::format("  return {}{}\n", value, cells(g_.end_cells));
     }
 
     const Graph& g_;

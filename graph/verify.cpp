@@ -324,7 +324,20 @@ class Verifier {
         if (r.kind == RecipeKind::Dict && r.items.size() % 2 != 0) complain("a dict has pairs of items");
         if (r.kind == RecipeKind::Make && r.items.size() < 2) complain("a new object has two items or more");
         if (r.kind == RecipeKind::View && r.items.size() != 1) complain("a view has one item");
+        if (r.kind == RecipeKind::Function && r.items.size() != kFunctionItems)
+            complain(fmt::format("a function has {} items", static_cast<int>(kFunctionItems)));
+        if (r.kind == RecipeKind::Iter && (r.items.size() != 1 || r.index < 0))
+            complain("an iterator has one item and a position");
         for (int32_t item : r.items) recipe(item);
+    }
+
+    void cells(const std::vector<CellContents>& list) {
+        for (const CellContents& c : list) {
+            recipe(c.cell), recipe(c.contents);
+            if (c.cell < 0 || c.cell >= static_cast<int32_t>(g_.recipes.size())) continue;
+            RecipeKind kind = g_.recipes[static_cast<size_t>(c.cell)].kind;
+            if (kind != RecipeKind::Cell && kind != RecipeKind::Slot) complain("contents of what is no cell");
+        }
     }
 
     void start(std::string where, Id limit) {
@@ -338,6 +351,7 @@ class Verifier {
             return complain(fmt::format("snapshot n{} does not exist", index));
         const Snapshot& s = g_.snapshots[static_cast<size_t>(index)];
         for (int32_t r : s.contexts) recipe(r);
+        cells(s.cells);
         if (s.frames.empty()) complain(fmt::format("snapshot n{} has no frame", index));
         for (const SnapFrame& f : s.frames) {
             for (int32_t r : f.slots) recipe(r);
@@ -366,7 +380,7 @@ class Verifier {
         if (g_.end_kind == EndKind::Leave)
             g_.end >= 0 ? snapshot(g_.end) : complain("leaves through no snapshot");
         else if (g_.end != -1)
-            recipe(g_.end);
+            recipe(g_.end), cells(g_.end_cells);
     }
 
     const Graph& g_;

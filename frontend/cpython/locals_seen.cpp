@@ -47,15 +47,24 @@ class Search {
             PyObject* value = PyDict_GetItem(globals, name);
             if (value && looks(value, code)) return true;
         }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {  // functions that it makes
+            PyObject* inner = PyTuple_GET_ITEM(code->co_consts, i);
+            if (PyCode_Check(inner) && looks_inside(reinterpret_cast<PyCodeObject*>(inner), globals))
+                return true;
+        }
         return false;
     }
 
   private:
+    bool looks_inside(PyCodeObject* code, PyObject* globals) {
+        if (!seen_.insert(code).second) return false;
+        return seen_.size() > kMostFunctions || reaches_reader(code, globals);
+    }
+
     bool looks(PyObject* value, PyCodeObject* by) {
         if (PyFunction_Check(value)) {
             auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(value));
-            if (!seen_.insert(code).second) return false;
-            return seen_.size() > kMostFunctions || reaches_reader(code, PyFunction_GET_GLOBALS(value));
+            return looks_inside(code, PyFunction_GET_GLOBALS(value));
         }
         if (!PyModule_CheckExact(value)) return false;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(by->co_names); ++i) {

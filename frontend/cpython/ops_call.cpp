@@ -4,6 +4,8 @@
 // returns (the evaluator, when it can, moves them to the callee, where `del x` may then drop the last
 // reference earlier).
 #include "frontend/cpython/ops.h"
+// ops.h must come first.
+#include "frontend/cpython/functions.h"
 
 namespace stator::frontend::ops {
 
@@ -103,37 +105,13 @@ Step op_CallFunctionEx(const Op& o) {
     return finish_call(o, 3 + kwargs_slot, call_with(callable, args, kwargs));
 }
 
-namespace {
-
-enum FunctionPart { kDefaults = 1, kKwDefaults = 2, kAnnotations = 4, kClosure = 8, kAnnotate = 16 };
-
-// Into a function nobody else has seen, so the fields are written directly, without the function watchers'
-// events.
-void set_part(PyFunctionObject* f, int part, PyObject* steal) {
-    switch (part) {
-        case kDefaults: f->func_defaults = steal; break;
-        case kKwDefaults: f->func_kwdefaults = steal; break;
-        case kAnnotations: f->func_annotations = steal; break;
-        case kClosure: f->func_closure = steal; break;
-#if PY_VERSION_HEX >= 0x030E0000
-        case kAnnotate: f->func_annotate = steal; break;
-#endif
-        default: Py_XDECREF(steal);
-    }
-}
-
-}  // namespace
-
 Step op_MakeFunction(const Op& o) {
-    PyObject* co = top(o);
-    PyObject* function = PyFunction_New(co, o.frame->f_globals);
+    PyObject* function = new_function(top(o), o.frame->f_globals);
     if (!function) return replace<1>(o, nullptr);
-    auto* f = reinterpret_cast<PyFunctionObject*>(function);
-    raw::set_function_version(f, reinterpret_cast<PyCodeObject*>(co));
     drop(o);
     if (raw::kMinor < 13) {
-        for (int part : {kClosure, kAnnotations, kKwDefaults, kDefaults}) {
-            if (o.in.arg & part) set_part(f, part, raw::slot_take(pop_slot(o)));
+        for (int part : {kPartClosure, kPartAnnotations, kPartKwDefaults, kPartDefaults}) {
+            if (o.in.arg & part) set_function_part(function, part, raw::slot_take(pop_slot(o)));
         }
     }
     push(o, function);
@@ -144,7 +122,7 @@ Step op_SetFunctionAttribute(const Op& o) {
     raw::slot_t function = pop_slot(o);
     PyObject* value = raw::slot_take(pop_slot(o));
     push_slot(o, function);
-    set_part(reinterpret_cast<PyFunctionObject*>(raw::slot_object(function)), o.in.arg, value);
+    set_function_part(raw::slot_object(function), o.in.arg, value);
     return next(o);
 }
 

@@ -124,7 +124,7 @@ class TraceBuilder {
     bool decide(guards::Relation r, graph::Sym a, graph::Sym b);
 
     // --- how floating-point faults are handled (np.errstate) ---
-    // An object that `callable` made from keyword arguments only, whose values are constants.
+    // An object that `callable` made from arguments that are constants; those of keywords come last.
     ShadowRef made(PyObject* callable, PyObject* kwnames, std::span<const Operand> values);
     // From here on `manager` is entered: the kinds in `set` (kernels::Fault bits) are handled its way, and
     // ignored if in `ignored`. Snapshots enter it, too.
@@ -137,6 +137,17 @@ class TraceBuilder {
     // Starts a new identity scope. What a snapshot names must keep its contents: buffers are marked.
     void begin_recipes(bool snapshot = false);
     int32_t object_index(PyObject* obj);
+    // What the cells hold that the recipes since begin_recipes name, or that the trace wrote. False when
+    // something in them cannot be rebuilt.
+    bool cell_contents(std::vector<graph::CellContents>* out);
+
+    // --- cells ---
+    ShadowRef new_cell(ShadowRef contents);
+    // The one shadow of a cell that `s` (Lazy) was found to be at entry, however many sources lead to it.
+    ShadowRef entry_cell(const ShadowRef& s, PyObject* cell);
+    ShadowRef read_cell(const ShadowRef& cell, PyObject* contents);
+    void write_cell(const ShadowRef& cell, ShadowRef contents);
+    void forget_cells();  // cells and functions refer to each other: breaks the cycles
 
     // --- undo ---
     size_t mark();
@@ -195,6 +206,8 @@ class TraceBuilder {
     std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
     std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;
+    std::vector<ShadowRef> cells_;         // all cells that the trace made or looked into
+    std::vector<ShadowRef> cells_to_say_;  // those in recipes since begin_recipes
     bool in_snapshot_ = false;
     int32_t location_ = -1;
 };

@@ -9,6 +9,7 @@ using graph::RecipeKind;
 
 void TraceBuilder::begin_recipes(bool snapshot) {
     recipe_memo_.clear();
+    cells_to_say_.clear();
     in_snapshot_ = snapshot;
 }
 
@@ -96,12 +97,38 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
             case ShadowKind::Method:
                 if (!children(RecipeKind::Method)) return -1;
                 break;
+            case ShadowKind::Cell:
+                r.kind = RecipeKind::Cell;
+                r.index = s->number;
+                cells_to_say_.push_back(s);
+                break;
+            case ShadowKind::Function:
+                if (!children(RecipeKind::Function)) return -1;
+                break;
+            case ShadowKind::Iter:
+                if (!children(RecipeKind::Iter)) return -1;
+                r.index = s->given;
+                break;
         }
     }
     (void)obj;
     int32_t id = graph.add_recipe(std::move(r));
     recipe_memo_[s.get()] = id;
     return id;
+}
+
+bool TraceBuilder::cell_contents(std::vector<graph::CellContents>* out) {
+    for (const ShadowRef& cell : cells_)
+        if (cell->written) cells_to_say_.push_back(cell);
+    // What a cell holds may name further cells.
+    for (size_t i = 0; i < cells_to_say_.size(); ++i) {
+        const ShadowRef cell = cells_to_say_[i];
+        const ShadowRef contents = cell->items[0];
+        int32_t place = recipe(cell, nullptr), held = recipe(contents, nullptr);
+        if (place < 0 || held < 0) return false;
+        out->push_back({place, held});
+    }
+    return true;
 }
 
 }  // namespace stator::frontend

@@ -345,11 +345,22 @@ bool TraceBuilder::will_write(const ShadowRef& dst) {
     return true;
 }
 
+// Whether a callee that gets `s` could run code of the program, which might see or change cells that the
+// trace writes, or use up an iterator.
+static bool reaches_function(const Shadow& s) {
+    if (s.kind == ShadowKind::Cell || s.kind == ShadowKind::Function || s.kind == ShadowKind::Iter)
+        return true;
+    if (s.kind == ShadowKind::Object) return PyFunction_Check(s.obj.get());
+    return std::any_of(s.items.begin(), s.items.end(),
+                       [](const ShadowRef& item) { return reaches_function(*item); });
+}
+
 bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                                 Node* n) {
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
+        if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function as an argument"), false;
         int32_t r = recipe(a.shadow, a.obj);
         if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt"), false;
         tuple.items.push_back(r);

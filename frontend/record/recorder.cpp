@@ -25,7 +25,8 @@ static std::string slot_name(const CodeInfo& code, int i) {
 static bool droppable(const Shadow& s) {
     if (s.source != guards::kNoSource) return false;
     switch (s.kind) {
-        case ShadowKind::Lazy: return false;
+        case ShadowKind::Lazy:
+        case ShadowKind::Cell: return false;
         case ShadowKind::Opaque: return s.value != graph::kNone;
         default: break;
     }
@@ -103,7 +104,7 @@ int32_t Recorder::take_snapshot() {
         if (inner && !insn.boundary) return -1;
         graph::SnapFrame frame;
         frame.code = b_.object_index(reinterpret_cast<PyObject*>(l.code->code));
-        if (l.func) frame.func = b_.recipe(l.func, nullptr);
+        if (l.func && (frame.func = b_.recipe(l.func, nullptr)) < 0) return -1;
         frame.unit = insn.unit;
         for (size_t i = 0; i < l.slots.size(); ++i) {
             bool local = static_cast<int>(i) < l.code->nlocalsplus;
@@ -115,6 +116,7 @@ int32_t Recorder::take_snapshot() {
         }
         snap.frames.push_back(std::move(frame));
     }
+    if (!b_.cell_contents(&snap.cells)) return -1;
     b_.graph.snapshots.push_back(std::move(snap));
     cached_snapshot_ = static_cast<int32_t>(b_.graph.snapshots.size()) - 1;
     return cached_snapshot_;
@@ -132,6 +134,7 @@ void Recorder::close(EndKind kind) {
         b_.begin_recipes();
         Level& l = top();
         b_.graph.end = b_.recipe(l.slots.back(), nullptr);
+        if (!b_.cell_contents(&b_.graph.end_cells)) b_.graph.end = -1;
     } else {
         cached_snapshot_ = -1;
         b_.graph.end = take_snapshot();

@@ -33,6 +33,7 @@ class Recorder {
   public:
     // Starts at instruction `pc` of `frame`. `ok()` is false when this frame cannot be recorded from here.
     Recorder(Frame& frame, const CodeInfo& code, int pc);
+    ~Recorder() { b_.forget_cells(); }
     bool ok() const { return ok_; }
     void* owner = nullptr;  // the place that the finished trace goes to
 
@@ -68,6 +69,10 @@ class Recorder {
     bool refuse(Reason r, std::string detail = {});
     void capture(int count);
     int pops(const Insn& insn) const;
+    static int made_function_operands(const Insn& insn);
+    ShadowRef cell_at(int slot);
+    bool begins_comprehension(const Insn& get_iter);
+    bool unrolls(const Insn& insn);
     int32_t take_snapshot();
     bool same_as_model(const ShadowRef& s, PyObject* result);
     bool push_result(ShadowRef s);  // checks against the real result on the frame's stack
@@ -85,9 +90,10 @@ class Recorder {
     bool call_parts(const Insn& insn, CallParts* out);
     bool spread_keywords(const Operand& dict, CallParts* out);
     bool prepare_inline(const Insn& insn, const CallParts& call);
-    bool bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, const CallParts& call,
-                      std::vector<ShadowRef>* locals, int nslots);
+    bool bind_inlined(PyObject* func, const Shadow& known, const std::vector<ShadowRef>& args,
+                      const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
+    ShadowRef call_range(std::span<const Operand> args, PyObject* kwnames);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
@@ -108,8 +114,16 @@ class Recorder {
     bool on_delete_fast(const Insn&);
     bool on_load_const(const Insn&);
     bool on_load_global(const Insn&);
+    bool on_make_cell(const Insn&);  // recorder_closures.cpp
     bool on_load_deref(const Insn&);
+    bool on_store_deref(const Insn&);
+    bool on_delete_deref(const Insn&);
     bool on_copy_free_vars(const Insn&);
+    bool on_make_function(const Insn&);
+    bool on_set_function_attribute(const Insn&);
+    bool on_get_iter(const Insn&);  // recorder_loops.cpp
+    bool on_for_iter(const Insn&);
+    bool on_map_add(const Insn&);
     bool on_load_attr(const Insn&);
     bool on_load_method(const Insn&);
     bool on_binary_op(const Insn&);

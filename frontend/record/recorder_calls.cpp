@@ -25,10 +25,26 @@ bool inlinable(PyObject* func) {
 
 void set_compiled_unwrapper(PyObject* (*unwrap)(PyObject*)) { unwrap_compiled = unwrap; }
 
+// The default of parameter i of a function that the trace made; nullptr when it is not known.
+static ShadowRef made_default(const Shadow& function, PyCodeObject* code, int i) {
+    if (i < code->co_argcount) {
+        const Shadow& defaults = *function.items[graph::kDefaults];
+        size_t from_end = code->co_argcount - i;
+        if (defaults.kind != ShadowKind::Tuple || from_end > defaults.items.size()) return nullptr;
+        return defaults.items[defaults.items.size() - from_end];
+    }
+    const Shadow& defaults = *function.items[graph::kKwDefaults];
+    if (defaults.kind != ShadowKind::Dict) return nullptr;
+    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, i);
+    for (size_t k = 0; k < defaults.items.size(); k += 2)
+        if (PyUnicode_Compare(defaults.items[k]->obj.get(), name) == 0) return defaults.items[k + 1];
+    return nullptr;
+}
+
 // The shadows of the callee's parameter slots, bound as CPython binds the objects. False when it does not
 // fit, or when what a parameter would hold is not known well enough.
-bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, const CallParts& call,
-                            std::vector<ShadowRef>* locals, int nslots) {
+bool Recorder::bind_inlined(PyObject* func, const Shadow& known, const std::vector<ShadowRef>& args,
+                            const CallParts& call, std::vector<ShadowRef>* locals, int nslots) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
     int argc = code->co_argcount, kwonly = code->co_kwonlyargcount;
     bool varargs = code->co_flags & CO_VARARGS, varkeywords = code->co_flags & CO_VARKEYWORDS;
@@ -71,6 +87,10 @@ bool Recorder::bind_inlined(PyObject* func, const std::vector<ShadowRef>& args, 
         if (i >= argc && kwdefaults)
             value = PyDict_GetItemWithError(kwdefaults, PyTuple_GET_ITEM(code->co_localsplusnames, i));
         if (!value) return false;
+        if (known.kind == ShadowKind::Function) {
+            if (!((*locals)[i] = made_default(known, code, i))) return false;
+            continue;
+        }
         // The function guard pins the default objects; arrays among them have contents that may change.
         bool immutable = PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
                          PyUnicode_CheckExact(value) || PyBool_Check(value) || value == Py_None ||
@@ -157,7 +177,7 @@ bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
     if (levels_.size() >= kMaxInlineDepth || !inlinable(func)) return false;
     const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func)));
     for (const Operand& a : call.args) args.push_back(a.shadow);
-    if (!bind_inlined(func, args, call, &pending_locals_, code->nlocalsplus)) return false;
+    if (!bind_inlined(func, *func_shadow, args, call, &pending_locals_, code->nlocalsplus)) return false;
     l.call_insn = l.pc;
     int count = pops(insn);
     pending_operands_.assign(l.slots.end() - count, l.slots.end());
@@ -182,6 +202,16 @@ ShadowRef Recorder::dict_get(std::span<const Operand> args, PyObject* kwnames) {
 static PyObject* isinstance_function() {
     static PyObject* const function = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
     return function;
+}
+
+// range() of what is the same in every call anyway; other ranges would need a trace for each length.
+ShadowRef Recorder::call_range(std::span<const Operand> args, PyObject* kwnames) {
+    if (kwnames) return nullptr;
+    for (const Operand& a : args) {
+        if (!b_.resolve(a.shadow, a.obj) || a.shadow->kind != ShadowKind::Int) return nullptr;
+        if (!b_.graph.syms.as_const(a.shadow->sym)) return nullptr;
+    }
+    return b_.made(reinterpret_cast<PyObject*>(&PyRange_Type), nullptr, args);
 }
 
 bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out) {
@@ -295,7 +325,9 @@ bool Recorder::on_call(const Insn& insn) {
         b_.guards.expect_is(callable.shadow->source, callable.obj);
     PyObject* result = l.frame->peek(0);
     ShadowRef out;
-    if (callable.obj == isinstance_function()) {
+    if (callable.obj == reinterpret_cast<PyObject*>(&PyRange_Type)) {
+        if (!(out = call_range(args, kwnames))) return refuse(Reason::UnknownCall, what);
+    } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {
         static PyObject* get = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "get");

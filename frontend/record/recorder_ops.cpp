@@ -1,7 +1,7 @@
-// What each instruction means to the graph, except calls (recorder_calls.cpp). A handler runs after the
-// instruction was executed; the operands captured before it are in ops_, bottom of the stack first, and their
-// shadows are still on the level's slots. It pops them and pushes the results' shadows, or refuses and leaves
-// the slots alone.
+// What each instruction means to the graph, except calls, closures and loops (recorder_calls.cpp and so on).
+// A handler runs after the instruction was executed; the operands captured before it are in ops_, bottom of
+// the stack first, and their shadows are still on the level's slots. It pops them and pushes the results'
+// shadows, or refuses and leaves the slots alone.
 
 #include <array>
 
@@ -44,7 +44,15 @@ const Recorder::Entry* Recorder::table() {
         set(O::DeleteFast, &R::on_delete_fast, 0);
         set(O::LoadConst, &R::on_load_const, 0);
         set(O::LoadGlobal, &R::on_load_global, 0);
+        set(O::MakeCell, &R::on_make_cell, 0);
         set(O::LoadDeref, &R::on_load_deref, 0);
+        set(O::StoreDeref, &R::on_store_deref, 0);
+        set(O::DeleteDeref, &R::on_delete_deref, 0);
+        set(O::MakeFunction, &R::on_make_function, -1);
+        set(O::SetFunctionAttribute, &R::on_set_function_attribute, 0);
+        set(O::GetIter, &R::on_get_iter, 1);
+        set(O::ForIter, &R::on_for_iter, 0);
+        set(O::MapAdd, &R::on_map_add, 2);
         set(O::LoadAttr, &R::on_load_attr, 1);
         set(O::LoadMethod, &R::on_load_method, 1);
         set(O::BinaryOp, &R::on_binary_op, 2);
@@ -83,6 +91,7 @@ int Recorder::pops(const Insn& insn) const {
     if (insn.op == Opcode::Call) return insn.arg + 2 + ((insn.flags & Insn::kKwOnStack) ? 1 : 0);
     if (insn.op == Opcode::CallFunctionEx) return 3 + (PY_VERSION_HEX >= 0x030E0000 || (insn.arg & 1));
     if (insn.op == Opcode::BuildMap) return 2 * insn.arg;
+    if (insn.op == Opcode::MakeFunction) return made_function_operands(insn);
     if (insn.op == Opcode::BuildConstKeyMap) return insn.arg + 1;
     return insn.arg;
 }
@@ -109,8 +118,7 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     mark_ = b_.mark();
     if (insn.op == Opcode::ReturnValue && levels_.size() == 1) return Verdict::Return;
     if (insn.op == Opcode::ReturnValue) return Verdict::Go;
-    bool backward = (insn.flags & Insn::kBackward) != 0;
-    if (insn.op == Opcode::ForIter || (insn.op == Opcode::Jump && backward) || backward) {
+    if ((insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward)) && !unrolls(insn)) {
         refuse(Reason::LoopHeader);
         return Verdict::Close;
     }
@@ -241,32 +249,6 @@ bool Recorder::on_load_global(const Insn& insn) {
     } else {
         push(s);
     }
-    return true;
-}
-
-bool Recorder::on_copy_free_vars(const Insn&) {
-    Level& l = top();
-    PyObject* func = l.frame->function();
-    int nfree = l.code->code->co_nfreevars;
-    guards::SourceId base = l.func ? l.func->source : guards::kNoSource;
-    if (base == guards::kNoSource)
-        base = b_.guards.object(func,
-                                PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname));
-    for (int i = 0; i < nfree; ++i) {
-        int slot = l.code->nlocalsplus - nfree + i;
-        std::string text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(l.code->code->co_localsplusnames, slot));
-        l.slots[slot] = b_.lazy(b_.guards.func_cell(base, i, text), l.frame->slot(slot));
-    }
-    return true;
-}
-
-bool Recorder::on_load_deref(const Insn& insn) {
-    Level& l = top();
-    const ShadowRef& cell = l.slots[insn.arg];
-    if (cell->kind != ShadowKind::Lazy || cell->source == guards::kNoSource)
-        return refuse(Reason::UnknownOp, "a cell variable made here");
-    std::string text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(l.code->code->co_localsplusnames, insn.arg));
-    push(b_.lazy(b_.guards.cell(cell->source, text), l.frame->peek(0)));
     return true;
 }
 

@@ -16,19 +16,23 @@
 namespace stator::frontend {
 
 enum class ShadowKind : uint8_t {
-    Null,    // empty slot
-    Lazy,    // read at entry from `source`, nothing assumed yet
-    Object,  // a constant (from the code, or guarded by identity): `obj`
-    Opaque,  // guarded on its exact type only (attribute base, container): `source`
-    Array,   // ndarray: a view of a buffer
-    Scalar,  // float, bool, complex or NumPy scalar: graph value `value`, boxed as `box`
-    Int,     // Python int: `sym`
-    Tuple,   // items; built in this trace or unpacked from a guarded tuple (then `source` is set)
-    List,    // items; built in this trace and not yet escaped
-    Slice,   // three items
-    Method,  // items = {function, self}
-    Dict,    // built in this trace and not yet escaped: items = key, value, ... (keys are constant strings)
-    Made,    // a host object made in this trace: items = {callable, tuple of keywords, their values ...}
+    Null,      // empty slot
+    Lazy,      // read at entry from `source`, nothing assumed yet
+    Object,    // a constant (from the code, or guarded by identity): `obj`
+    Opaque,    // guarded on its exact type only (attribute base, container): `source`
+    Array,     // ndarray: a view of a buffer
+    Scalar,    // float, bool, complex or NumPy scalar: graph value `value`, boxed as `box`
+    Int,       // Python int: `sym`
+    Tuple,     // items; built in this trace or unpacked from a guarded tuple (then `source` is set)
+    List,      // items; built in this trace and not yet escaped
+    Slice,     // three items
+    Method,    // items = {function, self}
+    Dict,      // built in this trace and not yet escaped: items = key, value, ... (keys are constant strings)
+    Made,      // an object made in this trace: items = {callable, tuple of keywords, values ...}
+    Cell,      // items = {contents}, a Null shadow when empty; with `source` the cell was there at entry, and
+               // has no items before it is read or written
+    Function,  // made in this trace: items as graph::FunctionItem says, Null where it has none
+    Iter,      // an iterator made in this trace over items[0], which gives `length` items
 };
 
 struct Shadow;
@@ -52,7 +56,10 @@ struct Shadow {
     graph::DType dtype = graph::DType::F64;  // Array, Scalar
     graph::Sym sym;                          // Int
     std::vector<ShadowRef> items;
-    bool used = false;  // Made: was entered, so another object would not do for it
+    bool used = false;          // Made: was entered, so another object would not do for it
+    bool written = false;       // Cell with `source`: the trace changed its contents
+    int number = -1;            // Cell without `source`: which one of the trace's
+    int given = 0, length = 0;  // Iter
 
     // Array
     std::vector<int64_t> strides;  // bytes, as seen while recording

@@ -343,7 +343,7 @@ PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bo
         size_t k;
         bool hot;
     } ctx{&fs_, &frames, k, hot};
-    PyRef clone = PyRef::borrow(fs_.clone_of(frames[k].func.get()));
+    PyRef clone = fs_.clone_of(frames[k].func.get());
     if (!clone) return nullptr;
     return call_with_frame(
         clone.get(),

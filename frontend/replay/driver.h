@@ -67,7 +67,7 @@ struct FunctionState::Impl {
     void revive_entry();
     bool anything_ahead(const CodeInfo& code, int pc);
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);
-    PyObject* clone_of(PyObject* function);
+    PyRef clone_of(PyObject* function);
     PyObject* call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames);
 };
 

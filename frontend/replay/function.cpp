@@ -135,14 +135,15 @@ void FunctionState::Impl::remark(Reason reason, const std::string& detail, const
     if (std::string line = remark_text(remarks.back()); !line.empty()) log(LogTopic::Opaque, line);
 }
 
-PyObject* FunctionState::Impl::clone_of(PyObject* function) {
-    // Keyed by code: a closure made anew for each call replaces the clone of the one before.
+PyRef FunctionState::Impl::clone_of(PyObject* function) {
+    // A closure is not kept: it would keep what it captured alive.
+    if (PyFunction_GET_CLOSURE(function)) return PyRef::steal(make_clone(function));
     auto& [original, clone] = clones[PyFunction_GET_CODE(function)];
     if (original.get() != function) {
         clone = PyRef::steal(make_clone(function));
         original = PyRef::borrow(function);
     }
-    return clone.get();
+    return clone;
 }
 
 PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -241,6 +242,9 @@ std::vector<std::string> written_sources(const Trace& t) {
         sources.push_back(argument ? t.guards.source(array.index).text
                                    : "a part of an array that only NumPy reads");
     }
+    for (const graph::CellContents& c : t.graph.end_cells)
+        if (t.graph.recipes[c.cell].kind == graph::RecipeKind::Slot)
+            sources.push_back("a variable of an enclosing function");
     return sources;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/record/array_meta.h"
 
@@ -244,6 +245,9 @@ PyObject* Materializer::build_new(const Recipe& r) {
         }
         case RecipeKind::Dict: return build_dict(r);
         case RecipeKind::Make: return build_made(r);
+        case RecipeKind::Cell: return PyCell_New(nullptr);
+        case RecipeKind::Function: return build_function(r);
+        case RecipeKind::Iter: return build_iterator(r);
         case RecipeKind::View: return build_view(r);
     }
     return nullptr;
@@ -266,7 +270,35 @@ PyObject* Materializer::build_made(const Recipe& r) {
         if (!held.back()) return nullptr;
         if (held.size() > 2) values.push_back(held.back().get());
     }
-    return PyObject_Vectorcall(held[0].get(), values.data(), 0, held[1].get());
+    const size_t positional = values.size() - PyTuple_GET_SIZE(held[1].get());
+    return PyObject_Vectorcall(held[0].get(), values.data(), positional, held[1].get());
+}
+
+PyObject* Materializer::build_function(const Recipe& r) {
+    PyRef code = PyRef::steal(build(r.items[graph::kCode]));
+    PyRef globals = PyRef::steal(build(r.items[graph::kGlobals]));
+    PyRef function = PyRef::steal(code && globals ? new_function(code.get(), globals.get()) : nullptr);
+    if (!function) return nullptr;
+    static constexpr std::pair<graph::FunctionItem, FunctionPart> kParts[] = {
+        {graph::kDefaults, kPartDefaults},       {graph::kKwDefaults, kPartKwDefaults},
+        {graph::kAnnotations, kPartAnnotations}, {graph::kClosure, kPartClosure},
+        {graph::kAnnotate, kPartAnnotate},
+    };
+    for (auto [item, part] : kParts) {
+        if (absent(r.items[item])) continue;
+        PyObject* value = build(r.items[item]);
+        if (!value) return nullptr;
+        set_function_part(function.get(), part, value);
+    }
+    return function.release();
+}
+
+PyObject* Materializer::build_iterator(const Recipe& r) {
+    PyRef over = PyRef::steal(build(r.items[0]));
+    PyRef iter = PyRef::steal(over ? PyObject_GetIter(over.get()) : nullptr);
+    if (!iter || r.index == 0) return iter.release();
+    PyRef done = PyRef::steal(PyObject_CallMethod(iter.get(), "__setstate__", "i", r.index));
+    return done ? iter.release() : nullptr;
 }
 
 // Enters the context managers that are open at the snapshot, as its frames find them.
@@ -296,13 +328,34 @@ bool Materializer::frames(int snapshot, std::vector<ResumeFrame>* out) {
     reset();
     entered_.clear();
     const graph::Snapshot& s = st_.trace.graph.snapshots[snapshot];
-    if (enter(s) && fill_frames(s, out)) return true;
+    if (enter(s) && fill_frames(s, out) && fill_cells(s.cells)) return true;
     leave_contexts();
     return false;
 }
 
+bool Materializer::fill_cells(const std::vector<graph::CellContents>& cells) {
+    std::vector<std::pair<PyRef, PyRef>> built;
+    for (const graph::CellContents& c : cells) {
+        PyRef cell = PyRef::steal(build(c.cell)), contents;
+        if (!absent(c.contents)) {
+            contents = PyRef::steal(build(c.contents));
+            if (!contents) return false;
+        }
+        if (!cell) return false;
+        built.emplace_back(std::move(cell), std::move(contents));
+    }
+    for (auto& [cell, contents] : built) PyCell_Set(cell.get(), contents.get());
+    return true;
+}
+
+// Nothing is to be built: an empty slot or cell, or a local of the frame in which the trace was entered that
+// was not bound there.
+bool Materializer::absent(int32_t index) const {
+    const Recipe& r = st_.trace.graph.recipes[index];
+    return r.kind == RecipeKind::Null || (r.kind == RecipeKind::Slot && !st_.entry->objects[r.index]);
+}
+
 bool Materializer::fill_frames(const graph::Snapshot& s, std::vector<ResumeFrame>* out) {
-    const auto& g = st_.trace.graph;
     for (const graph::SnapFrame& f : s.frames) {
         ResumeFrame frame;
         frame.unit = f.unit;
@@ -311,10 +364,7 @@ bool Materializer::fill_frames(const graph::Snapshot& s, std::vector<ResumeFrame
             if (!frame.func) return false;
         }
         for (int32_t r : f.slots) {
-            const Recipe& recipe = g.recipes[r];
-            // A local of the frame in which the trace was entered may not have been bound there.
-            bool unbound = recipe.kind == RecipeKind::Slot && !st_.entry->objects[recipe.index];
-            if (recipe.kind == RecipeKind::Null || unbound) {
+            if (absent(r)) {
                 frame.slots.push_back(nullptr);
                 continue;
             }

@@ -42,12 +42,17 @@ class Materializer {
     PyObject* build(int32_t recipe);  // new reference; nullptr with a Python error (memory)
     PyObject* build_value(graph::Id v);
     bool frames(int snapshot, std::vector<ResumeFrame>* out);
+    // To be called last: from then on the program may see what was written. False with a Python error.
+    bool fill_cells(const std::vector<graph::CellContents>& cells);
 
   private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
     PyObject* build_dict(const graph::Recipe& r);
     PyObject* build_made(const graph::Recipe& r);
+    PyObject* build_function(const graph::Recipe& r);
+    PyObject* build_iterator(const graph::Recipe& r);
+    bool absent(int32_t recipe) const;
     bool enter(const graph::Snapshot& s);
     bool fill_frames(const graph::Snapshot& s, std::vector<ResumeFrame>* out);
     void leave_contexts();

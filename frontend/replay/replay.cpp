@@ -305,9 +305,12 @@ Outcome leave(ReplayState& st, Outcome::Kind kind, int snapshot, bool exit) {
 
 Outcome return_value(ReplayState& st, Materializer& m) {
     m.reset();
-    const graph::Recipe& end = st.trace.graph.recipes[st.trace.graph.end];
+    const graph::Graph& g = st.trace.graph;
+    const graph::Recipe& end = g.recipes[g.end];
+    const bool alone = end.kind == graph::RecipeKind::Value && g.end_cells.empty();
     Outcome out;
-    out.value = end.kind == graph::RecipeKind::Value ? m.build_value(end.index) : m.build(st.trace.graph.end);
+    out.value = alone ? m.build_value(end.index) : m.build(g.end);
+    if (out.value && !m.fill_cells(g.end_cells)) Py_CLEAR(out.value);
     out.kind = out.value ? Outcome::Returned : Outcome::Redo;
     if (!out.value) PyErr_Clear();
     return out;

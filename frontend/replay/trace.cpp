@@ -33,10 +33,17 @@ void want_recipe(const graph::Graph& g, int32_t r, std::vector<bool>& wanted) {
 
 std::vector<bool> wanted_values(const graph::Graph& g) {
     std::vector<bool> wanted(g.nodes.size(), false);
-    for (const auto& s : g.snapshots)
-        for (const auto& f : s.frames)
+    auto want_cells = [&](const std::vector<graph::CellContents>& cells) {
+        for (const auto& c : cells) want_recipe(g, c.contents, wanted);
+    };
+    for (const auto& s : g.snapshots) {
+        for (const auto& f : s.frames) {
             for (int32_t r : f.slots) want_recipe(g, r, wanted);
-    if (g.end_kind == graph::EndKind::Return) want_recipe(g, g.end, wanted);
+            want_recipe(g, f.func, wanted);  // its defaults
+        }
+        want_cells(s.cells);
+    }
+    if (g.end_kind == graph::EndKind::Return) want_recipe(g, g.end, wanted), want_cells(g.end_cells);
     for (const Node& n : g.nodes) {
         if (n.op == Op::Library) want_recipe(g, static_cast<int32_t>(n.ints[1]), wanted);
         if (n.op == Op::Guard) wanted[n.in[0]] = true;

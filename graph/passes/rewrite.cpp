@@ -18,6 +18,10 @@ void mark_recipe(const Graph& g, int64_t index, std::vector<bool>& seen) {
     for (int32_t item : g.recipes[static_cast<size_t>(index)].items) mark_recipe(g, item, seen);
 }
 
+void mark_cells(const Graph& g, const std::vector<CellContents>& cells, std::vector<bool>& seen) {
+    for (const CellContents& c : cells) mark_recipe(g, c.cell, seen), mark_recipe(g, c.contents, seen);
+}
+
 }  // namespace
 
 std::vector<bool> reachable_snapshots(const Graph& g) {
@@ -36,12 +40,13 @@ std::vector<bool> reachable_recipes(const Graph& g) {
     for (size_t i = 0; i < g.snapshots.size(); ++i)
         if (snapshots[i]) {
             for (int32_t r : g.snapshots[i].contexts) mark_recipe(g, r, seen);
+            mark_cells(g, g.snapshots[i].cells, seen);
             for (const SnapFrame& f : g.snapshots[i].frames) {
                 for (int32_t r : f.slots) mark_recipe(g, r, seen);
                 if (f.func != -1) mark_recipe(g, f.func, seen);
             }
         }
-    if (g.end_kind == EndKind::Return) mark_recipe(g, g.end, seen);
+    if (g.end_kind == EndKind::Return) mark_recipe(g, g.end, seen), mark_cells(g, g.end_cells, seen);
     return seen;
 }
 

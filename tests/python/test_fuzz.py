@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 COUNT = int(os.environ.get("STATOR_FUZZ_COUNT", "150"))
 
 
-@pytest.mark.parametrize("kind", ["straight", "branching"])
+@pytest.mark.parametrize("kind", campaign.KINDS)
 @pytest.mark.parametrize("mode", ["tier0", "compiled", "cached", "async", "all"])
 def test_random_programs(kind, mode):
     summary = campaign.campaign(kind, mode, 1, range(COUNT if kind == "straight" else COUNT // 2))
@@ -24,7 +24,7 @@ def test_random_programs(kind, mode):
     assert not summary.failures, summary.failures[0]
 
 
-@pytest.mark.parametrize("kind", ["straight", "branching"])
+@pytest.mark.parametrize("kind", campaign.KINDS)
 def test_the_comparison_finds_nothing_in_eager(kind):
     for number in range(60):
         assert check(campaign.generate(kind, 2, number), Eager).failure is None

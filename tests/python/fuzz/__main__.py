@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--start", type=int, default=0, help="number of the first program")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--mode", choices=c.MODES, default="compiled")
-    p.add_argument("--kind", choices=("straight", "branching"), default="straight")
+    p.add_argument("--kind", choices=c.KINDS, default="straight")
     p.add_argument("--show", type=int, metavar="N", help="print program N and its calls")
     p.add_argument(
         "--reduce", type=int, metavar="N", help="shrink program N and write it down as a regression test"

@@ -33,13 +33,20 @@ MODES = {
     "async": {},
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
 }
+KINDS = ("straight", "branching", "closures")
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def generate(kind: str, seed: int, number: int) -> Program:
-    """Program `number` of the given kind (``"straight"`` or ``"branching"``)."""
+    """Program `number` of the given kind (one of `KINDS`)."""
     name = f"{kind}-{seed}-{number}"
+    if kind == "closures":
+        from .closures import captured
+
+        program = generate("straight" if number % 2 else "branching", seed, number)
+        program.name = name
+        return captured(Choices.seeded(seed, number), program)
     if kind == "straight":
         return straight_line(Choices.seeded(seed, number), name)
     from .branching import branching

@@ -234,6 +234,10 @@ class Generator {
                             -1,
                             static_cast<int32_t>(pick(0, 99)),
                             {values(static_cast<int>(pick(0, 2)), RecipeKind::List)}});
+        if (chance(20)) {
+            int32_t cell = g_.add_recipe({RecipeKind::Cell, 0, {}, {}});
+            s.cells.push_back({cell, values(1, RecipeKind::Tuple)});
+        }
         g_.snapshots.push_back(std::move(s));
         g_.append(std::move(n));
     }

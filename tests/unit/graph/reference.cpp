@@ -197,6 +197,8 @@ class Interpreter {
             text += fmt::format(" unit {}", f.unit);
             for (int32_t r : f.slots) text += " " + recipe(r);
         }
+        for (const CellContents& c : g_.snapshots[static_cast<size_t>(snapshot)].cells)
+            text += " cell " + recipe(c.contents);
         return text;
     }
 

@@ -1,0 +1,134 @@
+// Iterators whose items are known. A comprehension over a handful of them is part of the trace, round after
+// round; other loops end it, and their bodies are traces of their own.
+
+#include <algorithm>
+#include <string_view>
+
+#include "frontend/record/recorder.h"
+
+namespace stator::frontend {
+
+namespace {
+
+constexpr Py_ssize_t kMostRounds = 8;
+
+// Whether `function` is a comprehension that collects what a trace can collect; sets are not modelled.
+bool collects_list_or_dict(PyObject* function) {
+    if (!PyFunction_Check(function)) return false;
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    std::string_view name = PyUnicode_AsUTF8(code->co_name);
+    return name == "<listcomp>" || name == "<dictcomp>";
+}
+
+// The same of one that is inlined in `code` from instruction `begin` on.
+bool collects_list_or_dict(const CodeInfo& code, size_t begin) {
+    size_t loop = begin;
+    while (loop < code.insns.size() && code.insns[loop].op != Opcode::ForIter) ++loop;
+    if (loop == code.insns.size()) return false;
+    auto first = code.insns.begin() + static_cast<long>(loop), end = code.insns.begin() + first->target;
+    return std::none_of(first, end, [](const Insn& insn) { return insn.op == Opcode::SetAdd; });
+}
+
+// Whether `s` is the result of range() in this trace, whose arguments are then constants.
+bool is_range(const Shadow& s) {
+    return s.kind == ShadowKind::Made && s.items[0]->obj.get() == reinterpret_cast<PyObject*>(&PyRange_Type);
+}
+
+}  // namespace
+
+// Up to 3.11 the iterator is handed to a function of its own at once; later the comprehension is inlined, and
+// puts aside the variable that it is going to use.
+bool Recorder::begins_comprehension(const Insn& get_iter) {
+    const Level& l = top();
+    const Insn& next = *(&get_iter + 1);
+    auto stack = l.slots.begin() + l.code->nlocalsplus;
+    if (std::any_of(stack, l.slots.end(), [](const ShadowRef& s) { return s->kind == ShadowKind::Iter; }))
+        return true;  // a further `for` of one
+    if (next.op == Opcode::LoadFastAndClear) return collects_list_or_dict(*l.code, l.pc);
+    PyObject* function = l.frame->depth() > l.code->nlocalsplus + 1 ? l.frame->peek(1) : nullptr;
+    return next.op == Opcode::Call && next.arg == 0 && function && collects_list_or_dict(function);
+}
+
+bool Recorder::on_get_iter(const Insn& insn) {
+    Operand over = ops_[0];
+    std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
+    bool kind = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj) || PyRange_Check(over.obj);
+    if (!kind || !begins_comprehension(insn)) return refuse(Reason::UnknownOp, what);
+    Py_ssize_t length = PyObject_Size(over.obj);
+    if (length > kMostRounds)
+        return refuse(Reason::UnknownOp, what + " with more than " + std::to_string(kMostRounds) + " items");
+    if (!b_.resolve(over.shadow, over.obj)) return refuse(b_.reason, b_.reason_detail);
+    switch (over.shadow->kind) {
+        case ShadowKind::Tuple:
+        case ShadowKind::List: break;
+        case ShadowKind::Opaque:
+            if (!PyList_CheckExact(over.obj)) return refuse(Reason::UnknownOp, what);
+            b_.guards.expect_length(over.shadow->source, length);
+            break;
+        default:
+            if (!is_range(*over.shadow)) return refuse(Reason::UnknownOp, what);
+    }
+    auto iter = std::make_shared<Shadow>();
+    iter->kind = ShadowKind::Iter;
+    iter->items = {over.shadow};
+    iter->length = static_cast<int>(length);
+    pop();
+    push(std::move(iter));
+    return true;
+}
+
+// Whether the jump or FOR_ITER belongs to a loop that the trace follows.
+bool Recorder::unrolls(const Insn& insn) {
+    const auto& slots = top().slots;
+    const Insn* header = &insn;
+    size_t above = 1;
+    if (insn.op != Opcode::ForIter) {
+        header = &top().code->insns[insn.target];
+        if (insn.op != Opcode::Jump) ++above;  // a condition, which the jump takes off
+    }
+    return header->op == Opcode::ForIter && slots.size() >= above &&
+           slots[slots.size() - above]->kind == ShadowKind::Iter;
+}
+
+bool Recorder::on_for_iter(const Insn&) {
+    Level& l = top();
+    const ShadowRef iter = l.slots.back();
+    const ShadowRef& over = iter->items[0];
+    auto depth = static_cast<size_t>(l.frame->depth());
+    if (depth <= l.slots.size()) {          // no more items
+        if (depth < l.slots.size()) pop();  // 3.14 leaves the iterator to POP_ITER
+        return true;
+    }
+    PyObject* item = l.frame->peek(0);
+    if (iter->given >= iter->length) return refuse(Reason::ModelMismatch, "a loop");
+    ShadowRef known;
+    if (is_range(*over)) {
+        known = b_.new_int(b_.int_const(PyLong_AsLongLong(item)));
+    } else if (over->kind == ShadowKind::Opaque) {
+        PyRef key = PyRef::steal(PyLong_FromLong(iter->given));
+        known = b_.lazy(b_.guards.item(over->source, key.get()), item);
+    } else {
+        known = over->items[iter->given];
+    }
+    if (!push_result(known)) return false;
+    ++iter->given;
+    return true;
+}
+
+// A dict comprehension's item; other keys than constant strings are not modelled.
+bool Recorder::on_map_add(const Insn& insn) {
+    auto& slots = top().slots;
+    const ShadowRef dict = slots[slots.size() - 2 - insn.arg];
+    const Operand &key = ops_[0], &value = ops_[1];
+    if (dict->kind != ShadowKind::Dict || !PyUnicode_CheckExact(key.obj) ||
+        !b_.require_constant(key.shadow, key.obj))
+        return refuse(Reason::UnknownOp, "a dict with such keys");
+    size_t at = 0;
+    while (at < dict->items.size() && PyUnicode_Compare(dict->items[at]->obj.get(), key.obj) != 0) at += 2;
+    if (at == dict->items.size()) dict->items.insert(dict->items.end(), {key.shadow, nullptr});
+    dict->items[at + 1] = value.shadow;
+    pop(), pop();
+    return true;
+}
+
+}  // namespace stator::frontend
