@@ -74,6 +74,10 @@ bool is_native(Op op, DType t);
 // How a value appears to Python when it leaves the trace.
 enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };
 
+// What a library node gives, ints[3]: a plain array or a number, nothing (it is called for what it does to an
+// array that only the host reads), or from 0 on such an array, of this kind.
+inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2;
+
 // In which memory order an array's elements lie; decides strides of results and the stride class of loops.
 // `perm` lists axes from the largest stride to the smallest; empty = C order. Input arrays carry how much of
 // this their guard establishes.

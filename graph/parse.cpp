@@ -512,6 +512,7 @@ class Parser {
                 c.expect(", keywords=");
                 n.ints.push_back(recipe_index(c));
                 if (c.take(", binds=")) n.syms = sym_list(c);
+                n.ints.push_back(c.take(", gives=") ? c.integer() : kGivesPlain);
                 c.expect("}");
                 return;
             }

@@ -221,6 +221,7 @@ class Printer {
                 put(out_, " {} {}{}{{callable={}, args={}, keywords={}", name, operands(n),
                     n.in.empty() ? "" : " ", n.ints[0], recipe(n.ints[1]), keywords);
                 if (!n.syms.empty()) put(out_, ", binds={}", sym_list(n.syms));
+                if (n.ints[3] != kGivesPlain) put(out_, ", gives={}", n.ints[3]);
                 out_ += "}";
                 return;
             }

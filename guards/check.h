@@ -62,6 +62,11 @@ bool init(std::string* error);
 // Strided, and the order in which a K-order result is laid out.
 void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int* perm);
 
+// Dtype number, rank, byte order and alignment of an ndarray as one number, for arrays that only the host's
+// own functions read: these decide whether a function of the host gives a view, a copy or the array itself.
+int64_t host_array_kind(PyObject* array);
+bool is_host_array(PyObject* o, int64_t kind);  // and exactly an ndarray
+
 class GuardProgram {
   public:
     GuardProgram();
@@ -108,7 +113,7 @@ class GuardProgram {
     void expect_float(SourceId s, int graph_input);
     void expect_bool(SourceId s, int graph_input);
     void expect_complex(SourceId s, int graph_input);
-    void expect_host_array(SourceId s, int type_num);  // an ndarray that is only handed on to the host
+    void expect_host_array(SourceId s, int64_t kind);  // an ndarray that is only handed on to the host
     void expect_np_scalar(SourceId s, int graph_input, PyTypeObject* type, graph::DType dtype);
     void expect_relation(Relation r, graph::Sym a, graph::Sym b);
 

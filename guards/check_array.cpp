@@ -275,9 +275,13 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
                                                                   : kAnySign);
 }
 
-bool is_host_array(PyObject* o, int64_t type_num) {
-    return PyArray_CheckExact(o) && PyArray_TYPE(reinterpret_cast<PyArrayObject*>(o)) == type_num;
+int64_t host_array_kind(PyObject* o) {
+    auto* a = reinterpret_cast<PyArrayObject*>(o);
+    return PyArray_TYPE(a) * 1000 + PyArray_NDIM(a) * 10 + (PyArray_ISNOTSWAPPED(a) ? 0 : 1) +
+           (PyArray_ISALIGNED(a) ? 0 : 2);
 }
+
+bool is_host_array(PyObject* o, int64_t kind) { return PyArray_CheckExact(o) && host_array_kind(o) == kind; }
 
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols) {
     return find_trouble(p, in, obj, symbols) == Trouble::None;

@@ -180,8 +180,8 @@ void GuardProgram::expect_float(SourceId s, int i) { add_guard(*impl_, GuardKind
 void GuardProgram::expect_bool(SourceId s, int i) { add_guard(*impl_, GuardKind::Bool, s).input = i; }
 void GuardProgram::expect_complex(SourceId s, int i) { add_guard(*impl_, GuardKind::Complex, s).input = i; }
 
-void GuardProgram::expect_host_array(SourceId s, int type_num) {
-    add_guard(*impl_, GuardKind::HostArray, s).number = type_num;
+void GuardProgram::expect_host_array(SourceId s, int64_t kind) {
+    add_guard(*impl_, GuardKind::HostArray, s).number = kind;
 }
 
 void GuardProgram::expect_np_scalar(SourceId s, int graph_input, PyTypeObject* type, graph::DType dtype) {

@@ -120,7 +120,6 @@ PyObject* class_lookup(PyTypeObject* type, PyObject* name);
 // --- check_value.cpp: constants, functions, scalars ---
 bool same_value(PyObject* a, PyObject* b);  // exact type and value, bitwise for floats
 bool same_function(const Guard& g, PyObject* function);
-bool is_host_array(PyObject* o, int64_t type_num);
 const char* scalar_bits(PyObject* np_scalar);  // where a NumPy scalar object keeps its value
 bool int_value(PyObject* obj, int64_t* out);   // false: not an exact int, or more than 64 bits
 std::string show(PyObject* obj);  // short text of an object; repr only of exact built-in constants

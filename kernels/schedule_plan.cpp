@@ -20,7 +20,9 @@ constexpr int kMaxCost = 1000;
 
 bool Scheduler::visible(Id store) const {
     Id r = root(store);
-    return r < rq_.begin || node(r).op == Op::Input;
+    // A 0-d array that a program made is a number: each version has its own place, and none has memory.
+    bool number = rank0(r) && node(r).op != Op::Library;
+    return node(r).op == Op::Input || (r < rq_.begin && !number);
 }
 
 bool Scheduler::is_leaf(Id v) const {
@@ -54,7 +56,7 @@ void Scheduler::find_needed() {
         if (!used) continue;
         const Node& n = node(v);
         for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size(); ++k) users_[n.in[k]].push_back(v);
-        if (n.op == Op::Store) has_stores_[root(v)] = 1;
+        if (n.op == Op::Store && (!rank0(v) || visible(v))) has_stores_[root(v)] = 1;
     }
 }
 

@@ -152,9 +152,18 @@ bool TraceBuilder::resolve_host_array(const ShadowRef& s, PyObject* obj) {
         return false;
     reason = Reason::None;
     reason_detail.clear();
-    guards.expect_host_array(s->source, type);
+    guards.expect_host_array(s->source, guards::host_array_kind(obj));
     s->kind = ShadowKind::Opaque;
     return true;
+}
+
+std::vector<Operand> TraceBuilder::inputs_read() const {
+    std::vector<Operand> all;
+    for (const auto& [obj, shadow] : by_object_)
+        if (shadow->kind == ShadowKind::Array) all.push_back({shadow, obj});
+    std::sort(all.begin(), all.end(),
+              [](const Operand& a, const Operand& b) { return a.shadow->input < b.shadow->input; });
+    return all;
 }
 
 bool TraceBuilder::overlaps_other_input(int input) const {

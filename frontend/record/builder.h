@@ -93,11 +93,25 @@ class TraceBuilder {
     // Overwrites the part of dst's memory that `step` selects (all of it when nullptr) with `value`
     // (broadcast to it, cast to dst's dtype by the caller). False when dst cannot be written by a trace.
     bool store(const ShadowRef& dst, const ViewStep* step, graph::Id value);
+    // Whether a snapshot before the store knows its buffer, so that the store must never be undone or done
+    // again.
+    bool outlives_segment(graph::Id store) const;
     bool will_write(const ShadowRef& dst);  // guards that its memory can be written and is nobody else's
 
     // A pure host function called on whole operands during replay. The result's extents become fresh symbols.
     // `args` may hold any shadows that can be rebuilt; result = what the host returned while recording.
-    ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result);
+    // Unless `extents` says what they are.
+    ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result,
+                      const Shape* extents = nullptr);
+
+    // The same for a result that only the host's functions read (another byte order, unaligned), and that may
+    // share memory with such an argument. The shadow is Opaque.
+    ShadowRef host_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                           PyObject* result);
+    // A call that writes to such an argument, or fails before it does. A checkpoint follows the instruction.
+    bool host_effect(PyObject* callable, std::span<const Operand> args);
+    // The plain arrays that were read at entry up to now.
+    std::vector<Operand> inputs_read() const;
 
     // --- symbolic integers ---
     graph::SymTable& syms() { return graph.syms; }
@@ -160,6 +174,7 @@ class TraceBuilder {
         int input;           // graph input, or -1
         bool named = false;  // a snapshot in the middle of the trace refers to its contents
     };
+    bool library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, graph::Node* n);
     bool resolve_array(const ShadowRef& s, PyObject* obj);
     bool resolve_host_array(const ShadowRef& s, PyObject* obj);
     bool resolve_number(const ShadowRef& s, PyObject* obj);

@@ -38,8 +38,12 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
     } else {
         switch (s->kind) {
             case ShadowKind::Null: r.kind = RecipeKind::Null; break;
-            case ShadowKind::Lazy:
-            case ShadowKind::Opaque: return -1;
+            case ShadowKind::Lazy: return -1;
+            case ShadowKind::Opaque:
+                if (s->value == graph::kNone) return -1;
+                r.kind = RecipeKind::Value;
+                r.index = s->value;
+                break;
             case ShadowKind::Object:
                 r.kind = RecipeKind::Object;
                 r.index = object_index(s->obj.get());

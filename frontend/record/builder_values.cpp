@@ -48,7 +48,8 @@ Id TraceBuilder::append(Node n) {
     n.loc = location_;
     for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size() && n.op != Op::Library; ++k)
         if (n.in[k] != kNone) n.in[k] = restated(n.in[k]);
-    for (Sym& s : n.shape) s = canon(s);
+    if (n.op != Op::Store)  // whose buffer keeps the names that it was made with
+        for (Sym& s : n.shape) s = canon(s);
     return graph.append(std::move(n));
 }
 
@@ -300,6 +301,13 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     BufferState& buffer = buffers_[dst->buffer];
     Id stored = graph.node(value).shape.empty() ? value : broadcast(value, target.shape);
     if (stored == kNone) return false;
+    if (graph.node(buffer.root).shape.empty() && !graph.node(stored).shape.empty()) {
+        ViewStep element;  // a 0-d array is stored to as a number
+        element.map.assign(graph.node(stored).shape.size(), -1);
+        element.step.assign(element.map.size(), 0);
+        element.start.assign(element.map.size(), int_const(0));
+        stored = view(stored, element);
+    }
     Node n;
     n.op = Op::Store;
     n.dtype = dst->dtype;
@@ -314,21 +322,23 @@ bool TraceBuilder::store(const ShadowRef& dst, const ViewStep* step, Id value) {
     for (Sym s : target.start) n.syms.push_back(canon(s));
     if (graph.node(stored).shape.empty())
         for (Sym s : target.shape) n.syms.push_back(canon(s));
-    // Going back to that snapshot must find the contents of then; the store belongs to the next trace, where
-    // the array is an argument.
-    if (!buffer.visible && buffer.named)
-        return fail(Reason::Unstoreable, "the array is needed as it is to go back to"), false;
     if (!will_write(dst)) return false;
     buffer.version = append(std::move(n));
     return true;
 }
 
+// An exit that was passed may still be gone back to, when what follows it has to be redone, and needs the
+// contents of then. So arrays that it knows are stored to like arguments: behind all faults before the store,
+// and with a checkpoint after it.
+bool TraceBuilder::outlives_segment(Id store) const {
+    Id root = graph::buffer_root(graph, store);
+    return std::any_of(buffers_.begin(), buffers_.end(),
+                       [&](const BufferState& b) { return b.root == root && (b.visible || b.named); });
+}
+
 bool TraceBuilder::will_write(const ShadowRef& dst) {
     const BufferState& buffer = buffers_[dst->buffer];
     if (!buffer.visible) return true;
-    // A 0-d array counts as a scalar operand, whose value is read once.
-    if (graph.node(buffer.root).shape.empty())
-        return fail(Reason::Unstoreable, "an argument without axes"), false;
     if (overlaps_other_input(buffer.input))
         return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
     graph.inputs[buffer.input].written = true;
@@ -345,30 +355,34 @@ static bool reaches_function(const Shadow& s) {
                        [](const ShadowRef& item) { return reaches_function(*item); });
 }
 
-ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                PyObject* result) {
+bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                Node* n) {
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
-        if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function as an argument");
-        // Python-level functions warn about empty operands, and a warning must not be given twice.
-        if (a.shadow->kind == ShadowKind::Array)
-            for (Sym s : shape(a.shadow))
-                if (hint(s) == 0) return fail(Reason::UnknownCall, "an empty operand");
+        if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function as an argument"), false;
         int32_t r = recipe(a.shadow, a.obj);
-        if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt");
+        if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt"), false;
         tuple.items.push_back(r);
     }
-    Node n;
-    n.op = Op::Library;
-    n.ints = {object_index(callable), graph.add_recipe(tuple), -1};
-    if (kwnames) n.ints[2] = graph.add_recipe({graph::RecipeKind::Object, object_index(kwnames), {}, {}});
+    n->op = Op::Library;
+    n->ints = {object_index(callable), graph.add_recipe(tuple), -1, graph::kGivesPlain};
+    if (kwnames) n->ints[2] = graph.add_recipe({graph::RecipeKind::Object, object_index(kwnames), {}, {}});
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     if (!name) PyErr_Clear();
-    n.name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
+    n->name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
     for (const Operand& a : args)
         if (a.shadow->kind == ShadowKind::Array || a.shadow->kind == ShadowKind::Scalar)
-            n.in.push_back(value(a.shadow));
+            n->in.push_back(value(a.shadow));
+        else if (a.shadow->kind == ShadowKind::Opaque && a.shadow->value != kNone)
+            n->in.push_back(a.shadow->value);
+    return true;
+}
+
+ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                PyObject* result, const Shape* extents) {
+    Node n;
+    if (!library_node(callable, args, kwnames, &n)) return nullptr;
     ArrayMeta meta;
     std::string why;
     DType scalar;
@@ -384,6 +398,7 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     n.perm = meta.perm;
     n.own_dtype = meta.own_dtype;
     for (int64_t extent : meta.shape) {
+        if (extents) break;
         if (extent < 2) {
             n.shape.push_back(int_const(extent));
             continue;
@@ -391,8 +406,30 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
         n.shape.push_back(graph.syms.symbol(extent, 2, int64_t{1} << 40));
         entry_symbol_.resize(graph.syms.symbol_count(), false);
     }
-    n.syms = n.shape;
-    return new_array(append(std::move(n)), result);
+    n.syms = n.shape;  // binds them
+    if (extents) n.shape = *extents;
+    ShadowRef array = new_array(append(std::move(n)), result);
+    if (array) array->writeable = meta.writeable;
+    return array;
+}
+
+ShadowRef TraceBuilder::host_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                     PyObject* result) {
+    Node n;
+    if (!library_node(callable, args, kwnames, &n)) return nullptr;
+    n.ints[3] = guards::host_array_kind(result);
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Opaque;
+    s->value = append(std::move(n));
+    return s;
+}
+
+bool TraceBuilder::host_effect(PyObject* callable, std::span<const Operand> args) {
+    Node n;
+    if (!library_node(callable, args, nullptr, &n)) return false;
+    n.ints[3] = graph::kGivesNothing;
+    append(std::move(n));
+    return true;
 }
 
 }  // namespace stator::frontend

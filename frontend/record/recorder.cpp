@@ -26,8 +26,8 @@ static bool droppable(const Shadow& s) {
     if (s.source != guards::kNoSource) return false;
     switch (s.kind) {
         case ShadowKind::Lazy:
-        case ShadowKind::Opaque:
         case ShadowKind::Cell: return false;
+        case ShadowKind::Opaque: return s.value != graph::kNone;
         default: break;
     }
     return std::all_of(s.items.begin(), s.items.end(),

@@ -14,6 +14,12 @@ using graph::EndKind;
 using graph::Node;
 using graph::Op;
 
+// An ndarray, also one that only the host's own functions can read.
+static bool is_ndarray(const Operand& o) {
+    return o.shadow->kind == ShadowKind::Array ||
+           (o.shadow->kind == ShadowKind::Opaque && o.obj && numpy_host().is_array(o.obj));
+}
+
 struct Recorder::Entry {
     Handler handler = nullptr;  // nullptr: an opaque step
     int pops = 0;               // captured operands; -1: computed
@@ -100,12 +106,14 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     if (checkpoint_due_ && insn.boundary) {
         checkpoint_due_ = false;
         int32_t snapshot = take_snapshot();
-        if (snapshot >= 0) {
-            Node n;
-            n.op = Op::Checkpoint;
-            n.ints = {0, snapshot};
-            b_.append(std::move(n));
+        if (snapshot < 0) {
+            refuse(Reason::UnknownOp, "a store behind which the state cannot be rebuilt");
+            return Verdict::Close;
         }
+        Node n;
+        n.op = Op::Checkpoint;
+        n.ints = {0, snapshot};
+        b_.append(std::move(n));
     }
     mark_ = b_.mark();
     if (insn.op == Opcode::ReturnValue && levels_.size() == 1) return Verdict::Return;
@@ -152,9 +160,8 @@ Recorder::Verdict Recorder::after(const Insn& insn) {
     else
         for (size_t i = mark_; i < b_.graph.nodes.size(); ++i) {
             const Node& n = b_.graph.nodes[i];
-            if (n.op == Op::Store &&
-                b_.graph.nodes[graph::buffer_root(b_.graph, static_cast<graph::Id>(i))].op == Op::Input)
-                checkpoint_due_ = true;
+            if (n.op == Op::Store && b_.outlives_segment(static_cast<graph::Id>(i))) checkpoint_due_ = true;
+            if (n.op == Op::Library && n.ints[3] == graph::kGivesNothing) checkpoint_due_ = true;
         }
     (void)nodes;
     held_.clear();
@@ -289,8 +296,8 @@ bool Recorder::on_load_attr(const Insn& insn) {
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
     const Host& host = numpy_host();
-    bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
-                  base.shadow->kind == ShadowKind::Int;
+    bool number =
+        is_ndarray(base) || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
     if (number)
         out = host.lower_attr(b_, base, insn.obj, result);
     else if (!instance_attr(base, insn.obj, result, &out, nullptr))
@@ -339,8 +346,7 @@ bool Recorder::on_load_method(const Insn& insn) {
 
 static bool is_number(const Operand& o) {
     const ShadowRef& s = o.shadow;
-    if (s->kind == ShadowKind::Opaque) return o.obj && numpy_host().is_array(o.obj);
-    return s->kind == ShadowKind::Array || s->kind == ShadowKind::Scalar || s->kind == ShadowKind::Int ||
+    return is_ndarray(o) || s->kind == ShadowKind::Scalar || s->kind == ShadowKind::Int ||
            (s->kind == ShadowKind::Object && PyBool_Check(s->obj.get()));
 }
 
@@ -368,7 +374,7 @@ bool Recorder::on_subscript(const Insn& insn) {
     if (!b_.resolve(base.shadow, base.obj) || !b_.resolve(key.shadow, key.obj))
         return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
-    if (base.shadow->kind == ShadowKind::Array) {
+    if (is_ndarray(base)) {
         out = numpy_host().lower_subscript(b_, base, key, result);
     } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List) &&
                PyLong_CheckExact(key.obj)) {
@@ -407,7 +413,7 @@ bool Recorder::on_slice(const Insn&) {
     Operand base = ops_[0];
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (base.shadow->kind != ShadowKind::Array && base.shadow->kind != ShadowKind::Tuple)
+    if (!is_ndarray(base) && base.shadow->kind != ShadowKind::Tuple)
         return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
     PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
@@ -426,7 +432,7 @@ bool Recorder::store_before(const Insn& insn) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     Operand value = ops_[0], base = ops_[1];
-    if (base.shadow->kind != ShadowKind::Array)
+    if (!is_ndarray(base))
         return refuse(Reason::Effect, std::string("a store into ") + Py_TYPE(base.obj)->tp_name);
     Operand key = ops_[2];
     PyRef slice;

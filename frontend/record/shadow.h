@@ -51,7 +51,7 @@ struct Shadow {
     ShadowKind kind = ShadowKind::Null;
     guards::SourceId source = guards::kNoSource;
     PyRef obj;                               // Object; for Lazy and Opaque: the object seen while recording
-    graph::Id value = graph::kNone;          // Scalar
+    graph::Id value = graph::kNone;          // Scalar; Opaque: an array only for the host, made in this trace
     graph::Box box = graph::Box::Array;      // Scalar
     graph::DType dtype = graph::DType::F64;  // Array, Scalar
     graph::Sym sym;                          // Int

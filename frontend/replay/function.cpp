@@ -230,20 +230,32 @@ PyObject* begin_verified(FunctionState::Impl& fs, PyObject* const* args, size_t 
     return PyObject_CallMethod(module.get(), "Call", "OOO", fs.func.get(), positional.get(), keywords.get());
 }
 
+// The sources of the arrays that the trace stores to.
+std::vector<std::string> written_sources(const Trace& t) {
+    std::vector<std::string> sources;
+    for (const graph::Input& in : t.graph.inputs)
+        if (in.written) sources.push_back(in.source);
+    for (const graph::Node& n : t.graph.nodes) {
+        if (n.op != graph::Op::Library || n.ints[3] != graph::kGivesNothing) continue;
+        const graph::Recipe& array = t.graph.recipes[t.graph.recipes[n.ints[1]].items[0]];
+        bool argument = array.kind == graph::RecipeKind::Slot;
+        sources.push_back(argument ? t.guards.source(array.index).text
+                                   : "a part of an array that only NumPy reads");
+    }
+    for (const graph::CellContents& c : t.graph.end_cells)
+        if (t.graph.recipes[c.cell].kind == graph::RecipeKind::Slot)
+            sources.push_back("a variable of an enclosing function");
+    return sources;
+}
+
 // Runs the function eagerly and answers with what the caller gets.
 PyObject* end_verified(PyObject* call, const Trace& t, PyObject* steal_value) {
     PyRef value = PyRef::steal(steal_value), written = PyRef::steal(PyList_New(0));
-    for (const graph::Input& in : t.graph.inputs) {
-        if (!in.written || !written) continue;
-        PyRef source = PyRef::steal(PyUnicode_FromString(in.source.c_str()));
-        if (!source || PyList_Append(written.get(), source.get()) < 0) return nullptr;
-    }
-    for (const graph::CellContents& c : t.graph.end_cells) {
-        if (t.graph.recipes[c.cell].kind != graph::RecipeKind::Slot || !written) continue;
-        PyRef source = PyRef::steal(PyUnicode_FromString("a variable of an enclosing function"));
-        if (!source || PyList_Append(written.get(), source.get()) < 0) return nullptr;
-    }
     if (!written) return nullptr;
+    for (const std::string& text : written_sources(t)) {
+        PyRef source = PyRef::steal(PyUnicode_FromString(text.c_str()));
+        if (!source || PyList_Append(written.get(), source.get()) < 0) return nullptr;
+    }
     return PyObject_CallMethod(call, "check", "OsO", value.get(), t.name.c_str(), written.get());
 }
 

@@ -65,6 +65,7 @@ struct Cutter {
     std::vector<bool> wanted;
     std::vector<Id> available;
     bool handled_here = false;  // an np.errstate of the trace does something about faults
+    bool redo_is_here = true;   // nothing was computed since the place to go back to
     std::vector<Id> last_use;   // last node that reads each value; wanted-by-end counts as the end
 
     // A value computed in [begin, end) has to be kept when a later segment reads it. Views are followed to
@@ -85,8 +86,9 @@ struct Cutter {
     void program(Id begin, Id end, int redo) {
         auto& g = t.graph;
         kernels::SegmentRequest request{begin, end, available, {}};
-        // Where faults are made to raise, stores wait for them: code for one way is enough.
-        request.stores_can_repeat = !handled_here && numpy::faults_only_report(kReported);
+        // Where faults are made to raise, stores wait for them: code for one way is enough. What is done
+        // again includes segments before this one, which may read what this one overwrites.
+        request.stores_can_repeat = redo_is_here && !handled_here && numpy::faults_only_report(kReported);
         bool work = false;
         for (Id i = begin; i < end; ++i) {
             const Node& n = g.nodes[i];
@@ -109,6 +111,7 @@ struct Cutter {
             if (g.nodes[i].op == Op::Input) available.push_back(i);
         for (Id v : request.wanted) available.push_back(v);
         if (!work) return;
+        redo_is_here = false;
         Segment s;
         s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         if (s.program->repeats && (s.program->fault_mask & ~kReported)) {  // a host function may fail
@@ -135,6 +138,7 @@ struct Cutter {
             if (n.op == Op::Library) {
                 t.steps.push_back({StepKind::Library, -1, i, redo});
                 available.push_back(i);
+                redo_is_here = false;
             } else if (n.op == Op::ErrorState) {
                 t.steps.push_back({StepKind::ErrorState, -1, i, redo});
                 handled_here = (n.ints[0] & 15 & ~(n.ints[0] >> 4)) != 0;
@@ -142,6 +146,7 @@ struct Cutter {
                 if (n.op == Op::Guard) t.steps.push_back({StepKind::Guard, -1, i, redo});
                 if (n.op == Op::SymGuard) t.steps.push_back({StepKind::SymGuard, -1, i, redo});
                 redo = static_cast<int>(n.ints[1]);
+                redo_is_here = true;
             }
             begin = i + 1;
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -42,7 +43,34 @@ def both_ways(b, a):
     return b.sum()
 
 
-FUNCTIONS = [scaled, whole, stencil, twice, reads_old, in_place, both_ways]
+def read_before_a_library_call(b, a):
+    x = b * 2
+    y = np.cumsum(x)
+    b[...] = a / (a - 1)
+    return x + y
+
+
+def read_before_a_block(b, a):
+    x = b * 2
+    with np.errstate(over="ignore"):
+        b[...] = a / (a - 1)
+    return x
+
+
+def known_to_an_exit(b, a):
+    v = b * 3
+    if v[0] > -1:
+        v = v + 1
+    x = v * 2
+    y = np.sort(x)
+    v[...] = a / (a - 1)
+    return x + y + v
+
+
+FUNCTIONS = [
+    scaled, whole, stencil, twice, reads_old, in_place, both_ways, read_before_a_library_call, read_before_a_block,
+    known_to_an_exit,
+]  # fmt: skip
 CLEAN, FAULTY = np.linspace(2, 3, 40), np.array([1.0, 0.0, 1e10, np.inf, 1.0] * 8)
 
 
@@ -101,3 +129,35 @@ def test_stores_are_one_pass() -> None:
     after = compiled.stats()
     assert after["kernels_launched"] == before["kernels_launched"] + 1
     assert after["replays"] == before["replays"] + 1
+
+
+def behind_a_branch(a, k):
+    v = a * 2
+    if v[0] > k:
+        v += 1
+    v[1:] = v[:-1] / (a[1:] + 2)
+    if v[1] > k:
+        v *= v
+    return v
+
+
+def into_a_number(a, b):
+    b += a.sum()
+    b[...] = b * 2
+    return a * b
+
+
+@pytest.mark.parametrize(
+    "function, args", [(behind_a_branch, (CLEAN, np.float64(-1.0))), (into_a_number, (CLEAN, np.array(2.0)))]
+)
+def test_stores_stay_inside_the_trace(function, args) -> None:
+    compiled = stator.compile(function)
+    for _ in range(3):
+        expected = function(*map(copy.copy, args))
+        assert compiled(*map(copy.copy, args)).tobytes() == expected.tobytes()
+        stator.wait()
+    before = compiled.stats()
+    compiled(*map(copy.copy, args))
+    after = compiled.stats()
+    assert after["replays"] == before["replays"] + 1
+    assert after["opaque_steps"] == before["opaque_steps"]

@@ -17,6 +17,7 @@ namespace {
 struct Entry {
     Lowering lower;
     bool pure;
+    bool writes;  // into its first argument
 };
 std::unordered_map<PyObject*, Entry>& table() {
     static auto* t = new std::unordered_map<PyObject*, Entry>;
@@ -97,6 +98,8 @@ bool knows(PyObject* callable) {
 
 ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
     auto it = table().find(call.callable);
+    bool host_operand = std::any_of(call.args.begin(), call.args.end(), host_only);
+    if (it != table().end() && host_operand && !it->second.writes) return lower_library(tb, call);
     if (it != table().end()) {
         size_t before = tb.graph.nodes.size();
         ShadowRef s = it->second.lower(tb, call);
@@ -107,7 +110,6 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
         s = lower_library(tb, call);
         return s ? s : tb.fail(reason, detail);
     }
-    bool host_operand = std::any_of(call.args.begin(), call.args.end(), host_only);
     if (ufunc_of(call.callable)) return host_operand ? lower_library(tb, call) : lower_ufunc_call(tb, call);
     if (bound_ufunc(call.callable)) return lower_ufunc_method(tb, call);
     return tb.fail(Reason::UnknownCall, Py_TYPE(call.callable)->tp_name);
@@ -134,7 +136,7 @@ void add_rows(std::span<const CallRow> rows) {
             continue;
         }
         if (PyRef o = find_object(row.where);
-            o && table().emplace(o.get(), Entry{row.lower, row.pure}).second)
+            o && table().emplace(o.get(), Entry{row.lower, row.pure, row.writes}).second)
             o.release();  // singletons: kept for ever
     }
 }

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
 
 namespace stator::frontend::numpy {
 
@@ -50,11 +51,21 @@ ShadowRef itself(TraceBuilder& tb, const Operand& a, PyObject* result) {
     return tb.fail(Reason::UnknownAttr, "real");
 }
 
+// The imaginary part of a real array: zeros that cannot be written, made by NumPy.
+ShadowRef imaginary(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    if (graph::is_complex(a.shadow->dtype)) return tb.fail(Reason::UnknownAttr, "imag");
+    PyObject* getter = once([] {
+        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        return module ? PyObject_CallMethod(module.get(), "attrgetter", "s", "imag") : nullptr;
+    });
+    return library_of(tb, getter, {a}, result);
+}
+
 const std::unordered_map<std::string_view, Attribute>& array_attributes() {
     static const auto* t = new std::unordered_map<std::string_view, Attribute>{
-        {"shape", shape_of}, {"size", size_of},         {"nbytes", bytes_of},
-        {"ndim", settled},   {"dtype", settled},        {"itemsize", settled},
-        {"T", transposed},   {"mT", matrix_transposed}, {"real", itself},
+        {"shape", shape_of}, {"size", size_of},     {"nbytes", bytes_of}, {"ndim", settled},
+        {"dtype", settled},  {"itemsize", settled}, {"T", transposed},    {"mT", matrix_transposed},
+        {"real", itself},    {"imag", imaginary},
     };
     return *t;
 }
@@ -74,6 +85,8 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
     if (a.shadow->kind == ShadowKind::Array) {
         auto it = array_attributes().find(key);
         if (it != array_attributes().end()) return it->second(tb, a, result);
+    } else if (host_only(a)) {
+        return lower_host_attr(tb, a, key, result);
     } else if (a.shadow->kind == ShadowKind::Scalar || a.shadow->kind == ShadowKind::Int) {
         if (result == a.obj) return a.shadow;  // x.real of a real number
         if (PyArray_CheckScalar(a.obj) && settled_of_scalar(key)) return tb.constant(result);

@@ -354,8 +354,8 @@ constexpr CallRow kRows[] = {
     {"asanyarray", lower_as_array},
     {"ascontiguousarray", lower_as_array},
     {"arange", lower_arange, true},
-    {".fill", lower_fill},
-    {"copyto", lower_copyto},
+    {".fill", lower_fill, false, true},
+    {"copyto", lower_copyto, false, true},
 };
 
 }  // namespace

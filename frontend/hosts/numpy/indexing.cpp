@@ -193,22 +193,33 @@ bool shares_memory(PyObject* result, PyObject* source) {
     return false;
 }
 
-// A key with index arrays or masks: NumPy gathers, on replay too.
-ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
-    if (shares_memory(result, a.obj)) return tb.fail(Reason::UnknownOp, "a view at an index from array data");
+}  // namespace
+
+bool fixed_index(TraceBuilder& tb, const Operand& key) {
     std::vector<Operand> items;
     if (!PyTuple_CheckExact(key.obj))
         items.push_back(key);
     else if (!read_items(tb, key, &items))
-        return tb.fail(Reason::UnknownOp, "this index");
+        return tb.fail(Reason::UnknownOp, "this index"), false;
     for (const Operand& o : items) {
         bool plain = is_array(o.obj) || PyArray_CheckScalar(o.obj) || PySlice_Check(o.obj) ||
                      PyLong_CheckExact(o.obj) || o.obj == Py_None || o.obj == Py_Ellipsis ||
                      PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj);
         if (!plain)
-            return tb.fail(Reason::UnknownOp, std::string("an index of type ") + Py_TYPE(o.obj)->tp_name);
-        if (!tb.resolve(o.shadow, o.obj)) return nullptr;
+            return tb.fail(Reason::UnknownOp, std::string("an index of type ") + Py_TYPE(o.obj)->tp_name),
+                   false;
+        if (!tb.resolve(o.shadow, o.obj)) return false;
     }
+    return true;
+}
+
+namespace {
+
+// A key with index arrays or masks, or of an array that only NumPy reads: NumPy gathers, on replay too.
+ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
+    if (!host_only(a) && shares_memory(result, a.obj))
+        return tb.fail(Reason::UnknownOp, "a view at an index from array data");
+    if (!fixed_index(tb, key)) return nullptr;
     PyObject* getitem = once([] {
         PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
@@ -221,6 +232,7 @@ ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObjec
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
     if (!is_array(a.obj)) return tb.fail(Reason::UnknownOp, "a subscript of this type");
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;
+    if (host_only(a)) return gather(tb, a, key, result);
     if (a.shadow->kind != ShadowKind::Array) return tb.fail(Reason::UnknownOp, "a subscript of this type");
     std::vector<IndexItem> items;
     if (read_key(tb, key, &items) != KeyKind::Basic) return gather(tb, a, key, result);
@@ -344,6 +356,8 @@ bool store_nothing(TraceBuilder& tb, const Operand& a, const ViewStep& step, con
 }
 
 bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
+    if (is_array(a.obj) && tb.resolve(a.shadow, a.obj) && host_only(a))
+        return lower_host_store(tb, a, key, value);
     if (!is_array(a.obj) || !tb.resolve(a.shadow, a.obj) || a.shadow->kind != ShadowKind::Array)
         return tb.reason == Reason::None ? (tb.fail(Reason::Unstoreable, "not an ndarray"), false) : false;
     Arg v;

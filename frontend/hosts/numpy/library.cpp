@@ -4,6 +4,9 @@
 // its result shares no memory with them. The last is also checked on the result seen while recording.
 // Functions that draw random numbers, do I/O, call user code, or warn depending on values by other means than
 // floating-point flags never stand here.
+#include <algorithm>
+#include <iterator>
+
 #include "frontend/hosts/numpy/lower.h"
 
 namespace stator::frontend::numpy {
@@ -49,6 +52,41 @@ bool has_complex(PyObject* o) {
            (is_array(o) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o)));
 }
 
+// Functions of nothing may warn in their own ways (the mean of an empty slice), with which a replay cannot
+// deal. These do not.
+bool quiet_about_nothing(PyObject* callable) {
+    static constexpr std::string_view kQuiet[] = {
+        "all",    "any",   "argmax",      "argmin",  "array",  "asanyarray", "asarray", "ascontiguousarray",
+        "astype", "clip",  "concatenate", "cumprod", "cumsum", "diff",       "dot",     "getitem",
+        "hstack", "max",   "min",         "outer",   "pad",    "prod",       "repeat",  "roll",
+        "sort",   "stack", "sum",         "take",    "tile",   "vstack"};
+    auto text = [&](const char* attribute) -> std::string {
+        PyRef value = PyRef::steal(PyObject_GetAttrString(callable, attribute));
+        PyErr_Clear();
+        return value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : "";
+    };
+    if (ufunc_of(callable) || text("__module__").ends_with("operator")) return true;
+    return std::ranges::find(kQuiet, text("__name__")) != std::end(kQuiet);
+}
+
+// An array that only NumPy reads, or one that shares memory with such an argument. NumPy runs no Python code
+// for its elements.
+bool host_result(const Call& call) {
+    if (!is_array(call.result)) return false;
+    auto* a = reinterpret_cast<PyArrayObject*>(call.result);
+    int type = PyArray_TYPE(a);
+    if (type == NPY_OBJECT || type == NPY_VOID || type >= NPY_NTYPES_LEGACY) return false;
+    bool from_host = false, shared = false;
+    for (const Operand& o : call.args) {
+        if (!is_array(o.obj) || !host_only(o)) continue;
+        from_host = true;
+        shared |= overlaps(call.result, o.obj) || overlaps(o.obj, call.result);
+    }
+    DType t;
+    bool readable = dtype_of_object(call.result, &t) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) <= 8;
+    return from_host && (shared || !readable);
+}
+
 bool plain_result(PyObject* o) {
     DType t;
     return (is_array(o) || PyArray_CheckScalar(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
@@ -61,22 +99,24 @@ bool plain_result(PyObject* o) {
 ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
     if (!call.callable) return refuse("this function");
-    if (!plain_result(call.result)) return refuse("a function whose result is no plain array");
+    const bool host = host_result(call);
+    if (!host && !plain_result(call.result)) return refuse("a function whose result is no plain array");
     DType result_type = DType::F64;
     dtype_of_object(call.result, &result_type);
     bool real = !graph::is_complex(result_type) && result_type != DType::Bool;
     bool complex_operand = false, chooses_dtype = false;
     bool into_real = false;  // np.pad(x, 1, constant_values=1j)
+    const bool quiet = quiet_about_nothing(call.callable);
     for (const Operand& o : call.args) {
         complex_operand |= has_complex(o.obj);
         into_real |= &o != &call.args[0] && has_complex(o.obj);
         chooses_dtype |= PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
-        // Functions of nothing warn in their own ways.
-        if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0)
+        if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0 && !quiet)
             return refuse("an empty array");
         if (o.obj == call.result && PyArray_Check(o.obj))
             return refuse("a function that returns its argument");
-        if (PyArray_Check(o.obj) && (overlaps(call.result, o.obj) || overlaps(o.obj, call.result)))
+        if (PyArray_Check(o.obj) && !(host && host_only(o)) &&
+            (overlaps(call.result, o.obj) || overlaps(o.obj, call.result)))
             return refuse("a function that returns a view");
         if (!rebuildable(tb, o)) return refuse("a function with such an argument");
     }
@@ -86,6 +126,7 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0)
             return refuse("out=");
+    if (host) return tb.host_library(call.callable, call.args, call.kwnames, call.result);
     return tb.library(call.callable, call.args, call.kwnames, call.result);
 }
 

@@ -125,6 +125,18 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
 // A ufunc applied to operands, with an `out` array when not nullptr. The whole of calls and operators.
 ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand* out,
                       const Operand* where, const Choice& choice, PyObject* result);
+// The ufunc's result in a fresh array like `out`, by NumPy's own call (into_fresh.cpp).
+ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
+                     const Operand* where);
+// The same where only NumPy's own call on such strides has the right bits (into_fresh.cpp).
+ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
+                           const Operand* where);
+
+// --- arrays that only the host reads (host_arrays.cpp) ---
+ShadowRef lower_host_in_place(TraceBuilder& tb, const Ufunc& u, const Operand& a, const Operand& b);
+bool lower_host_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
+ShadowRef lower_host_attr(TraceBuilder& tb, const Operand& a, std::string_view name, PyObject* result);
+
 ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call);
 ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call);  // np.add.reduce (reductions.cpp)
 
@@ -160,6 +172,8 @@ void narrow(ViewStep& step, int axis, Sym start, Sym length);
 Sym fixed_extent(TraceBuilder& tb, Sym length);  // 0 and 1 specialize; 2 and more is guarded
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result);
 bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
+// Whether the key consists of what a later call can be given again: ints, slices, arrays.
+bool fixed_index(TraceBuilder& tb, const Operand& key);
 // Stores `value` (cast and broadcast here) into the part of dst that step selects.
 bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, const Arg& value);
 
@@ -185,6 +199,7 @@ struct CallRow {
     Lowering lower;
     bool pure =
         false;  // a fresh result and no effect: where the lowering fails, NumPy's own call is recorded
+    bool writes = false;  // into its first argument
 };
 void add_rows(std::span<const CallRow> rows);
 void register_ufuncs();

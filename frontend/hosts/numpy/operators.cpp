@@ -139,6 +139,13 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
         return tb.fail(Reason::UnknownOp, "an in-place operator with a new result");
     if (!in_place && (host_only(a) || host_only(b)))
         return library_of(tb, operator_function(op), {a, b}, result);
+    if (in_place && (host_only(a) || host_only(b)) && (op == kPower || op == kMatmul))
+        return tb.fail(Reason::UnknownOp, "an in-place operator on such an array");
+    if (in_place && host_only(a)) return lower_host_in_place(tb, *find_ufunc(kOperators[op].ufunc), a, b);
+    if (in_place && host_only(b)) {
+        Operand both[] = {a, b};
+        return lower_ufunc_into(tb, *find_ufunc(kOperators[op].ufunc), both, a, nullptr);
+    }
     if (op == kPower) return lower_power(tb, a, b, in_place, result);
     if (op == kMatmul) {
         if (in_place) return tb.fail(Reason::UnknownOp, "@=");

@@ -362,16 +362,14 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
         return tb.fail(Reason::UnknownOp, u.name + " of overlapping views");
     bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
-    if (!fits && (out || where)) return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
     if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
-    if (!fits) {
-        if (choice.dtype || choice.casting >= 0)
-            return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
-        return tb.library(u.object, in, nullptr, result);
-    }
     // NumPy then converts the old contents too, with whatever that raises.
     if (where && types.out != *out_dtype)
         return tb.fail(Reason::UnknownCall, "where= with an output of another dtype");
+    if (!fits && (choice.dtype || choice.casting >= 0))
+        return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+    if (!fits && out) return lower_ufunc_into(tb, u, in, *out, where);
+    if (!fits) return tb.library(u.object, in, nullptr, result);
     if (where) return masked_call(tb, u, std::move(args), types, *out, *where);
     Id v = emit_ufunc(tb, u, args, types);
     if (v == kNone) return nullptr;
@@ -422,7 +420,11 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
             return tb.fail(Reason::UnknownCall, u->name + " with " + std::string(key) + "=");
         }
     }
-    return lower_ufunc(tb, *u, call.args.first(u->nin), out, where, choice, call.result);
+    size_t before = tb.graph.nodes.size();
+    ShadowRef s = lower_ufunc(tb, *u, call.args.first(u->nin), out, where, choice, call.result);
+    if (s || out || where || (!choice.dtype && choice.casting < 0)) return s;
+    tb.rollback(before);
+    return lower_library(tb, call);
 }
 
 }  // namespace stator::frontend::numpy

@@ -1,0 +1,88 @@
+// Ufuncs with an output whose bits depend on how the operands lie in memory: NumPy itself runs them, into
+// fresh memory that lies like the output, and the trace stores what came out. A fault or an error thus shows
+// before anything visible was written.
+//
+// The output has no gaps, so that the fresh array has its strides. Operands that are the output itself are
+// the fresh array, filled with the output's contents: some loops look at whether they work in place.
+#include <algorithm>
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+PyRef fresh_like(PyObject* array) {
+    return PyRef::steal(
+        PyArray_NewLikeArray(reinterpret_cast<PyArrayObject*>(array), NPY_KEEPORDER, nullptr, 0));
+}
+
+// ufunc_into_fresh(ufunc, like, in_place, *operands[, where=mask]); bit i of in_place: operand i is `like`.
+PyObject* ufunc_into_fresh(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+    auto* like = reinterpret_cast<PyArrayObject*>(args[1]);
+    PyRef fresh = fresh_like(args[1]);
+    long in_place = PyLong_AsLong(args[2]);
+    if (!fresh || (in_place < 0 && PyErr_Occurred())) return nullptr;
+    auto* out = reinterpret_cast<PyArrayObject*>(fresh.get());
+    if ((in_place || kwnames) && PyArray_CopyInto(out, like) < 0) return nullptr;
+    std::vector<PyObject*> operands(args + 3, args + count);
+    for (size_t i = 0; i < operands.size(); i++)
+        if (in_place >> i & 1) operands[i] = fresh.get();
+    operands.push_back(fresh.get());
+    size_t positional = operands.size();
+    if (kwnames) operands.push_back(args[count]);
+    PyRef done = PyRef::steal(PyObject_Vectorcall(args[0], operands.data(), positional, kwnames));
+    return done ? fresh.release() : nullptr;
+}
+
+PyObject* helper() {
+    static PyMethodDef method = {"ufunc_into_fresh",
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(ufunc_into_fresh)),
+                                 METH_FASTCALL | METH_KEYWORDS, nullptr};
+    return once([] { return PyCFunction_New(&method, nullptr); });
+}
+
+// Whether a fresh array like it has its strides, in every replay.
+bool without_gaps(TraceBuilder& tb, const Operand& out) {
+    return out.shadow->layout == graph::Layout::Contiguous && known_density(tb, out.shadow) &&
+           PyArray_ISONESEGMENT(reinterpret_cast<PyArrayObject*>(out.obj));
+}
+
+}  // namespace
+
+ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
+                     const Operand* where) {
+    long in_place = 0;
+    for (size_t i = 0; i < in.size(); i++)
+        if (in[i].obj == out.obj) in_place |= 1L << i;
+    PyRef mask = PyRef::steal(PyLong_FromLong(in_place));
+    std::vector<Operand> args = {
+        {tb.constant(u.object), u.object}, out, {tb.constant(mask.get()), mask.get()}};
+    args.insert(args.end(), in.begin(), in.end());
+    PyRef kwnames;
+    if (where) {
+        args.push_back(*where);
+        kwnames = PyRef::steal(Py_BuildValue("(s)", "where"));
+    }
+    if (host_only(out)) {
+        PyRef like = fresh_like(out.obj);
+        if (!like) return PyErr_Clear(), tb.fail(Reason::UnknownOp, u.name);
+        return tb.host_library(helper(), args, kwnames.get(), like.get());
+    }
+    const Shape shape = tb.shape(out.shadow);
+    return tb.library(helper(), args, kwnames.get(), out.obj, &shape);
+}
+
+ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
+                           const Operand* where) {
+    // One element has whatever strides its array has, which no guard looks at.
+    bool one = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(out.obj)) == 1;
+    if (one || !without_gaps(tb, out))
+        return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
+    ShadowRef fresh = ufunc_into(tb, u, in, out, where);
+    if (!fresh || !store_value(tb, out.shadow, nullptr, arg_of(tb, tb.value(fresh)))) return nullptr;
+    return out.shadow;
+}
+
+}  // namespace stator::frontend::numpy
