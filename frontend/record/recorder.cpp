@@ -1,5 +1,5 @@
 // The recorder's frame of mind: shadows, snapshots, closing, and the check of every model against the real
-// result. What each instruction means to the graph is in recorder_ops.cpp and recorder_calls.cpp.
+// result. What each instruction means to the graph is in recorder_ops.cpp and its neighbours.
 
 #include "frontend/record/recorder.h"
 

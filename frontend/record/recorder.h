@@ -29,6 +29,10 @@ struct Level {
     int call_insn = -1;  // while an inlined call is in progress: its instruction
 };
 
+// An ndarray, also one that only the host's own functions can read.
+bool is_ndarray(const Operand& o);
+// A slice object of these parts; those not given are `none`.
+ShadowRef slice_shadow(std::span<const Operand> parts, ShadowRef none);
 // Whether calls of this builtin make what a loop runs over: range, enumerate, zip, reversed, iter.
 bool makes_iterable(PyObject* callable);
 

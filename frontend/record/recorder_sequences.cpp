@@ -1,5 +1,6 @@
-// Operators on tuples and lists whose items are known: shapes are computed with them (`(2,) + a.shape`,
-// `a.shape[:-1]`, `a.shape == b.shape`), and what comes out has to stay symbolic.
+// Tuples, lists and dicts whose items are known: building and unpacking them, and operators on them. Shapes are
+// computed with them (`(2,) + a.shape`, `a.shape[:-1]`, `a.shape == b.shape`), and what comes out has to stay
+// symbolic.
 
 #include "frontend/record/recorder.h"
 
@@ -149,6 +150,55 @@ bool Recorder::on_dict_merge(const Insn& insn) {
     }
     pop();
     slots[slots.size() - insn.arg] = std::move(merged);
+    return true;
+}
+
+bool Recorder::on_build(const Insn& insn) {
+    if (insn.op == Opcode::BuildSlice) {
+        for (auto& o : ops_)
+            if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+        ShadowRef s = slice_shadow(ops_, b_.constant(Py_None));
+        for (int i = 0; i < insn.arg; ++i) pop();
+        push(s);
+        return true;
+    }
+    auto s = std::make_shared<Shadow>();
+    s->kind = insn.op == Opcode::BuildTuple ? ShadowKind::Tuple : ShadowKind::List;
+    for (auto& o : ops_) s->items.push_back(o.shadow);
+    for (int i = 0; i < insn.arg; ++i) pop();
+    push(s);
+    return true;
+}
+
+// `x, y = a`: a[0] and a[1] of an array that is guarded to have two of them.
+bool Recorder::unpack_array(const Operand& a, int count) {
+    const auto& shape = b_.shape(a.shadow);
+    if (shape.empty() || b_.hint(shape[0]) != count ||
+        !b_.require(guards::Relation::Eq, shape[0], b_.int_const(count)))
+        return refuse(Reason::UnknownOp, "unpacking this array");
+    std::vector<ShadowRef> items;
+    for (int i = 0; i < count; ++i) {
+        PyRef key = PyRef::steal(PyLong_FromLong(i));
+        PyObject* result = top().frame->peek(i);
+        ShadowRef item = numpy_host().lower_subscript(b_, a, {b_.constant(key.get()), key.get()}, result);
+        if (!item || !same_as_model(item, result))
+            return refuse(b_.reason == Reason::None ? Reason::ModelMismatch : b_.reason, b_.reason_detail);
+        items.push_back(std::move(item));
+    }
+    pop();
+    for (size_t i = items.size(); i-- > 0;) push(std::move(items[i]));
+    return true;
+}
+
+bool Recorder::on_unpack(const Insn& insn) {
+    Operand a = ops_[0];
+    if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (a.shadow->kind == ShadowKind::Array) return unpack_array(a, insn.arg);
+    if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List) ||
+        static_cast<int>(a.shadow->items.size()) != insn.arg)
+        return refuse(Reason::UnknownOp, std::string("unpacking ") + Py_TYPE(a.obj)->tp_name);
+    ShadowRef s = pop();
+    for (size_t i = s->items.size(); i-- > 0;) push(s->items[i]);
     return true;
 }
 

@@ -1,0 +1,182 @@
+// Attributes and items: `a.b`, `a[b]`, `a[b:c]`, and stores into them. See recorder_ops.cpp for the rules.
+
+#include "frontend/record/recorder.h"
+
+namespace stator::frontend {
+
+bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
+                             ShadowRef* self) {
+    using Place = guards::GuardProgram::AttrPlace;
+    const ShadowRef& s = base.shadow;
+    if (s->source == guards::kNoSource) return false;
+    PyObject* value = nullptr;
+    Place place = guards::GuardProgram::classify_attr(base.obj, name, &value);
+    std::string text = b_.guards.source(s->source).text + "." + PyUnicode_AsUTF8(name);
+    switch (place) {
+        case Place::Unreadable: return false;
+        case Place::Module: *out = b_.lazy(b_.guards.attr(s->source, name), result); return true;
+        case Place::Instance:
+        case Place::ClassAttr:
+            if (value != result) return false;
+            b_.guards.expect_type_attrs(s->source, Py_TYPE(base.obj), name);
+            *out = b_.lazy(b_.guards.attr(s->source, name), result);
+            return true;
+        case Place::Method: {
+            if (!PyFunction_Check(value)) return false;
+            b_.guards.expect_type_attrs(s->source, Py_TYPE(base.obj), name);
+            auto source = b_.guards.object(value, text);
+            b_.guards.expect_function(source, value);
+            ShadowRef f = b_.constant(value);
+            if (self) {
+                *self = s;
+                *out = f;
+                return true;
+            }
+            auto m = std::make_shared<Shadow>();
+            m->kind = ShadowKind::Method;
+            m->items = {f, s};
+            *out = m;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Recorder::on_load_attr(const Insn& insn) {
+    Operand base = ops_[0];
+    PyObject* result = top().frame->peek(0);
+    if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
+    ShadowRef out;
+    const Host& host = numpy_host();
+    bool number =
+        is_ndarray(base) || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
+    if (number)
+        out = host.lower_attr(b_, base, insn.obj, result);
+    else if (!instance_attr(base, insn.obj, result, &out, nullptr))
+        out = nullptr;
+    if (!out) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+    pop();
+    if (!push_result(out)) {
+        push(base.shadow);
+        return false;
+    }
+    return true;
+}
+
+bool Recorder::on_load_method(const Insn& insn) {
+    Operand base = ops_[0];
+    Frame& f = *top().frame;
+    PyObject* upper = f.peek(0);
+    PyObject* lower = f.peek(1);
+    if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
+    ShadowRef out, self;
+    bool bound = upper && lower && upper == base.obj;
+    bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
+                  base.shadow->kind == ShadowKind::Int || numpy_host().is_array(base.obj);
+    if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Dict ||
+                  base.shadow->kind == ShadowKind::Object)) {
+        // A method of a builtin or extension type found on the (immutable) type.
+        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE))
+            return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+        out = b_.constant(lower), self = base.shadow;
+    } else {
+        PyObject* result = upper ? upper : lower;
+        if (bound) result = lower;
+        if (number || !instance_attr(base, insn.obj, result, &out, bound ? &self : nullptr))
+            return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+        if (bound && !self) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+    }
+    pop();
+    if (bound)
+        push(out), push(self);
+    else if (upper)
+        push(b_.null()), push(out);
+    else
+        push(out), push(b_.null());
+    return true;
+}
+
+bool Recorder::on_subscript(const Insn& insn) {
+    (void)insn;
+    Operand base = ops_[0], key = ops_[1];
+    PyObject* result = top().frame->peek(0);
+    if (!b_.resolve(base.shadow, base.obj) || !b_.resolve(key.shadow, key.obj))
+        return refuse(b_.reason, b_.reason_detail);
+    ShadowRef out;
+    if (is_ndarray(base)) {
+        out = numpy_host().lower_subscript(b_, base, key, result);
+    } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List) &&
+               PyLong_CheckExact(key.obj)) {
+        if (!b_.require_constant(key.shadow, key.obj)) return refuse(Reason::UnknownOp, "subscript");
+        Py_ssize_t i = PyLong_AsSsize_t(key.obj), n = static_cast<Py_ssize_t>(base.shadow->items.size());
+        out = base.shadow->items[i < 0 ? i + n : i];
+    } else if (base.shadow->kind == ShadowKind::Tuple && PySlice_Check(key.obj)) {
+        out = sequence_slice(base, key, result);
+        if (!out) return refuse(Reason::UnknownOp, "a slice of tuple");
+    } else if (base.shadow->kind == ShadowKind::Dict) {
+        out = dict_get(ops_, nullptr);
+        if (!out) return refuse(Reason::UnknownOp, "a subscript of dict");
+    } else if (base.shadow->kind == ShadowKind::Opaque &&
+               (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
+               (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
+               b_.require_constant(key.shadow, key.obj)) {
+        out = b_.lazy(b_.guards.item(base.shadow->source, key.obj), result);
+    } else {
+        return refuse(Reason::UnknownOp, std::string("a subscript of ") + Py_TYPE(base.obj)->tp_name);
+    }
+    ShadowRef b = pop(), a = pop();
+    if (push_result(out)) return true;
+    push(a), push(b);
+    return false;
+}
+
+ShadowRef slice_shadow(std::span<const Operand> parts, ShadowRef none) {
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Slice;
+    for (const Operand& p : parts) s->items.push_back(p.shadow);
+    while (s->items.size() < 3) s->items.push_back(none);
+    return s;
+}
+
+bool Recorder::on_slice(const Insn&) {
+    Operand base = ops_[0];
+    for (auto& o : ops_)
+        if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (!is_ndarray(base) && base.shadow->kind != ShadowKind::Tuple)
+        return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
+    PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
+    Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
+    PyObject* result = top().frame->peek(0);
+    ShadowRef out = base.shadow->kind == ShadowKind::Tuple
+                        ? sequence_slice(base, k, result)
+                        : numpy_host().lower_subscript(b_, base, k, result);
+    if (!out && b_.reason == Reason::None) return refuse(Reason::UnknownOp, "a slice of tuple");
+    ShadowRef s[3] = {pop(), pop(), pop()};
+    if (push_result(out)) return true;
+    for (int i = 2; i >= 0; --i) push(s[i]);
+    return false;
+}
+
+bool Recorder::store_before(const Insn& insn) {
+    for (auto& o : ops_)
+        if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+    Operand value = ops_[0], base = ops_[1];
+    if (!is_ndarray(base))
+        return refuse(Reason::Effect, std::string("a store into ") + Py_TYPE(base.obj)->tp_name);
+    Operand key = ops_[2];
+    PyRef slice;
+    if (insn.op == Opcode::StoreSlice) {
+        slice = PyRef::steal(PySlice_New(ops_[2].obj, ops_[3].obj, nullptr));
+        key = {slice_shadow(std::span(ops_).subspan(2, 2), b_.constant(Py_None)), slice.get()};
+    }
+    b_.reason = Reason::None;
+    if (numpy_host().lower_store(b_, base, key, value)) return true;
+    return refuse(b_.reason == Reason::None ? Reason::Unstoreable : b_.reason, b_.reason_detail);
+}
+
+bool Recorder::on_store_done(const Insn& insn) {
+    for (int i = insn.op == Opcode::StoreSlice ? 4 : 3; i > 0; --i) pop();
+    return true;
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,170 @@
+// Operators, comparisons, and what decides a branch. See recorder_ops.cpp for the rules.
+
+#include "frontend/record/recorder.h"
+
+namespace stator::frontend {
+
+static bool is_number(const Operand& o) {
+    const ShadowRef& s = o.shadow;
+    return is_ndarray(o) || s->kind == ShadowKind::Scalar || s->kind == ShadowKind::Int ||
+           (s->kind == ShadowKind::Object && PyBool_Check(s->obj.get()));
+}
+
+bool Recorder::on_binary_op(const Insn& insn) {
+    for (auto& o : ops_)
+        if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+    PyObject* result = top().frame->peek(0);
+    ShadowRef out;
+    if (is_number(ops_[0]) && is_number(ops_[1]))
+        out = numpy_host().lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
+    else if (PyTuple_CheckExact(result) || PyList_CheckExact(result))
+        out = sequence_binary(insn.arg, result);
+    if (!out && b_.reason == Reason::None)
+        return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);
+    ShadowRef b = pop(), a = pop();
+    if (push_result(out)) return true;
+    push(a), push(b);
+    return false;
+}
+
+bool Recorder::on_compare(const Insn& insn) {
+    for (auto& o : ops_)
+        if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+    PyObject* result = top().frame->peek(0);
+    ShadowRef out;
+    bool constants = ops_[0].shadow->kind == ShadowKind::Object && ops_[1].shadow->kind == ShadowKind::Object;
+    if (constants && PyUnicode_CheckExact(ops_[0].obj) && PyUnicode_CheckExact(ops_[1].obj))
+        out = b_.constant(result);
+    else if (is_number(ops_[0]) && is_number(ops_[1]))
+        out = numpy_host().lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
+    else if (!(out = sequence_compare(insn.arg, result)))
+        return refuse(Reason::UnknownOp, std::string("a comparison of ") + Py_TYPE(ops_[0].obj)->tp_name);
+    if (out && (insn.flags & Insn::kToBool) && out->kind != ShadowKind::Object && PyBool_Check(result)) {
+        bool decided = false;
+        if (out->kind == ShadowKind::Scalar && out->box == graph::Box::PyBool) {
+            // already a bool
+        } else {
+            // The conversion to bool is part of this instruction: guard it here.
+            if (!truth({out, result}, result == Py_True, &decided)) return false;
+            out = b_.constant(result);
+        }
+    }
+    ShadowRef b = pop(), a = pop();
+    if (push_result(out)) return true;
+    push(a), push(b);
+    return false;
+}
+
+bool Recorder::on_is(const Insn&) {
+    for (auto& o : ops_)
+        if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+    const ShadowRef &x = ops_[0].shadow, &y = ops_[1].shadow;
+    bool both = x->kind == ShadowKind::Object && y->kind == ShadowKind::Object;
+    bool singleton = (ops_[0].obj == Py_None || ops_[1].obj == Py_None) && ops_[0].obj != ops_[1].obj;
+    if (x != y && !both && !singleton) return refuse(Reason::UnknownOp, "an identity test");
+    ShadowRef out = b_.constant(top().frame->peek(0));
+    pop(), pop();
+    push(out);
+    return true;
+}
+
+bool Recorder::on_contains(const Insn&) {
+    if (ops_[1].shadow->kind == ShadowKind::Dict && b_.require_constant(ops_[0].shadow, ops_[0].obj)) {
+        ShadowRef known = b_.constant(top().frame->peek(0));  // the keys are fixed
+        pop(), pop();
+        push(known);
+        return true;
+    }
+    for (auto& o : ops_)
+        if (!b_.resolve(o.shadow, o.obj) || !b_.require_constant(o.shadow, o.obj))
+            return refuse(Reason::UnknownOp, "a containment test");
+    ShadowRef out = b_.constant(top().frame->peek(0));
+    pop(), pop();
+    push(out);
+    return true;
+}
+
+bool Recorder::on_unary(const Insn& insn) {
+    Operand a = ops_[0];
+    if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (!is_number(a))
+        return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(a.obj)->tp_name);
+    Host::Unary op = insn.op == Opcode::UnaryNegative   ? Host::Unary::Negative
+                     : insn.op == Opcode::UnaryPositive ? Host::Unary::Positive
+                                                        : Host::Unary::Invert;
+    ShadowRef out = numpy_host().lower_unary(b_, op, a, top().frame->peek(0));
+    ShadowRef s = pop();
+    if (push_result(out)) return true;
+    push(s);
+    return false;
+}
+
+// Establishes that bool(a) is `actual` in every replay: known, decided at entry, or guarded here.
+bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
+    *decided = true;
+    if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
+    switch (a.shadow->kind) {
+        case ShadowKind::Object: return true;
+        case ShadowKind::Tuple:
+        case ShadowKind::Dict:
+        case ShadowKind::List: return true;
+        case ShadowKind::Opaque:
+            if (!PyDict_CheckExact(a.obj) && !PyList_CheckExact(a.obj))
+                return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
+            b_.guards.expect_length(a.shadow->source, PyObject_Size(a.obj));
+            return true;
+        case ShadowKind::Int: b_.decide(guards::Relation::Ne, a.shadow->sym, b_.int_const(0)); return true;
+        case ShadowKind::Array:
+        case ShadowKind::Scalar: {
+            ShadowRef cond = a.shadow;
+            if (cond->kind == ShadowKind::Array || cond->dtype != graph::DType::Bool)
+                cond = numpy_host().lower_truth(b_, a);
+            if (!cond) return refuse(b_.reason, b_.reason_detail);
+            if (cond->kind == ShadowKind::Object) return true;
+            return emit_guard(cond, actual);
+        }
+        default:
+            return refuse(Reason::UnknownOp,
+                          std::string("the truth of ") + (a.obj ? Py_TYPE(a.obj)->tp_name : "?"));
+    }
+}
+
+bool Recorder::on_not(const Insn& insn) {
+    bool decided;
+    PyObject* result = top().frame->peek(0);
+    bool actual = (result == Py_True) != (insn.op == Opcode::UnaryNot);
+    if (!truth(ops_[0], actual, &decided)) return false;
+    pop();
+    push(b_.constant(result));
+    return true;
+}
+
+bool Recorder::on_branch(const Insn& insn) {
+    Operand a = ops_[0];
+    int depth = static_cast<int>(top().slots.size());
+    using O = Opcode;
+    if (insn.op == O::PopJumpIfNone || insn.op == O::PopJumpIfNotNone) {
+        if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
+        pop();
+        return true;
+    }
+    // The operand is alive in held_; its truth was evaluated by the instruction, and evaluating a number
+    // again is pure.
+    bool pure = PyBool_Check(a.obj) || numpy_host().is_array(a.obj) || numpy_host().is_scalar(a.obj) ||
+                PyLong_CheckExact(a.obj) || PyFloat_CheckExact(a.obj) || a.obj == Py_None ||
+                PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj) ||
+                PyDict_CheckExact(a.obj);
+    if (!pure) return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
+    int actual = PyObject_IsTrue(a.obj);
+    if (actual < 0) {
+        PyErr_Clear();
+        return refuse(Reason::UnknownOp, "the truth of an array");
+    }
+    bool decided;
+    if (!truth(a, actual != 0, &decided)) return false;
+    bool popped = top().frame->depth() < depth;
+    if (popped) pop();
+    return true;
+}
+
+}  // namespace stator::frontend
