@@ -96,6 +96,7 @@ struct Ufunc {
     bool exact = false;         // same bits in every stride class, for all dtypes
     bool scalar_paths = false;  // the loop looks at stride 0 (power, clip)
     bool generalized = false;   // has a core signature (matmul)
+    bool skips = false;         // vector loops that leave elements of an output with gaps unwritten
 };
 const Ufunc* find_ufunc(std::string_view name);
 const Ufunc* ufunc_of(PyObject* o);

@@ -38,6 +38,15 @@ constexpr std::string_view kExact[] = {
     "logical_not",  "fabs",          "clip",
 };
 
+// Loops over floats and doubles that, in NumPy 2.4, write only some elements of an output whose stride is not
+// its itemsize: what is left there is what was there before.
+constexpr std::string_view kSkip[] = {"isnan", "isinf", "isfinite", "signbit"};
+
+template <size_t n>
+bool listed(const std::string_view (&names)[n], std::string_view name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 std::optional<Op> op_of_host(std::string_view name) {
     static const auto* table = [] {
         auto* t = new std::map<std::string_view, Op>;
@@ -68,7 +77,8 @@ void register_ufuncs() {
         Ufunc u{Py_NewRef(value), f->name ? f->name : "", f->nin, f->nout, static_cast<int>(r.all.size())};
         u.generalized = f->core_enabled != 0;
         if (auto op = op_of_host(u.name)) u.op = *op;
-        u.exact = std::find(std::begin(kExact), std::end(kExact), u.name) != std::end(kExact);
+        u.exact = listed(kExact, u.name);
+        u.skips = listed(kSkip, u.name);
         u.scalar_paths = u.name == "power" || u.name == "float_power" || u.name == "clip";
         r.by_object.emplace(value, u.index);
         r.by_name.emplace(u.name, u.index);
@@ -360,6 +370,10 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
     int ndim = array ? PyArray_NDIM(array) : 0;
     if (out && reads_ahead(u, types, in, *out))
         return tb.fail(Reason::UnknownOp, u.name + " of overlapping views");
+    if (out && u.skips && (types.in[0] == DType::F32 || types.in[0] == DType::F64) &&
+        !(is_array(in[0].obj) && in[0].shadow->shape == out->shadow->shape && c_contiguous(tb, in[0]) &&
+          c_contiguous(tb, *out)))
+        return tb.fail(Reason::UnknownOp, u.name + " into an array with gaps");
     bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
     if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
