@@ -372,7 +372,7 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
         return tb.fail(Reason::Unstoreable, "this index"), false;
     for (Sym extent : step.shape)
         if (tb.hint(extent) == 0) return store_nothing(tb, a, step, v);
-    if (stores_itself(tb, a, step, value)) return true;
+    if (stores_itself(tb, a, step, value)) return tb.will_write(a.shadow);
     if (runs_into_itself(a, step, value))
         return tb.fail(Reason::Unstoreable, "overlapping parts of other steps"), false;
     // Python scalars go through the dtype's setitem, which raises where a cast of an array would not.

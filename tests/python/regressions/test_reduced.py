@@ -129,6 +129,8 @@ CASES = [
     case("integer powers in place", "def f(a, b):\n    a **= b\n    v = a * 1\n    v **= v\n    return v\n", *twice(Array("i8", (9,), "C", "tame"), Array("i8", (9,), "C", "tame")), *twice(Array("i8", (9,), "C", "plain"), Array("i8", (9,), "C", "plain"))),
     case("outputs that NumPy leaves half unwritten", "def f(a, x, m):\n    np.isnan(x * 2, out=a)\n    np.signbit(x, out=m)\n    return np.isinf(x, out=a[::-1]), np.isfinite(x, m[::-1])\n",
          *twice(Array("?", (300,), "reversed"), Array("f8", (300,)), Array("?", (300,))), *twice(Array("?", (301,), "every second"), Array("f8", (301,)), Array("?", (301,)))),
+    case("a read-only array stored into itself", "def f(z, y):\n    z[...] = z[...]\n    y[1:] = y[1:]\n    return y - 10\n",
+         *([Array("f8", (), l), Array("f8", (3,), m)] for l, m in [("C", "C"), ("C", "C"), ("read-only", "C"), ("C", "read-only"), ("C", "C")])),
 ]  # fmt: skip
 
 
