@@ -444,7 +444,7 @@ def linear_algebra(s: Scope) -> str | None:
         (
             f"{a} @ {a}.T",
             f"np.dot({a}, {s.partner(a)})",
-            f"np.outer({a}, {s.partner(a)})",
+            f"np.outer(np.ravel({a})[:300], {s.partner(a)})",  # what NumPy itself has the memory for
             f"np.sort({a})",
             f"np.cumsum({a})",
         )
