@@ -1,6 +1,6 @@
-// Tuples, lists and dicts whose items are known: building and unpacking them, and operators on them. Shapes are
-// computed with them (`(2,) + a.shape`, `a.shape[:-1]`, `a.shape == b.shape`), and what comes out has to stay
-// symbolic.
+// Tuples, lists and dicts whose items are known: building and unpacking them, and operators on them. Shapes
+// are computed with them (`(2,) + a.shape`, `a.shape[:-1]`, `a.shape == b.shape`), and what comes out has to
+// stay symbolic.
 
 #include "frontend/record/recorder.h"
 
