@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -126,7 +127,9 @@ LARGE = (FIVE, ADD_ONE, WHERE, COMPARE, BROADCAST, STRIDED, STENCIL, SUM_ROWS, S
 
 
 def many_arguments(count: int) -> Program:
-    """A chain over `count` vectors."""
+    """A chain of five operations or more over `count` vectors."""
     names = [f"a{i}" for i in range(count)]
-    body = " + ".join(f"{a} * {b}" for a, b in zip(names, [*names[1:], names[0]], strict=True))
+    neighbours = zip(names, [*names[1:], names[0]], strict=True)
+    pairs = itertools.combinations_with_replacement(names, 2) if count == 2 else neighbours
+    body = " + ".join(f"{a} * {b}" for a, b in pairs)
     return Program(f"{count} arrays", f"def f({', '.join(names)}):\n    return {body}\n", vectors(count))
