@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 extern char** environ;
 
@@ -35,7 +38,14 @@ const Options& options() {
     return *fresh;
 }
 
-void configure(const Options& o) { current.store(new Options(o), std::memory_order_release); }
+void configure(const Options& o) {
+    // References to earlier ones may still be held, so all are kept; a process sets options a few times.
+    static auto* kept = new std::vector<std::unique_ptr<const Options>>;
+    static auto* mutex = new std::mutex;
+    std::lock_guard lock(*mutex);
+    kept->push_back(std::make_unique<const Options>(o));
+    current.store(kept->back().get(), std::memory_order_release);
+}
 
 void set_log_sink(LogSink sink) { log_sink.store(sink, std::memory_order_release); }
 
