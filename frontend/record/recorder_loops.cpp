@@ -122,6 +122,8 @@ bool Recorder::loop_over(const Operand& over) {
 
 bool Recorder::on_get_iter(const Insn& insn) {
     Operand over = ops_[0];
+    // From 3.13.1 on, inlined comprehensions ask for the iterator of their iterator, which is itself.
+    if (over.shadow->kind == ShadowKind::Iter) return true;
     std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
     if (!begins_comprehension(insn)) return loop_over(over);
     bool kind = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj) || PyRange_Check(over.obj);
