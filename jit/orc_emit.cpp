@@ -132,7 +132,9 @@ std::string with_module(Make make, llvm::CodeGenFileType type, Object& object) {
         object.codegen_seconds = seconds_since(start);
         if (errors.empty()) object.bytes.assign(buffer.data(), buffer.size());
     } catch (const std::exception& e) {
-        (void)c.target_machine.release();  // in an unknown state: leaked, not destroyed
+        // In an unknown state: kept, not destroyed.
+        static auto* given_up = new std::vector<std::unique_ptr<llvm::TargetMachine>>;
+        given_up->push_back(std::move(c.target_machine));
         return std::string("LLVM gave up: ") + e.what();
     }
     return errors;
