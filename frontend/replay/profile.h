@@ -7,8 +7,8 @@
 
 namespace stator::frontend {
 
-// Nanoseconds of all replays while it is installed. What is left of `total` is the launch: finding memory,
-// allocating results, filling in arguments and building what is returned.
+// Nanoseconds of this thread's replays while it is installed. What is left of `total` is the launch: finding
+// memory, allocating results, filling in arguments and building what is returned.
 struct Profile {
     int64_t replays = 0, total = 0;
     int64_t guards = 0;   // checks at entry, also those that failed
@@ -16,7 +16,8 @@ struct Profile {
     int64_t host = 0;     // in calls left to the host's own functions
 };
 
-extern Profile* active_profile;  // nullptr: nobody asks
+// nullptr: nobody asks. Of each thread: a replay in another one may outlive the measurement.
+extern thread_local constinit Profile* active_profile [[gnu::tls_model("initial-exec")]];
 
 // Adds the time from here to the end of the block.
 class Timed {

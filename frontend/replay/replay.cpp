@@ -379,7 +379,7 @@ Outcome not_entered(int failed_guard) {
 
 }  // namespace
 
-Profile* active_profile = nullptr;
+thread_local constinit Profile* active_profile = nullptr;
 
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     const Timed timed(&Profile::total);

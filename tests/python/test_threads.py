@@ -136,3 +136,28 @@ assert os.waitpid(child, 0)[1] == 0
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_explain_measures_its_own_thread_only():
+    """The measurement of a call is gone when the call is: what other threads are replaying must not write to it."""
+    f = stator.compile(lambda x: x * 2.0 + 1.0)
+    x = np.ones(300_000)  # large enough for kernels to let other threads run
+    for _ in range(4):
+        f(x)
+    stator.wait()
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            f(x)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    try:
+        times = [stator.explain(f)(x).microseconds for _ in range(60)]
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+    assert {t["replays"] for t in times} == {1}
