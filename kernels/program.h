@@ -64,6 +64,10 @@ struct Program {
     bool repeats = false;       // visible stores happen before all faults are known (stores_can_repeat)
 };
 
+// What the nests are printed for. A GPU reports no floating-point faults, computes every op that cuda_ops.h
+// lists itself, adds up in any fixed order, and would rather compute twice than move memory.
+enum class Target : uint8_t { Cpu, Gpu };
+
 // What the segment must leave behind.
 struct SegmentRequest {
     graph::Id begin, end;              // nodes [begin, end) of the graph; no guard or library node inside
@@ -74,6 +78,7 @@ struct SegmentRequest {
     // no older version then need not wait for their value's faults: they are computed and stored in one nest
     // that is not a commit.
     bool stores_can_repeat = false;
+    Target target = Target::Cpu;
 };
 
 // Schedules a segment. Never fails on a verified graph: what cannot be fused becomes a nest of its own.

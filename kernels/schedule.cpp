@@ -207,7 +207,7 @@ void Scheduler::sink(Id v) {
     if (n.op == Op::Store && (!rank0(v) || visible(v))) return sink_store(v);
     if (cls == OpClass::Reduction) return sink_reduce(v);
     if (materialized_[v]) return rank0(v) ? sink_scalar(v) : sink_value(v);
-    if (checked_first_[v] || (cls == OpClass::Pointwise && users_[v].empty() && graph::can_fault(g_, v)))
+    if (checked_first_[v] || (cls == OpClass::Pointwise && users_[v].empty() && can_fault(v)))
         sink_flags(v);
 }
 
@@ -305,7 +305,7 @@ void Scheduler::sink_store(Id v) {
     if (!store_buffer_.count(r)) located(r);
     int buffer = store_buffer_.at(r), made = -1;
     bool commit = commits(v);
-    p_.repeats |= visible(v) && !commit;
+    p_.repeats |= !gpu() && visible(v) && !commit;
     if (commit && alias_[v] < 0 && shadow_.count(r)) {
         buffer_[v] = shadow_of(v);
         made = put(v, buffer_[v], false);
@@ -391,7 +391,7 @@ void Scheduler::sink_reduce(Id v) {
     }
     run |= arg;
     space.sequential = !run;
-    space.dense = tree_dense(in);
+    space.dense = !gpu() && tree_dense(in);
     std::vector<Read> reads;
     collect(in, rank0(in) ? Map{} : identity(shape), reads);
     int made = place(space, reads, false);

@@ -13,8 +13,9 @@
 namespace stator::kernels::scheduling {
 
 namespace {
-constexpr int kCheap = 8;  // arithmetic worth repeating rather than storing
+constexpr int kCheapCpu = 8, kCheapGpu = 40;
 constexpr int kHostLoopCost = 40;
+constexpr int kMathCost = 8;  // of a function on a GPU
 constexpr int kMaxCost = 1000;
 }  // namespace
 
@@ -44,7 +45,7 @@ void Scheduler::find_needed() {
     for (Id v = rq_.end - 1; v >= rq_.begin; --v) {
         auto cls = graph::info(node(v).op).cls;
         if (node(v).op == Op::Store && visible(v)) needed_[v] = 1;
-        if ((cls == OpClass::Pointwise || cls == OpClass::Reduction) && graph::can_fault(g_, v))
+        if ((cls == OpClass::Pointwise || cls == OpClass::Reduction) && can_fault(v))
             needed_[v] = 1;
         if (!needed_[v] || available_[v]) continue;
         for (Id in : node(v).in)
@@ -73,8 +74,11 @@ bool Scheduler::all_of_tree(Id v, std::set<Id>& seen, const F& f) {
     return true;
 }
 
+int Scheduler::cheap() const { return gpu() ? kCheapGpu : kCheapCpu; }
+
 int Scheduler::own_cost(const Node& n) const {
     if (graph::info(n.op).cls != OpClass::Pointwise || n.op == Op::Copy) return 0;
+    if (gpu()) return n.op == Op::HostLoop ? kMathCost : 1;
     if (!generates(n.op, n.in.empty() ? n.dtype : node(n.in[0]).dtype, n.dtype)) return kHostLoopCost;
     return n.op == Op::Divide || n.op == Op::Sqrt || n.op == Op::Reciprocal ? 4 : 1;
 }
@@ -92,7 +96,7 @@ bool Scheduler::tree_faults(Id v) {
     std::set<Id> seen;
     return !all_of_tree(v, seen, [&](Id u) {
         return !(is_virtual(u) && graph::info(node(u).op).cls == OpClass::Pointwise &&
-                 graph::can_fault(g_, u));
+                 can_fault(u));
     });
 }
 
@@ -180,6 +184,7 @@ void Scheduler::plan_reshapes() {
 // A reduction computes its operand on the fly when all of it is generated code, and when the run that is
 // summed pairwise is one axis of every load.
 bool Scheduler::fusable_reduce(Id reduce, Id operand) {
+    if (gpu()) return true;
     if (!native_reduce(g_, reduce) || !tree_native(operand)) return false;
     if (node(reduce).op == Op::ArgReduce) return true;
     int run = trailing_run(g_, reduce);
@@ -189,6 +194,7 @@ bool Scheduler::fusable_reduce(Id reduce, Id operand) {
 // Several axes that are reduced as one run have to merge, which takes memory whose extents have the same
 // names: a view that cuts or renames them is copied first.
 void Scheduler::plan_run(Id reduce) {
+    if (gpu()) return;  // any order will do
     Id in = node(reduce).in[0];
     if (node(reduce).op != Op::Reduce || node(in).op != Op::View || located(in) >= 0 ||
         trailing_run(g_, reduce) <= 1)
@@ -251,7 +257,7 @@ void Scheduler::plan_uses(Id v) {
         }
     }
     int uses = static_cast<int>(contexts.size()) + pointwise;
-    if (must || (uses > 1 && tree_cost(v) * (uses - 1) > kCheap)) materialize(v);
+    if (must || (uses > 1 && tree_cost(v) * (uses - 1) > cheap())) materialize(v);
 }
 
 // What a store needs: its value must not be read from the buffer while it is overwritten, and a store that
@@ -273,9 +279,9 @@ void Scheduler::plan_store_value(Id st) {
     if (alias || twice) return materialize(value);
     if (!commits(st) || !tree_faults(value)) return;
     // Computing it twice moves less memory than keeping it.
-    bool cheap = alias_[st] < 0 && !rank0(value) && !is_view(value) && users_[value].size() == 1 &&
-                 tree_cost(value) <= kCheap && tree_native(value);
-    if (cheap)
+    bool again = alias_[st] < 0 && !rank0(value) && !is_view(value) && users_[value].size() == 1 &&
+                 tree_cost(value) <= cheap() && tree_native(value);
+    if (again)
         checked_first_[value] = 1;
     else
         materialize(value);
@@ -335,7 +341,7 @@ bool Scheduler::reaches_fault(Id st) {
     for (Id v = st + 1; v < rq_.end; ++v) {
         if (!needed_[v]) continue;
         for (Id in : node(v).in) reached[v] |= reached[in];
-        if (reached[v] && node(v).op != Op::Store && graph::can_fault(g_, v)) return true;
+        if (reached[v] && node(v).op != Op::Store && can_fault(v)) return true;
     }
     return false;
 }
@@ -403,7 +409,7 @@ void Scheduler::plan() {
         if (cls == OpClass::Reduction || node(v).op == Op::Store)
             materialize(v);
         else if (rank0(v) && cls == OpClass::Pointwise &&
-                 (tree_cost(v) > kCheap || !tree_native(v) || may_be_skipped(v)))
+                 (tree_cost(v) > cheap() || !tree_native(v) || may_be_skipped(v)))
             materialize(v);
         else if (!rank0(v) && cls != OpClass::View && node(v).op != Op::Empty)
             plan_uses(v);

@@ -44,6 +44,9 @@ struct FunctionOptions {
     bool fullgraph = false;  // raise instead of leaving anything eager
     bool fastmath = false;
     bool async = true;  // compile in the background
+    // Kernels are printed for a GPU too, and what the recorder keeps for the host because of its bits on the
+    // CPU alone is part of the trace. Such traces are replayed on the CPU by tier 0.
+    bool cuda = false;
 };
 
 // What calls must not do while this is set. The driver stops in front of it, with the error that `refuse`

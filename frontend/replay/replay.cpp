@@ -12,6 +12,7 @@
 
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/replay/launches.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/profile.h"
 #include "frontend/replay/trace.h"
@@ -323,7 +324,11 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
     for (const TraceStep& step : t.steps) {
         switch (step.kind) {
             case StepKind::Program:
-                if (run_segment(st, t.segments[step.segment], counters)) break;
+                if (run_segment(st, t.segments[step.segment], counters)) {
+                    if (active_observer) [[unlikely]]
+                        active_observer->segment(st, step.segment);
+                    break;
+                }
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::Library:
@@ -354,6 +359,8 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
         }
     }
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
+    if (active_observer) [[unlikely]]
+        active_observer->returned(st);
     return return_value(st, m);
 }
 
@@ -408,6 +415,8 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     }
     ++t.entries;
     if (active_profile) ++active_profile->replays;
+    if (active_observer) [[unlikely]]
+        active_observer->began(st);
     return run_steps(st, counters);
 }
 

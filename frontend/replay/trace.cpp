@@ -118,6 +118,10 @@ struct Cutter {
             request.stores_can_repeat = false;
             s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         }
+        if (options.cuda) {
+            request.target = kernels::Target::Gpu;
+            s.gpu_program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
+        }
         for (const auto& nest : s.program->nests) s.has_commit |= nest.commit;
         for (const auto& ref : s.program->loops) s.loops.push_back(numpy::find_loop(ref));
         t.segments.push_back(std::move(s));
@@ -245,6 +249,9 @@ void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
         all(s.program->syms);
         for (const auto& b : s.program->buffers) all(b.shape);
         for (const auto& nest : s.program->nests) wanted.push_back(nest.extent), wanted.push_back(nest.work);
+        if (!s.gpu_program) continue;
+        all(s.gpu_program->syms);
+        for (const auto& b : s.gpu_program->buffers) all(b.shape);
     }
     for (int32_t id : g.syms.closure(wanted)) {
         const auto& e = g.syms.expr(graph::Sym{id});
@@ -283,8 +290,16 @@ void request_code(Trace& t, const FunctionOptions& options) {
         s.request->slot = s.code;
         s.request->fastmath = options.fastmath;
         s.request->wait = !options.async;
-        if (api) api->compile(*s.request);
+        if (api && !options.cuda) api->compile(*s.request);
     }
+}
+
+void print_cuda(Trace& t) {
+    std::vector<const kernels::Program*> programs;
+    for (const Segment& s : t.segments) programs.push_back(s.gpu_program.get());
+    std::string prefix;
+    for (char c : t.name) prefix += isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    t.cuda = std::make_unique<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix));
 }
 
 }  // namespace
@@ -330,6 +345,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
         if (src.kind == guards::SourceKind::Slot) t->slot_indices.push_back(src.index);
     }
     request_code(*t, options);
+    if (options.cuda) print_cuda(*t);
     return t;
 }
 

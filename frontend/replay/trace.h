@@ -16,6 +16,7 @@
 #include "graph/graph.h"
 #include "guards/check.h"
 #include "kernels/compiler.h"
+#include "kernels/emit_cuda.h"
 #include "kernels/program.h"
 
 namespace stator::frontend {
@@ -58,6 +59,7 @@ struct Segment {
     int64_t scratch_bytes = 0;
     uint32_t reports = 0;  // faults that must not raise: stores may have happened before they are known
     std::shared_ptr<kernels::Program> program;
+    std::shared_ptr<kernels::Program> gpu_program;  // FunctionOptions::cuda
     std::shared_ptr<kernels::CodeSlot> code;
     std::shared_ptr<kernels::CompileRequest> request;
     std::vector<kernels::HostLoop> loops;
@@ -84,6 +86,7 @@ struct Trace {
     guards::GuardProgram guards;
     std::vector<PyRef> objects;
     std::vector<Segment> segments;
+    std::unique_ptr<kernels::CudaSource> cuda;  // FunctionOptions::cuda: the kernels of all segments
     std::vector<TraceStep> steps;
     std::vector<int> slot_indices;  // entry slots that the guard program reads
     std::vector<int> value_slots;   // per node: where a replay keeps its array or scalar, -1 = nowhere

@@ -1,0 +1,40 @@
+// What CUDA code computes for each op, as text: one C++ expression over the names of its operands. The rules
+// are those of emit_llvm_ops.cpp: every operation rounds once and as IEEE says (the _rn intrinsics, which are
+// never contracted), integers wrap, nothing has an undefined case. Functions are CUDA's own, as they are for
+// the array libraries of the GPU.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernels/loop_ir.h"
+
+namespace stator::kernels::cuda {
+
+// Names of the prelude's pieces that a source needs; cuda_prelude.cpp has their texts.
+using Uses = std::set<std::string, std::less<>>;
+
+std::string_view value_type(graph::DType t);   // in registers: "f32", "bool", "c64"
+std::string_view memory_type(graph::DType t);  // in memory: the same, but u8 for b1
+
+// The value of statement `i` of the nest from its operands' names. Empty when there is no code for it.
+std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, Uses& uses);
+std::string convert(graph::DType from, graph::DType to, const std::string& x, Uses& uses);
+std::string constant(graph::DType t, uint64_t low, uint64_t high, Uses& uses);
+
+// A reduction: the type of its accumulator (f16 is summed in f32), where a thread starts, and one step.
+struct Reduction {
+    graph::DType accumulator;
+    std::string start;          // neutral: combining it with x gives x
+    std::string combine;        // name of a prelude function of two accumulators
+    bool position = false;      // argmax and argmin: the accumulator is a value and its position
+};
+bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses);
+
+// The pieces of the prelude in `uses` and those that they need, in order.
+std::string prelude(const Uses& uses);
+
+}  // namespace stator::kernels::cuda

@@ -1,0 +1,322 @@
+// The prelude: the few definitions that emitted CUDA sources begin with, each only where it is needed. NVRTC
+// is called without headers, so all types are our own. Inline PTX has a plain C++ form beside it, which other
+// compilers take.
+//
+// Formulas: floor division and remainder are NumPy's (npy_math_internal.h.src), complex division is Smith's
+// algorithm as NumPy has it (loops.c.src), conversions of half precision in C++ follow IEEE 754 with ties to
+// even.
+#include "kernels/cuda_ops.h"
+
+#include <map>
+
+namespace stator::kernels::cuda {
+
+namespace {
+
+struct Piece {
+    const char* name;
+    const char* needs;  // names separated by spaces
+    const char* text;
+};
+
+// In the order in which they are printed.
+constexpr Piece kPieces[] = {
+    {"types", "", R"(typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+)"},
+    {"f16", "types", R"(struct f16 { u16 bits; };
+__device__ __forceinline__ f32 to_f32(f16 x) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    f32 r;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
+    return r;
+#else
+    u32 sign = (u32)(x.bits & 0x8000) << 16, exponent = x.bits >> 10 & 31, m = x.bits & 1023;
+    if (exponent == 31) return __uint_as_float(sign | 0x7f800000u | m << 13);
+    if (exponent) return __uint_as_float(sign | (exponent + 112) << 23 | m << 13);
+    f32 r = (f32)m * 5.9604644775390625e-08f;
+    return sign ? -r : r;
+#endif
+}
+__device__ __forceinline__ f16 to_f16(f32 x) {
+    f16 r;
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+#else
+    u32 b = __float_as_uint(x), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
+    if (a > 0x7f800000u) {
+        r.bits = (u16)(sign | 0x7e00 | (a >> 13 & 0x3ff));
+    } else if (a >= 0x477ff000u) {
+        r.bits = (u16)(sign | 0x7c00);
+    } else if (a >= 0x38800000u) {
+        r.bits = (u16)(sign | ((a - 0x38000000u + 0xfff + (a >> 13 & 1)) >> 13));
+    } else {
+        f32 m = __uint_as_float(a) + 0.5f;  // the addition rounds to multiples of 2^-24
+        r.bits = (u16)(sign | (__float_as_uint(m) - 0x3f000000u));
+    }
+#endif
+    return r;
+}
+__device__ __forceinline__ f16 to_f16(f64 x) {
+    // Rounding twice would be wrong: the first step rounds to odd.
+    f32 n = (f32)x;
+    u32 b = __float_as_uint(n);
+    f64 back = n;
+    if (x == x && back != x && !(b & 1)) {
+        bool away = (back < 0 ? -back : back) > (x < 0 ? -x : x);
+        n = __uint_as_float(away ? b - 1 : b | 1);
+    }
+    return to_f16(n);
+}
+)"},
+    {"complex", "types", R"(struct alignas(8) c64 { f32 re, im; };
+struct alignas(16) c128 { f64 re, im; };
+__device__ __forceinline__ f32 plus(f32 a, f32 b) { return __fadd_rn(a, b); }
+__device__ __forceinline__ f64 plus(f64 a, f64 b) { return __dadd_rn(a, b); }
+__device__ __forceinline__ f32 minus(f32 a, f32 b) { return __fsub_rn(a, b); }
+__device__ __forceinline__ f64 minus(f64 a, f64 b) { return __dsub_rn(a, b); }
+__device__ __forceinline__ f32 times(f32 a, f32 b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ f64 times(f64 a, f64 b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ f32 over(f32 a, f32 b) { return __fdiv_rn(a, b); }
+__device__ __forceinline__ f64 over(f64 a, f64 b) { return __ddiv_rn(a, b); }
+template <class C> __device__ __forceinline__ C add(C a, C b) { return C{plus(a.re, b.re), plus(a.im, b.im)}; }
+template <class C> __device__ __forceinline__ C subtract(C a, C b) { return C{minus(a.re, b.re), minus(a.im, b.im)}; }
+template <class C> __device__ __forceinline__ C multiply(C a, C b) {
+    return C{minus(times(a.re, b.re), times(a.im, b.im)), plus(times(a.re, b.im), times(a.im, b.re))};
+}
+template <class C> __device__ __forceinline__ C divide(C a, C b) {
+    auto re = b.re < 0 ? -b.re : b.re, im = b.im < 0 ? -b.im : b.im;
+    if (re >= im) {
+        if (re == 0 && im == 0) return C{over(a.re, re), over(a.im, re)};
+        auto ratio = over(b.im, b.re);
+        decltype(ratio) one = 1;
+        auto scale = over(one, plus(b.re, times(b.im, ratio)));
+        return C{times(plus(a.re, times(a.im, ratio)), scale), times(minus(a.im, times(a.re, ratio)), scale)};
+    }
+    auto ratio = over(b.re, b.im);
+    decltype(ratio) one = 1;
+    auto scale = over(one, plus(b.im, times(b.re, ratio)));
+    return C{times(plus(times(a.re, ratio), a.im), scale), times(minus(times(a.im, ratio), a.re), scale)};
+}
+__device__ __forceinline__ f32 absolute(c64 x) { return hypotf(x.re, x.im); }
+__device__ __forceinline__ f64 absolute(c128 x) { return hypot(x.re, x.im); }
+__device__ __forceinline__ c64 exp_c(c64 x) {
+    f32 r = expf(x.re);
+    return c64{x.im == 0 ? r : times(r, cosf(x.im)), x.im == 0 ? x.im : times(r, sinf(x.im))};
+}
+__device__ __forceinline__ c128 exp_c(c128 x) {
+    f64 r = exp(x.re);
+    return c128{x.im == 0 ? r : times(r, cos(x.im)), x.im == 0 ? x.im : times(r, sin(x.im))};
+}
+)"},
+    {"max", "types", R"(template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
+template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a < b || a != a ? a : b; }
+)"},
+    {"shift", "types", R"(template <class T, class U> __device__ __forceinline__ T left_shift(T a, T b) {
+    return (U)b < 8 * sizeof(T) ? (T)((U)a << (U)b) : (T)0;
+}
+template <class T, class U> __device__ __forceinline__ T right_shift(T a, T b) {
+    return (U)b < 8 * sizeof(T) ? (T)(a >> b) : (T)(a < 0 ? -1 : 0);
+}
+)"},
+    {"integer_division", "types", R"(template <class T> __device__ __forceinline__ T floor_divide(T a, T b) {
+    if (b == 0) return 0;
+    if ((T)-1 < 0 && b == (T)-1) return (T)(0 - (u64)a);
+    T q = (T)(a / b);
+    return (T)((a < 0) != (b < 0) && (T)(q * b) != a ? q - 1 : q);
+}
+template <class T> __device__ __forceinline__ T remainder_of(T a, T b) {
+    if (b == 0 || ((T)-1 < 0 && b == (T)-1)) return 0;
+    T r = (T)(a % b);
+    return (T)(r != 0 && (a < 0) != (b < 0) ? r + b : r);
+}
+template <class T> __device__ __forceinline__ T truncated_remainder(T a, T b) {
+    if (b == 0 || ((T)-1 < 0 && b == (T)-1)) return 0;
+    return (T)(a % b);
+}
+)"},
+    {"float_division", "types", R"(__device__ __forceinline__ f32 modulo(f32 a, f32 b) { return fmodf(a, b); }
+__device__ __forceinline__ f64 modulo(f64 a, f64 b) { return fmod(a, b); }
+__device__ __forceinline__ f32 signed_as(f32 a, f32 b) { return copysignf(a, b); }
+__device__ __forceinline__ f64 signed_as(f64 a, f64 b) { return copysign(a, b); }
+__device__ __forceinline__ f32 below(f32 a) { return floorf(a); }
+__device__ __forceinline__ f64 below(f64 a) { return floor(a); }
+template <class T> __device__ __forceinline__ T float_remainder(T a, T b) {
+    T mod = modulo(a, b);
+    if (b == 0) return mod;
+    if (mod == 0) return signed_as((T)0, b);
+    return (b < 0) != (mod < 0) ? mod + b : mod;
+}
+template <class T> __device__ __forceinline__ T float_floor_divide(T a, T b) {
+    if (b == 0) return a / b;
+    T mod = modulo(a, b), div = (a - mod) / b;
+    if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+    if (div == 0) return signed_as((T)0, a / b);
+    T whole = below(div);
+    return div - whole > (T)0.5 ? whole + 1 : whole;
+}
+)"},
+    {"power", "types", R"(template <class T> __device__ __forceinline__ T integer_power(T a, T b) {
+    u64 base = (u64)a, r = 1;
+    for (u64 n = b < 0 ? 0 : (u64)b; n; n >>= 1, base *= base)
+        if (n & 1) r *= base;
+    return (T)r;
+}
+)"},
+    {"gcd", "types", R"(template <class T> __device__ __forceinline__ T gcd_of(T a, T b) {
+    u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
+    while (y) {
+        u64 r = x % y;
+        x = y, y = r;
+    }
+    return (T)x;
+}
+template <class T> __device__ __forceinline__ T lcm_of(T a, T b) {
+    T g = gcd_of(a, b);
+    if (g == 0) return 0;
+    u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
+    return (T)(x / (u64)g * y);
+}
+)"},
+    {"sign", "types", R"(template <class T> __device__ __forceinline__ T sign_of(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x; }
+)"},
+    {"logaddexp", "types", R"(__device__ __forceinline__ f64 log_sum(f64 a, f64 b) {
+    if (a == b) return a + 0.693147180559945309417232121458176568;
+    f64 d = a - b;
+    return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;
+}
+__device__ __forceinline__ f32 log_sum(f32 a, f32 b) {
+    if (a == b) return a + 0.693147180559945309417232121458176568f;
+    f32 d = a - b;
+    return d > 0 ? a + log1pf(expf(-d)) : d <= 0 ? b + log1pf(expf(d)) : d;
+}
+)"},
+    {"reduce_ops", "types", R"(template <class T> __device__ __forceinline__ T both(T a, T b) { return a && b; }
+template <class T> __device__ __forceinline__ T either(T a, T b) { return a || b; }
+__device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
+__device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
+__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
+template <class T> __device__ __forceinline__ T sum(T a, T b) { return (T)((u64)a + (u64)b); }
+template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
+)"},
+    {"complex_reduce", "complex reduce_ops", R"(__device__ __forceinline__ c64 sum(c64 a, c64 b) { return add(a, b); }
+__device__ __forceinline__ c128 sum(c128 a, c128 b) { return add(a, b); }
+__device__ __forceinline__ c64 product(c64 a, c64 b) { return multiply(a, b); }
+__device__ __forceinline__ c128 product(c128 a, c128 b) { return multiply(a, b); }
+)"},
+    // A value and where it was found: the first of equal ones wins, and NaN wins over everything.
+    {"position", "types", R"(template <class T> struct found { T value; i64 at; };
+template <class T> __device__ __forceinline__ bool wins(found<T> a, found<T> b, bool more) {
+    if (a.at < 0 || b.at < 0) return b.at < 0;
+    bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+    if (a_nan || b_nan) return a_nan && (!b_nan || a.at < b.at);
+    if (a.value == b.value) return a.at < b.at;
+    return more ? a.value > b.value : a.value < b.value;
+}
+template <class T> __device__ __forceinline__ found<T> first_max(found<T> a, found<T> b) { return wins(a, b, true) ? a : b; }
+template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
+)"},
+    {"vector", "types", R"(template <int Bytes> struct word;
+template <> struct word<1> { typedef u8 type; };
+template <> struct word<2> { typedef u16 type; };
+template <> struct word<4> { typedef u32 type; };
+template <> struct word<8> { typedef uint2 type; };
+template <> struct word<16> { typedef uint4 type; };
+// N neighbouring elements, read and written in words of up to 16 bytes.
+template <class T, int N> union pack {
+    enum { bytes = N * (int)sizeof(T), width = bytes < 16 ? bytes : 16 };
+    typedef typename word<width>::type W;
+    W words[bytes / width];
+    T at[N];
+    __device__ __forceinline__ void load(const T* p) {
+#pragma unroll
+        for (int k = 0; k < bytes / width; ++k) words[k] = ((const W*)p)[k];
+    }
+    __device__ __forceinline__ void store(T* p) const {
+#pragma unroll
+        for (int k = 0; k < bytes / width; ++k) ((W*)p)[k] = words[k];
+    }
+};
+)"},
+    // Shuffles of any type, in words of 4 bytes.
+    {"shuffle", "types", R"(template <class T> __device__ __forceinline__ T from_lane_xor(T x, int mask) {
+    enum { n = ((int)sizeof(T) + 3) / 4 };
+    union { T value; u32 words[n]; } u;
+    for (int k = 0; k < n; ++k) u.words[k] = 0;
+    u.value = x;
+#pragma unroll
+    for (int k = 0; k < n; ++k) u.words[k] = __shfl_xor_sync(0xffffffffu, u.words[k], mask);
+    return u.value;
+}
+)"},
+    // The values of all threads with one threadIdx.y, combined in a fixed order; all of them get the same bits.
+    // blockDim.x is a power of two, and `meet` has 16 bytes for each warp.
+    {"across", "shuffle", R"(template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet) {
+    const int width = blockDim.x < 32 ? blockDim.x : 32;
+    for (int mask = 1; mask < width; mask <<= 1) {
+        T other = from_lane_xor(x, mask);
+        x = threadIdx.x & mask ? combine(other, x) : combine(x, other);
+    }
+    if (blockDim.x > 32) {
+        const int warps = blockDim.x / 32, mine = threadIdx.y * warps;
+        if (threadIdx.x % 32 == 0) *(T*)(meet + mine + threadIdx.x / 32) = x;
+        __syncthreads();
+        x = *(T*)(meet + mine);
+        for (int w = 1; w < warps; ++w) x = combine(x, *(T*)(meet + mine + w));
+        __syncthreads();
+    }
+    return x;
+}
+)"},
+    // The values of all threads with one threadIdx.x, combined by the first of them; only that one has the
+    // result. `meet` has 16 bytes for each thread.
+    {"down", "types", R"(template <class T, class F> __device__ __forceinline__ T down(T x, F combine, uint4* meet) {
+    *(T*)(meet + threadIdx.y * blockDim.x + threadIdx.x) = x;
+    __syncthreads();
+    if (threadIdx.y == 0)
+        for (int y = 1; y < blockDim.y; ++y) x = combine(x, *(T*)(meet + y * blockDim.x + threadIdx.x));
+    __syncthreads();
+    return x;
+}
+)"},
+};
+
+const Piece* find(std::string_view name) {
+    for (const Piece& p : kPieces)
+        if (p.name == name) return &p;
+    return nullptr;
+}
+
+void add(std::string_view name, Uses& all) {
+    if (!all.emplace(name).second) return;
+    const Piece* p = find(name);
+    std::string_view needs = p ? p->needs : "";
+    while (!needs.empty()) {
+        size_t end = std::min(needs.find(' '), needs.size());
+        add(needs.substr(0, end), all);
+        needs.remove_prefix(std::min(end + 1, needs.size()));
+    }
+}
+
+}  // namespace
+
+std::string prelude(const Uses& uses) {
+    Uses all;
+    add("types", all);
+    for (const std::string& name : uses) add(name, all);
+    std::string out;
+    for (const Piece& p : kPieces)
+        if (all.count(p.name)) out += p.text;
+    return out;
+}
+
+}  // namespace stator::kernels::cuda

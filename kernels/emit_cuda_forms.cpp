@@ -1,0 +1,397 @@
+// The forms of kernels; gpu_schedule.h says what each is for.
+//
+// Rules. Threads leave early only where no barrier follows. Barriers and shuffles are met by all threads of a
+// block: one that has no row of its own works on the last row and stores nothing. Within a kernel of rows
+// every column belongs to one thread, so what that thread stored it may read again without a barrier.
+#include "kernels/emit_cuda_internal.h"
+
+namespace stator::kernels::cuda {
+
+namespace {
+const char* const kWriter = "active && threadIdx.x == 0";
+std::string text(int n) { return std::to_string(n); }
+}  // namespace
+
+void KernelPrinter::scalar_form() {
+    enter(k_.nests[0], 0);
+    out_.line("if (blockIdx.x != 0 || threadIdx.x != 0) return;");
+    row_pointers();
+    for (int i = 0; i < count(); ++i) {
+        const Stmt& s = stmt(i);
+        if (s.kind == StmtKind::Load)
+            load(i, element(i));
+        else if (s.kind == StmtKind::Store)
+            store(i, element(i));
+        else if (s.kind == StmtKind::SetScalar)
+            store(i, "*" + param(CudaParamKind::Result, s.slot));
+        else
+            compute(i);
+    }
+}
+
+// ---- no reductions ----
+
+void KernelPrinter::elementwise() {
+    enter(k_.nests[0], static_cast<int>(k_.rows.size()));
+    scalars();
+    for (int i = 0; i < count(); ++i)  // results that are there for empty arrays, too
+        if (stmt(i).kind == StmtKind::SetScalar)
+            out_.line("if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) *" +
+                      param(CudaParamKind::Result, stmt(i).slot) + " = " + names_[static_cast<size_t>(stmt(i).in[0])] + ";");
+    out_.line("const i64 columns = " + product(k_.columns) + ";");
+    out_.line("const i64 width = (i64)blockDim.x * " + text(k_.vector * k_.unroll) + ";");
+    if (k_.rows.empty()) {
+        out_.line("const i64 begin = (i64)blockIdx.x * width;");
+        out_.line("if (begin >= columns || threadIdx.y != 0) return;");
+    } else {
+        out_.line("const i64 tiles = (columns + width - 1) / width;");
+        out_.line("if (tiles <= 0) return;");
+        out_.line("const i64 begin = (i64)blockIdx.x % tiles * width;");
+        out_.line("const i64 row = (i64)blockIdx.x / tiles * blockDim.y + threadIdx.y;");
+        out_.line("if (row >= " + product(k_.rows) + ") return;");
+        split("row", k_.rows, 0);
+    }
+    out_.line("const i64 end = begin + width < columns ? begin + width : columns;");
+    row_pointers();
+    index_[static_cast<size_t>(row_axes_)] = "k";
+    std::string first = "begin + threadIdx.x";
+    if (k_.vector > 1) {
+        out_.line("i64 rest = begin;");
+        out_.open("if (" + aligned_test() + ")");
+        elementwise_vectors();
+        out_.line("rest = end - end % " + text(k_.vector) + ";");
+        out_.line("if (rest < begin) rest = begin;");
+        out_.close();
+        first = "rest + threadIdx.x";
+    }
+    out_.line("#pragma unroll " + text(k_.vector > 1 ? 4 : 8));
+    out_.open("for (i64 k = " + first + "; k < end; k += blockDim.x)");
+    body(false);
+    out_.close();
+}
+
+// All loads of a thread first, so that they are in flight together.
+void KernelPrinter::elementwise_vectors() {
+    std::string u = text(k_.unroll), v = text(k_.vector);
+    auto pack = [&](int i) {
+        return "pack<" + std::string(memory_type(stmt(i).dtype)) + ", " + v + ">";
+    };
+    uses_.insert("vector");
+    std::string at = "begin + ((i64)u * blockDim.x + threadIdx.x) * " + v;
+    for (int i = 0; i < count(); ++i)
+        if (vector_access(i) && stmt(i).kind == StmtKind::Load)
+            out_.line(pack(i) + " " + variable("y", i) + "[" + u + "];");
+    out_.line("#pragma unroll");
+    out_.open("for (int u = 0; u < " + u + "; ++u)");
+    out_.line("const i64 at = " + at + ";");
+    out_.open("if (at + " + v + " <= end)");
+    for (int i = 0; i < count(); ++i)
+        if (vector_access(i) && stmt(i).kind == StmtKind::Load)
+            out_.line(variable("y", i) + "[u].load(" + pointers_[static_cast<size_t>(i)] + " + at);");
+    out_.close();
+    out_.close();
+    out_.line("#pragma unroll");
+    out_.open("for (int u = 0; u < " + u + "; ++u)");
+    out_.line("const i64 at = " + at + ";");
+    out_.line("if (at + " + v + " > end) continue;");
+    for (int i = 0; i < count(); ++i) {
+        if (!vector_access(i)) continue;
+        if (stmt(i).kind == StmtKind::Load)
+            out_.line("const " + pack(i) + "& " + variable("x", i) + " = " + variable("y", i) + "[u];");
+        else
+            out_.line(pack(i) + " " + variable("x", i) + ";");
+    }
+    out_.line("#pragma unroll");
+    out_.open("for (int e = 0; e < " + v + "; ++e)");
+    out_.line("const i64 k = at + e;");
+    body(true);
+    out_.close();
+    for (int i = 0; i < count(); ++i)
+        if (vector_access(i) && stmt(i).kind == StmtKind::Store)
+            out_.line(variable("x", i) + ".store(" + pointers_[static_cast<size_t>(i)] + " + at);");
+    out_.close();
+}
+
+// ---- accumulators ----
+
+std::string KernelPrinter::accumulator_type(int i) const {
+    const Reduction& r = reductions_[static_cast<size_t>(i)];
+    std::string t(value_type(r.accumulator));
+    return r.position ? "found<" + t + ">" : t;
+}
+
+std::string KernelPrinter::combiner(int i) const {
+    std::string t = accumulator_type(i);
+    return "[](" + t + " a, " + t + " b) { return " + reductions_[static_cast<size_t>(i)].combine + "(a, b); }";
+}
+
+void KernelPrinter::accumulators() {
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce)
+            out_.line(accumulator_type(i) + " " + variable("a", i) + " = " + reductions_[static_cast<size_t>(i)].start + ";");
+}
+
+void KernelPrinter::accumulate(int i) {
+    const Reduction& r = reductions_[static_cast<size_t>(i)];
+    int in = stmt(i).in[0];
+    std::string x = convert(stmt(in).dtype, r.accumulator, names_[static_cast<size_t>(in)], uses_), a = variable("a", i);
+    if (r.position) x = accumulator_type(i) + "{" + x + ", " + position_ + "}";
+    out_.line(a + " = " + r.combine + "(" + a + ", " + x + ");");
+}
+
+// The value of reduction `i` from its finished accumulator.
+void KernelPrinter::result(int i) {
+    const Stmt& s = stmt(i);
+    const Reduction& r = reductions_[static_cast<size_t>(i)];
+    std::string a = variable("a", i);
+    if (r.position) return value(i, convert(graph::DType::I64, s.dtype, a + ".at", uses_));
+    if (s.start == ReduceStart::Identity && s.in.size() > 1) {
+        std::string start = convert(stmt(s.in[1]).dtype, r.accumulator, names_[static_cast<size_t>(s.in[1])], uses_);
+        a = r.combine + "(" + start + ", " + a + ")";
+    }
+    value(i, convert(r.accumulator, s.dtype, a, uses_));
+}
+
+// ---- rows ----
+
+KernelPrinter::Stage* KernelPrinter::stage_of(int i) {
+    if (stmt(i).kind != StmtKind::Load || !innermost(i)) return nullptr;
+    for (Stage& s : stages_)
+        if (*s.access == stmt(i).access) return &s;
+    return nullptr;
+}
+
+void KernelPrinter::plan_stages() {
+    size_t wanted = k_.staged.size();
+    if (!wanted) return;
+    // The same accesses as the schedule found, in its order: loads that two nests share.
+    std::vector<std::pair<const Access*, int>> seen;
+    int axis = static_cast<int>(k_.rows.size());
+    auto users = [&](const Access& a) {
+        int n = 0;
+        for (int other : k_.nests) {
+            bool here = false;
+            for (const Stmt& s : p_.code[static_cast<size_t>(other)]->stmts)
+                here |= s.kind == StmtKind::Load && s.access == a;
+            n += here;
+        }
+        return n;
+    };
+    for (int n : k_.nests)
+        for (const Stmt& s : p_.code[static_cast<size_t>(n)]->stmts) {
+            if (s.kind != StmtKind::Load || static_cast<int>(s.access.axis.size()) <= axis ||
+                movement(s.access, axis) != Movement::Unit || p_.buffers[static_cast<size_t>(s.access.buffer)].written)
+                continue;
+            bool known = false;
+            for (const Stage& t : stages_) known |= *t.access == s.access;
+            if (!known && users(s.access) > 1 && stages_.size() < wanted)
+                stages_.push_back({&s.access, graph::info(s.dtype).size, false, "s" + std::to_string(stages_.size())});
+        }
+}
+
+void KernelPrinter::stage_pointers() {
+    if (stages_.empty()) return;
+    param(CudaParamKind::Staged, 0);
+    std::string at = "0";
+    for (const Stage& s : stages_) {
+        out_.line("const i64 room_" + s.name + " = (columns * " + text(s.size) + " + 15) / 16;");
+        at += " + room_" + s.name;
+    }
+    out_.line("uint4* const stage = meet + " + text(kReduceScratch / 16) + " + threadIdx.y * (" + at + ");");
+    std::string offset;
+    for (const Stage& s : stages_) {
+        std::string type(memory_type(p_.buffers[static_cast<size_t>(s.access->buffer)].dtype));
+        out_.line(type + "* const " + s.name + " = (" + type + "*)(stage" + offset + ");");
+        offset += " + room_" + s.name;
+    }
+}
+
+// The loops over the columns of a row, in whole vectors where everything lies on them.
+void KernelPrinter::column_loops(const std::string& first, const std::string& threads, const std::string& guard) {
+    auto reduce = [&] {
+        for (int i = 0; i < count(); ++i)
+            if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) accumulate(i);
+    };
+    std::string also = guard.empty() ? "" : guard + " && ";
+    bool flat = k_.columns.size() == 1;
+    if (k_.vector > 1) {
+        std::string v = text(k_.vector);
+        uses_.insert("vector");
+        out_.open("if (vectors)");
+        out_.line("#pragma unroll " + text(k_.unroll));
+        out_.open("for (i64 at = (" + first + ") * " + v + "; " + also + "at < columns; at += " + threads + " * " + v + ")");
+        for (int i = 0; i < count(); ++i) {
+            if (!vector_access(i)) continue;
+            std::string type(memory_type(stmt(i).dtype)), x = variable("x", i);
+            out_.line("pack<" + type + ", " + v + "> " + x + ";");
+            if (stmt(i).kind != StmtKind::Load) continue;
+            Stage* stage = stage_of(i);
+            std::string from = stage && stage->filled ? "r_" + variable("s", i) : pointers_[static_cast<size_t>(i)];
+            out_.line(x + ".load(" + from + " + at);");
+            if (stage && !stage->filled) out_.line("if (staged) " + x + ".store(" + stage->name + " + at);");
+        }
+        out_.line("#pragma unroll");
+        out_.open("for (int e = 0; e < " + v + "; ++e)");
+        out_.line("const i64 k = at + e;");
+        body(true);
+        reduce();
+        out_.close();
+        for (int i = 0; i < count(); ++i)
+            if (vector_access(i) && stmt(i).kind == StmtKind::Store)
+                out_.line(variable("x", i) + ".store(" + pointers_[static_cast<size_t>(i)] + " + at);");
+        out_.close();
+        out_.close();
+    }
+    out_.line("#pragma unroll " + text(k_.unroll));
+    std::string not_vectors = k_.vector > 1 ? "!vectors && " : "";
+    out_.open("for (i64 k = " + first + "; " + not_vectors + also + "k < columns; k += " + threads + ")");
+    if (!flat) split("k", k_.columns, row_axes_);
+    body(false);
+    reduce();
+    out_.close();
+}
+
+void KernelPrinter::rows() {
+    int axes = static_cast<int>(k_.rows.size());
+    uses_.insert("across");
+    plan_stages();
+    out_.line(stages_.empty() ? "__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];" : "extern __shared__ uint4 meet[];");
+    out_.line("const i64 rows = " + product(k_.rows) + ", columns = " + product(k_.columns) + ";");
+    stage_pointers();
+    out_.open("for (i64 first = (i64)blockIdx.x * blockDim.y; first < rows; first += (i64)gridDim.x * blockDim.y)");
+    out_.line("const bool active = first + threadIdx.y < rows;");
+    out_.line("const i64 row = active ? first + threadIdx.y : rows - 1;");
+    index_.resize(k_.rows.size() + k_.columns.size());
+    split("row", k_.rows, 0);
+    // Every nest's pointers, so that one test decides how all of them go over the columns.
+    std::vector<std::vector<std::string>> pointers;
+    for (int n : k_.nests) {
+        enter(n, axes);
+        row_pointers();
+        pointers.push_back(pointers_);
+    }
+    if (k_.vector > 1)
+        out_.line("const bool vectors = columns % " + text(k_.vector) + " == 0 && " + aligned_test() + ";");
+    for (size_t i = 0; i < k_.nests.size(); ++i) {
+        enter(k_.nests[i], axes);
+        pointers_ = pointers[i];
+        rows_nest(k_.nests[i]);
+    }
+    out_.close();
+}
+
+void KernelPrinter::rows_nest(int) {
+    scalars();
+    // What this kernel stored once per row is still at hand.
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Load)
+            for (auto& [access, name] : row_values_)
+                if (access->buffer == stmt(i).access.buffer) pointers_[static_cast<size_t>(i)] = "&" + name;
+    for (int i = 0; i < count(); ++i)
+        if (Stage* s = stage_of(i); s && s->filled) {
+            std::string type(memory_type(stmt(i).dtype));
+            out_.line("const " + type + "* const r_" + variable("s", i) + " = staged ? " + s->name + " : " +
+                      pointers_[static_cast<size_t>(i)] + ";");
+        }
+    if (k_.columns.size() == 1) index_[static_cast<size_t>(row_axes_)] = "k";
+    accumulators();
+    bool reduces = nest().parallel_axes() < nest().full_depth();
+    column_loops("threadIdx.x", "blockDim.x", reduces ? "" : "active");
+    for (int i = 0; i < count(); ++i)
+        if (Stage* s = stage_of(i)) s->filled = true;
+    if (!reduces) return;
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
+            std::string a = variable("a", i);
+            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet);");
+            result(i);
+        }
+    row_statements(kWriter);
+}
+
+// ---- columns ----
+
+void KernelPrinter::columns() {
+    int parallel = static_cast<int>(k_.rows.size()) + 1;
+    uses_.insert("down");
+    enter(k_.nests[0], parallel);
+    out_.line("__shared__ uint4 meet[" + text(kBlockThreads) + "];");
+    out_.line("const i64 columns = " + product(k_.columns) + ", depth = " + product(k_.depth) + ";");
+    out_.line("const i64 tiles = (columns + blockDim.x - 1) / blockDim.x;");
+    out_.line("if (tiles <= 0) return;");
+    out_.line("const i64 row = (i64)blockIdx.x / tiles;");
+    if (!k_.rows.empty()) out_.line("if (row >= " + product(k_.rows) + ") return;");
+    out_.line("const i64 mine = (i64)blockIdx.x % tiles * blockDim.x + threadIdx.x;");
+    out_.line("const bool active = mine < columns;");
+    out_.line("const i64 column = active ? mine : columns - 1;");
+    split("row", k_.rows, 0);
+    index_[static_cast<size_t>(parallel - 1)] = "column";
+    scalars();
+    row_pointers();
+    accumulators();
+    out_.line("#pragma unroll " + text(k_.unroll));
+    out_.open("for (i64 k = threadIdx.y; k < depth; k += blockDim.y)");
+    split("k", k_.depth, parallel);
+    body(false);
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) accumulate(i);
+    out_.close();
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
+            std::string a = variable("a", i);
+            out_.line(a + " = down(" + a + ", " + combiner(i) + ", meet);");
+            result(i);
+        }
+    row_statements("active && threadIdx.y == 0");
+}
+
+// ---- to a single value ----
+
+void KernelPrinter::partial() {
+    enter(k_.nests[0], 0);
+    uses_.insert("across");
+    param(CudaParamKind::Partial, 0);
+    out_.line("__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];");
+    out_.line("const i64 columns = " + product(k_.columns) + ", threads = (i64)gridDim.x * blockDim.x;");
+    scalars();
+    row_pointers();
+    if (k_.columns.size() == 1) index_[0] = "k";
+    if (k_.vector > 1)
+        out_.line("const bool vectors = columns % " + text(k_.vector) + " == 0 && " + aligned_test() + ";");
+    accumulators();
+    column_loops("(i64)blockIdx.x * blockDim.x + threadIdx.x", "threads", "");
+    int number = 0;
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
+            std::string a = variable("a", i);
+            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet);");
+            out_.line("if (threadIdx.x == 0) *(" + accumulator_type(i) + "*)(partials + (" + text(number++) +
+                      " * (i64)gridDim.x + blockIdx.x) * " + text(kReduceSlot) + ") = " + a + ";");
+        }
+}
+
+void KernelPrinter::combine() {
+    enter(k_.nests[0], 0);
+    uses_.insert("across");
+    param(CudaParamKind::Partial, 0);
+    param(CudaParamKind::Slices, 0);
+    out_.line("__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];");
+    scalars();
+    row_pointers();
+    accumulators();
+    int number = 0;
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
+            std::string a = variable("a", i), type = accumulator_type(i);
+            out_.open("for (i64 k = threadIdx.x; k < slices; k += blockDim.x)");
+            out_.line("const " + type + " x = *(const " + type + "*)(partials + (" + text(number++) + " * slices + k) * " +
+                      text(kReduceSlot) + ");");
+            out_.line(a + " = " + reductions_[static_cast<size_t>(i)].combine + "(" + a + ", x);");
+            out_.close();
+            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet);");
+            result(i);
+        }
+    row_statements("threadIdx.x == 0");
+}
+
+}  // namespace stator::kernels::cuda

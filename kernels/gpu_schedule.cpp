@@ -1,0 +1,296 @@
+#include "kernels/gpu_schedule.h"
+
+#include <algorithm>
+#include <set>
+
+namespace stator::kernels {
+
+namespace {
+
+constexpr const char* kForms[] = {"scalar", "elementwise", "rows", "columns", "partial", "combine"};
+constexpr int64_t kInFlight = 64;       // bytes that a thread asks for before it waits, over all operands
+constexpr int64_t kMostSlices = 1024;   // enough to fill every multiprocessor several times
+constexpr int64_t kSliceVectors = 8;    // vectors of a thread in a slice
+constexpr int64_t kMostBlocks = 0x7fffffff;
+
+bool accesses_memory(const Stmt& s) { return s.kind == StmtKind::Load || s.kind == StmtKind::Store; }
+bool reduces(const Stmt& s) { return s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce; }
+
+int64_t product(const std::vector<Int>& extents, const int64_t* syms) {
+    int64_t n = 1;
+    for (const Int& e : extents) n *= e.get(syms);
+    return n;
+}
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t power_of_two(int64_t n) {
+    int64_t p = 1;
+    while (p < n) p *= 2;
+    return p;
+}
+
+std::vector<Int> extents(const LoopNest& nest, int from, int to) {
+    std::vector<Int> out;
+    for (int a = from; a < to; ++a) out.push_back(nest.axes[static_cast<size_t>(a)].extent);
+    return out;
+}
+
+// Elements of one access: as many of the smallest type as fit 16 bytes, but no more than 64 bytes of any.
+int vector_width(const Program& p, const std::vector<int>& nests, int first_column) {
+    int least = 0, most = 0;
+    for (int i : nests) {
+        const LoopNest& nest = *p.code[static_cast<size_t>(i)];
+        if (nest.full_depth() != first_column + 1) return 1;
+        for (const Stmt& s : nest.stmts) {
+            if (!accesses_memory(s) || s.depth < nest.full_depth() || movement(s.access, first_column) != Movement::Unit)
+                continue;
+            int size = graph::info(s.dtype).size;
+            least = least ? std::min(least, size) : size;
+            most = std::max(most, size);
+        }
+    }
+    if (!least) return 1;
+    return std::max(1, std::min(kVectorBytes / least, 4 * kVectorBytes / most));
+}
+
+bool along_memory(const LoopNest& nest, int axis) {
+    int unit = 0, others = 0;
+    for (const Stmt& s : nest.stmts) {
+        if (s.kind != StmtKind::Load || s.depth < nest.full_depth()) continue;
+        (movement(s.access, axis) == Movement::Unit ? unit : others) += movement(s.access, axis) != Movement::None;
+    }
+    return unit > 0 && unit >= others;
+}
+
+Form form_of(const LoopNest& nest) {
+    int parallel = nest.parallel_axes(), full = nest.full_depth();
+    if (full == 0) return Form::Scalar;
+    if (parallel == full) return Form::Elementwise;
+    if (parallel == 0) return Form::Partial;
+    // Reductions read along the reduced axis or, faster there, across it.
+    if (!along_memory(nest, full - 1) && along_memory(nest, parallel - 1)) return Form::Columns;
+    return Form::Rows;
+}
+
+// ---- which nests join a kernel of rows ----
+
+struct Group {
+    const Program& p;
+    std::vector<int> nests;
+    std::vector<Int> rows, columns;
+
+    const LoopNest& nest(int i) const { return *p.code[static_cast<size_t>(i)]; }
+    int row_axes() const { return static_cast<int>(rows.size()); }
+
+    bool same_space(const LoopNest& n) const {
+        if (n.full_depth() <= row_axes()) return false;
+        if (n.parallel_axes() != row_axes() && n.parallel_axes() != n.full_depth()) return false;
+        return extents(n, 0, row_axes()) == rows && extents(n, row_axes(), n.full_depth()) == columns;
+    }
+
+    // What the nest and those of the group exchange through memory must stay inside a row and, where it is
+    // an element, with the thread that wrote it.
+    bool exchanges_rows(const LoopNest& n) const {
+        for (const Stmt& s : n.stmts) {
+            if (s.kind == StmtKind::Scalar && p.scalars[static_cast<size_t>(s.slot)].kind == ScalarKind::Result)
+                return false;
+            if (!accesses_memory(s)) continue;
+            for (int i : nests)
+                for (const Stmt& t : nest(i).stmts) {
+                    bool hazard = accesses_memory(t) && t.access.buffer == s.access.buffer &&
+                                  (s.kind == StmtKind::Store || t.kind == StmtKind::Store);
+                    if (!hazard) continue;
+                    if (!same_row(s.access, t.access, row_axes())) return false;
+                    for (int a = 0; a < static_cast<int>(s.access.axis.size()) - row_axes(); ++a)
+                        if (s.access.axis[static_cast<size_t>(a + row_axes())] !=
+                            t.access.axis[static_cast<size_t>(a + row_axes())])
+                            return false;
+                }
+        }
+        return true;
+    }
+};
+
+// Loads of whole rows that more than one nest of the kernel makes; in the order of the first ones.
+std::vector<int> staged_sizes(const Program& p, const GpuKernel& k) {
+    struct Seen {
+        const Access* access;
+        int size;
+        std::set<int> nests;
+    };
+    std::vector<Seen> seen;
+    int axis = static_cast<int>(k.rows.size());
+    for (int i : k.nests)
+        for (const Stmt& s : p.code[static_cast<size_t>(i)]->stmts) {
+            if (s.kind != StmtKind::Load || static_cast<int>(s.access.axis.size()) <= axis ||
+                movement(s.access, axis) != Movement::Unit || p.buffers[static_cast<size_t>(s.access.buffer)].written)
+                continue;
+            auto it = std::find_if(seen.begin(), seen.end(), [&](const Seen& x) { return *x.access == s.access; });
+            if (it == seen.end()) it = seen.insert(it, {&s.access, graph::info(s.dtype).size, {}});
+            it->nests.insert(i);
+        }
+    std::vector<int> sizes;
+    for (const Seen& s : seen)
+        if (s.nests.size() > 1) sizes.push_back(s.size);
+    return sizes;
+}
+
+GpuKernel rows_kernel(const Program& p, int& next) {
+    const LoopNest& first = *p.code[static_cast<size_t>(next)];
+    int parallel = first.parallel_axes();
+    Group group{p, {next}, extents(first, 0, parallel), extents(first, parallel, first.full_depth())};
+    int count = static_cast<int>(p.code.size());
+    while (++next < count && group.same_space(*p.code[static_cast<size_t>(next)]) &&
+           group.exchanges_rows(*p.code[static_cast<size_t>(next)]))
+        group.nests.push_back(next);
+    GpuKernel k{Form::Rows, group.nests, group.rows, group.columns, {}};
+    k.vector = vector_width(p, k.nests, parallel);
+    k.unroll = 4;
+    if (k.columns.size() == 1) k.staged = staged_sizes(p, k);
+    return k;
+}
+
+int count_reductions(const LoopNest& nest) {
+    return static_cast<int>(std::count_if(nest.stmts.begin(), nest.stmts.end(), reduces));
+}
+
+int unit_bytes(const LoopNest& nest, int axis, int vector) {
+    int bytes = 0;
+    for (const Stmt& s : nest.stmts)
+        if (s.kind == StmtKind::Load && s.depth == nest.full_depth() && movement(s.access, axis) == Movement::Unit)
+            bytes += vector * graph::info(s.dtype).size;
+    return bytes;
+}
+
+GpuKernel single_kernel(const Program& p, int i, Form form) {
+    const LoopNest& nest = *p.code[static_cast<size_t>(i)];
+    int parallel = nest.parallel_axes(), full = nest.full_depth();
+    GpuKernel k{form, {i}, {}, {}, {}};
+    switch (form) {
+        case Form::Elementwise: {
+            k.rows = extents(nest, 0, full - 1), k.columns = extents(nest, full - 1, full);
+            k.vector = vector_width(p, k.nests, full - 1);
+            int bytes = std::max(kVectorBytes / 2, unit_bytes(nest, full - 1, k.vector));
+            k.unroll = static_cast<int>(std::clamp<int64_t>(kInFlight / bytes, 1, 4));
+            break;
+        }
+        case Form::Columns:
+            k.rows = extents(nest, 0, parallel - 1), k.columns = extents(nest, parallel - 1, parallel);
+            k.depth = extents(nest, parallel, full);
+            k.unroll = 4;
+            break;
+        case Form::Partial:
+            k.columns = extents(nest, 0, full);
+            k.vector = vector_width(p, k.nests, 0);
+            k.unroll = 4;
+            break;
+        default: break;
+    }
+    k.reductions = count_reductions(nest);
+    return k;
+}
+
+// Threads side by side that share one row, and rows in a block.
+void shape_block(Launch& l, int64_t wanted, int64_t rows, int64_t most, int64_t threads) {
+    int64_t x = std::clamp<int64_t>(power_of_two(wanted), 1, most);
+    int64_t y = std::clamp<int64_t>(power_of_two(rows), 1, std::max<int64_t>(1, threads / x));
+    l.block[0] = static_cast<uint32_t>(x), l.block[1] = static_cast<uint32_t>(y);
+}
+
+uint32_t blocks(int64_t n) { return static_cast<uint32_t>(std::clamp<int64_t>(n, 1, kMostBlocks)); }
+
+}  // namespace
+
+const char* form_name(Form f) { return kForms[static_cast<size_t>(f)]; }
+
+Movement movement(const Access& a, int axis) {
+    if (axis >= static_cast<int>(a.axis.size())) return Movement::None;
+    const auto& terms = a.axis[static_cast<size_t>(axis)];
+    if (terms.empty()) return Movement::None;
+    bool dense = std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.dim == kDense; });
+    if (dense && terms.size() == 1 && terms[0].factor.is(1)) return Movement::Unit;
+    return dense ? Movement::Dense : Movement::Bytes;
+}
+
+bool same_row(const Access& a, const Access& b, int row_axes) {
+    if (a.offset != b.offset) return false;
+    for (int k = 0; k < row_axes; ++k)
+        if (a.axis[static_cast<size_t>(k)] != b.axis[static_cast<size_t>(k)]) return false;
+    return true;
+}
+
+std::vector<char> behind_reductions(const LoopNest& nest) {
+    std::vector<char> behind(nest.stmts.size(), 0);
+    for (size_t i = 0; i < behind.size(); ++i) {
+        if (reduces(nest.stmts[i])) behind[i] = 1;
+        for (int in : nest.stmts[i].in) behind[i] |= behind[static_cast<size_t>(in)];
+        // Loads per row belong to what follows the reduction; inside it they are read where they are used.
+        if (nest.stmts[i].kind == StmtKind::Load && nest.stmts[i].depth < nest.full_depth()) behind[i] = 1;
+    }
+    return behind;
+}
+
+std::vector<GpuKernel> schedule_gpu(const Program& p) {
+    std::vector<GpuKernel> out;
+    for (int i = 0; i < static_cast<int>(p.code.size());) {
+        Form form = form_of(*p.code[static_cast<size_t>(i)]);
+        if (form == Form::Rows) {
+            out.push_back(rows_kernel(p, i));
+            continue;
+        }
+        out.push_back(single_kernel(p, i, form));
+        if (form == Form::Partial) {
+            GpuKernel combine = out.back();
+            combine.form = Form::Combine;
+            out.push_back(combine);
+        }
+        ++i;
+    }
+    return out;
+}
+
+Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit) {
+    Launch l;
+    int64_t rows = product(k.rows, syms), columns = product(k.columns, syms);
+    switch (k.form) {
+        case Form::Scalar: break;
+        case Form::Elementwise: {
+            shape_block(l, ceil_div(columns, k.vector), rows, kBlockThreads, kBlockThreads);
+            int64_t tiles = ceil_div(columns, int64_t{l.block[0]} * k.vector * k.unroll);
+            l.grid[0] = blocks(tiles * ceil_div(rows, l.block[1]));
+            break;
+        }
+        case Form::Rows: {
+            int64_t wanted = ceil_div(columns, int64_t{k.vector} * 2);
+            shape_block(l, wanted, rows, kRowThreads, kBlockThreads);
+            // Whole warps: lanes exchange values.
+            while (l.block[0] * l.block[1] < 32) l.block[1] *= 2;
+            int64_t bytes = 0;
+            for (int size : k.staged) bytes += ceil_div(columns * size, kVectorBytes) * kVectorBytes;
+            int64_t all = kReduceScratch + bytes * l.block[1];
+            if (!k.staged.empty()) {
+                l.staged = all <= shared_limit;
+                l.shared_bytes = l.staged ? all : kReduceScratch;
+            }
+            l.grid[0] = blocks(ceil_div(rows, l.block[1]));
+            break;
+        }
+        case Form::Columns: {
+            l.block[0] = static_cast<uint32_t>(std::clamp<int64_t>(power_of_two(columns), 1, 32));
+            l.block[1] = kBlockThreads / l.block[0];
+            l.grid[0] = blocks(rows * ceil_div(columns, l.block[0]));
+            break;
+        }
+        case Form::Partial:
+        case Form::Combine: {
+            int64_t slice = int64_t{kBlockThreads} * k.vector * kSliceVectors;
+            l.slices = std::clamp<int64_t>(ceil_div(columns, slice), 1, kMostSlices);
+            l.partial_bytes = l.slices * kReduceSlot * k.reductions;
+            l.block[0] = kBlockThreads;
+            if (k.form == Form::Partial) l.grid[0] = blocks(l.slices);
+            break;
+        }
+    }
+    return l;
+}
+
+}  // namespace stator::kernels

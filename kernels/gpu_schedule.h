@@ -1,0 +1,67 @@
+// The GPU's half of a schedule: which nests of a program become one kernel, in which form, and how a launch
+// cuts the work up. The printer (emit_cuda.h) follows it, the launcher evaluates it; neither decides anything.
+//
+// Forms. `columns` is the axis along which neighbouring threads work, `rows` all other parallel axes.
+//   Scalar       no axes: one thread
+//   Elementwise  no reductions: a block takes a tile of a row, or several short rows
+//   Rows         reductions along the innermost memory: a group of threads of one block takes a row. Nests
+//                that go over the same rows join the kernel: what one leaves behind per row or per element is
+//                read by the same threads (softmax and layer norms are one kernel). Operands that several of
+//                these nests read are kept in shared memory where a row fits.
+//   Columns      reductions across memory: a thread takes one column of a slice, a block's slices are combined
+//   Partial, Combine   reductions to a single value: blocks leave partial results, one block combines them
+// Every reduction is combined in a fixed order that depends on extents alone: results are deterministic.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/loop_ir.h"
+
+namespace stator::kernels {
+
+enum class Form : uint8_t { Scalar, Elementwise, Rows, Columns, Partial, Combine };
+const char* form_name(Form f);
+
+inline constexpr int kVectorBytes = 16;      // of one access
+inline constexpr int kRowThreads = 512;      // at most, Rows
+inline constexpr int kBlockThreads = 256;    // all other forms
+inline constexpr int64_t kReduceSlot = 16;   // bytes of one partial result
+inline constexpr int kReduceScratch = 32 * 16;  // bytes in which the warps of a block meet
+
+struct GpuKernel {
+    Form form;
+    std::vector<int> nests;
+    std::vector<Int> rows;     // extents of the axes that count rows, outermost first
+    std::vector<Int> columns;  // of those that count columns; more than one where they could not be merged
+    std::vector<Int> depth;    // Columns: extents of the reduced axes
+    int vector = 1;            // elements of one access where memory allows
+    int unroll = 1;            // accesses of each operand that a thread has in flight
+    int reductions = 0;
+    // Rows: bytes of an element of each operand that is kept in shared memory.
+    std::vector<int> staged;
+};
+
+std::vector<GpuKernel> schedule_gpu(const Program& p);
+
+struct Launch {
+    uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+    int64_t shared_bytes = 0;   // dynamic
+    bool staged = false;        // Rows: operands are kept in shared memory
+    int64_t slices = 1;         // Partial and Combine
+    int64_t partial_bytes = 0;  // memory between the two
+};
+// `syms` are the values of Program::syms, `shared_limit` what a block may use.
+Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit);
+
+// How an access moves along one axis of its nest.
+enum class Movement : uint8_t { None, Unit, Dense, Bytes };
+Movement movement(const Access& a, int axis);
+// Whether two nests' accesses name the same element for the same row and column.
+bool same_row(const Access& a, const Access& b, int row_axes);
+
+// The statements that need the result of a reduction.
+std::vector<char> behind_reductions(const LoopNest& nest);
+
+}  // namespace stator::kernels
