@@ -12,7 +12,6 @@
 
 #include "jit/core.h"
 #include "jit/fork.h"
-#include "jit/object_cache.h"
 #include "jit/orc.h"
 #include "jit/program_key.h"
 
@@ -43,18 +42,6 @@ struct Table {
 Table& table() {
     static Table* t = new Table;
     return *t;
-}
-
-std::shared_ptr<ObjectCache> object_cache() {
-    Table& t = table();
-    std::lock_guard lock(t.mutex);
-    const Options& o = options();
-    if (!t.cache || t.cache_dir != o.cache_dir || t.cache_size != o.cache_size) {
-        t.cache = std::make_shared<ObjectCache>(o.cache_dir, o.cache_size);
-        t.cache_dir = o.cache_dir;
-        t.cache_size = o.cache_size;
-    }
-    return t.cache;
 }
 
 std::shared_ptr<Loaded> find_loaded(const std::string& key) {
@@ -189,6 +176,18 @@ CompileQueue& compile_queue() {
         return q;
     }();
     return *queue;
+}
+
+std::shared_ptr<ObjectCache> object_cache() {
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    const Options& o = options();
+    if (!t.cache || t.cache_dir != o.cache_dir || t.cache_size != o.cache_size) {
+        t.cache = std::make_shared<ObjectCache>(o.cache_dir, o.cache_size);
+        t.cache_dir = o.cache_dir;
+        t.cache_size = o.cache_size;
+    }
+    return t.cache;
 }
 
 void compile(CompileRequest request) {

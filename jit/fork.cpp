@@ -2,6 +2,7 @@
 // (an earlier one before a later one), so taking them in this order cannot deadlock:
 //
 //   compile queue   its job ends and its thread is joined; the job may take any lock below
+//   NVRTC, what it compiled
 //   code generation, linking (orc.h)
 //   table of loaded code, object cache, worker threads, pool
 #include "jit/fork.h"
@@ -9,6 +10,7 @@
 #include <pthread.h>
 
 #include "jit/compiler.h"
+#include "jit/nvrtc.h"
 #include "jit/orc.h"
 #include "jit/pool.h"
 #include "jit/threads.h"
@@ -18,6 +20,7 @@ namespace {
 
 void prepare() {
     compile_queue().before_fork();
+    nvrtc_before_fork();
     fork_lock();
     compiler_before_fork();
     threads_before_fork();
@@ -29,6 +32,7 @@ void release(bool child) {
     threads_after_fork(child);
     compiler_after_fork();
     fork_unlock();
+    nvrtc_after_fork();
     compile_queue().after_fork(child);
 }
 

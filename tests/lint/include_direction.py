@@ -7,7 +7,8 @@ The rules, where ``A < B`` means that B may include A::
     kernels (without emit*) < frontend
 
 ``frontend`` and ``jit`` never include each other. ``Python.h`` and NumPy's headers belong to ``guards/check*``,
-``frontend/`` and ``bindings/``; LLVM's to ``kernels/emit_llvm*``, ``jit/orc*`` and ``jit/llvm_compat.h``. What is
+``frontend/`` and ``bindings/``; LLVM's to ``kernels/emit_llvm*``, ``jit/orc*`` and ``jit/llvm_compat.h``; CUDA's and NVRTC's to
+``jit/nvrtc*`` and ``jit/cuda_driver*``. What is
 forbidden directly is forbidden through other headers too, so each file's includes are followed.
 
 Run as a script it prints one line per violation and exits 1 if there are any.
@@ -46,6 +47,11 @@ EXTERNAL = {
     "LLVM": (
         re.compile(r"(llvm|llvm-c)/"),
         ("kernels/emit_llvm*", "jit/orc*", "jit/llvm_compat.h"),
+    ),
+    # NVIDIA's own headers are not needed anywhere: both libraries are opened at run time.
+    "CUDA": (
+        re.compile(r"(cuda|nvrtc|cuda_[a-z0-9_]+|cudaTypedefs)\.h$"),
+        ("jit/nvrtc*", "jit/cuda_driver*"),
     ),
 }
 SOURCE_SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".cc", ".inc", ".def"}
