@@ -258,6 +258,10 @@ PyObject* get_traces(PyObject* self, void*) {
       "graph($self, /, trace=-1, *, recorded=False)\n--\n\nGraph of one trace, after or before the passes.") \
     X(llvm, "llvm($self, /, trace=-1)\n--\n\nLLVM IR of one trace's kernels.")                               \
     X(asm, "asm($self, /, trace=-1)\n--\n\nAssembly of one trace's kernels.")                                \
+    X(cuda,                                                                                                  \
+      "cuda($self, /, *args, arch='sm_90', **kwargs)\n--\n\n"                                               \
+      "The CUDA kernels of a call with these arguments, in launch order, made with NVRTC on any machine. "   \
+      "The function is run on copies of the arguments, twice.")                                              \
     X(explain, "explain($self, /, *args, **kwargs)\n--\n\nCall the function and say what became of it.")
 
 #define X(name, doc)                                                            \

@@ -6,6 +6,7 @@
 
 #include "bindings/all_functions.h"
 #include "bindings/compiled_function.h"
+#include "bindings/cuda.h"
 #include "bindings/core_library.h"
 #include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
@@ -300,5 +301,6 @@ PYBIND11_MODULE(_stator, m) {
     add_functions(m);
     PyObject* testing = make_testing_module();
     if (!testing || PyModule_AddObject(m.ptr(), "_testing", testing) < 0) throw py::error_already_set();
+    add_cuda(m);
     start_options();
 }

@@ -3,6 +3,7 @@
 #include "jit/compiler.h"
 #include "jit/core.h"
 #include "jit/fork.h"
+#include "jit/nvrtc.h"
 #include "jit/orc.h"
 #include "jit/pool.h"
 #include "jit/threads.h"
@@ -29,6 +30,17 @@ void reset_all() {
     pool().trim(0);
 }
 
+void compile_cuda_source(const std::string& source, const std::string& name, const std::string& arch,
+                         const std::vector<std::string>& options, kernels::CudaCode& out) {
+    CudaBinary b;
+    if (!compile_cuda(source, name, arch, options, &b, &out.error)) return;
+    out.cubin = std::move(b.cubin), out.ptx = std::move(b.ptx), out.log = std::move(b.log);
+    out.options = std::move(b.options);
+    out.from_cache = b.from_cache, out.seconds = b.seconds;
+    for (const CudaKernelStats& k : b.kernels)
+        out.kernels.push_back({k.name, k.registers, k.spill_bytes, k.stack_bytes, k.shared_bytes});
+}
+
 constexpr kernels::CompilerApi kApi = {
     .version = kernels::kCompilerApiVersion,
     .compile = compile,
@@ -44,6 +56,9 @@ constexpr kernels::CompilerApi kApi = {
     .cpu_description = [] { return machine().description.c_str(); },
     .configure = configure_core,
     .warm_up = warm_up,
+    .set_nvrtc_folders = [](const std::vector<std::string>& folders) { set_nvrtc_folders(folders); },
+    .mutate_cuda = [](const std::string& source) { return mutate_for_tests(source); },
+    .compile_cuda = compile_cuda_source,
 };
 
 }  // namespace

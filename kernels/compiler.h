@@ -54,6 +54,20 @@ struct Artifacts {  // for dumps and f.llvm() / f.asm(); generated on demand, no
     std::string loop_ir, llvm_ir, assembly, error;
 };
 
+// One CUDA source on its way to a cubin; see jit/nvrtc.h, which does it.
+struct CudaCode {
+    struct Kernel {
+        std::string name;
+        int registers;
+        int64_t spill_bytes, stack_bytes, shared_bytes;
+    };
+    std::string cubin, ptx, log, error;
+    std::vector<std::string> options;
+    std::vector<Kernel> kernels;
+    bool from_cache = false;
+    double seconds = 0;
+};
+
 // Receives one line without its newline, possibly on the compile thread: it must not take the GIL.
 using LogSink = void (*)(const char* line);
 
@@ -75,7 +89,13 @@ struct CompilerApi {
     // without it the core reads the environment itself.
     void (*configure)(const jit::Options& options, LogSink sink);
     void (*warm_up)();  // opens in the background what the first compile() waits for
+    // Where NVRTC may lie besides the usual places: folders of site-packages.
+    void (*set_nvrtc_folders)(const std::vector<std::string>& folders);
+    // `source` with the defect that STATOR_TEST_CUDA_MUTATE plants, else as it is.
+    std::string (*mutate_cuda)(const std::string& source);
+    void (*compile_cuda)(const std::string& source, const std::string& name, const std::string& arch,
+                         const std::vector<std::string>& options, CudaCode& out);
 };
-inline constexpr int kCompilerApiVersion = 2;
+inline constexpr int kCompilerApiVersion = 3;
 
 }  // namespace stator::kernels

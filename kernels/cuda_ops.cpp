@@ -456,6 +456,18 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
     return text.empty() || !back ? text : "to_f16(" + text + ")";
 }
 
+int code_weight(const LoopNest& nest, int i) {
+    const Stmt& s = nest.stmts[i];
+    if (s.kind != StmtKind::Compute || s.op != Op::HostLoop) return 0;
+    constexpr std::string_view kStraight[] = {"exp",  "exp2", "expm1", "log",     "log2",     "log10", "log1p", "tanh",
+                                              "fabs", "sign", "clip",  "deg2rad", "rad2deg",  "radians", "degrees",
+                                              "conjugate", "positive", "heaviside", "hypot", "cbrt"};
+    bool straight = false;
+    for (std::string_view name : kStraight) straight |= s.name == name;
+    bool narrow = s.dtype != DType::F64 && s.dtype != DType::C128;
+    return straight ? (narrow ? 1 : 2) : narrow ? 4 : 6;
+}
+
 bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses) {
     const Stmt& s = nest.stmts[i];
     DType t = s.kind == StmtKind::ArgReduce ? nest.stmts[s.in[0]].dtype : s.dtype;

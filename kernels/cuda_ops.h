@@ -34,6 +34,9 @@ struct Reduction {
 };
 bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses);
 
+// About how much code one copy of statement `i` is: 0 for arithmetic, 1 for a function without branches.
+int code_weight(const LoopNest& nest, int i);
+
 // The pieces of the prelude in `uses` and those that they need, in order.
 std::string prelude(const Uses& uses);
 

@@ -266,6 +266,30 @@ void KernelPrinter::scalars() {
             compute(i);
 }
 
+// The value that this kernel stored at the same place of the row, when statement `i` loads it again.
+const std::string* KernelPrinter::row_value(int i) const {
+    if (k_.form != Form::Rows || stmt(i).kind != StmtKind::Load) return nullptr;
+    for (const auto& [access, name] : row_values_)
+        if (*access == stmt(i).access) return &name;
+    return nullptr;
+}
+
+// Whether statement `i` stores once per row, and only nests of this kernel read it.
+bool KernelPrinter::stays_in_rows(int i) const {
+    const Stmt& s = stmt(i);
+    if (k_.form != Form::Rows || s.kind != StmtKind::Store || innermost(i)) return false;
+    const Buffer& b = p_.buffers[static_cast<size_t>(s.access.buffer)];
+    if (b.kind != BufferKind::Scratch) return false;
+    for (size_t n = 0; n < p_.code.size(); ++n) {
+        bool here = std::find(k_.nests.begin(), k_.nests.end(), static_cast<int>(n)) != k_.nests.end();
+        for (const Stmt& t : p_.code[n]->stmts) {
+            bool reads = t.kind == StmtKind::Load && t.access.buffer == s.access.buffer;
+            if (reads && (!here || !(t.access == s.access))) return false;
+        }
+    }
+    return true;
+}
+
 void KernelPrinter::row_pointers() {
     for (int i = 0; i < count(); ++i) {
         const Stmt& s = stmt(i);
@@ -273,6 +297,14 @@ void KernelPrinter::row_pointers() {
         DType t = p_.buffers[static_cast<size_t>(s.access.buffer)].dtype;
         if (t == DType::F16) uses_.insert("f16");
         if (graph::is_complex(t)) uses_.insert("complex");
+        if (stays_in_rows(i)) private_.push_back(s.access);
+        if (std::find(private_.begin(), private_.end(), s.access) != private_.end()) continue;
+        auto known = std::find_if(row_pointers_.begin(), row_pointers_.end(),
+                                  [&](const auto& k) { return k.first == s.access; });
+        if (known != row_pointers_.end()) {
+            pointers_[static_cast<size_t>(i)] = known->second;
+            continue;
+        }
         std::string base = param(CudaParamKind::Buffer, s.access.buffer), type(memory_type(t));
         std::string constness = stored(s.access.buffer) ? "" : "const ";
         bool bytes = false;
@@ -281,9 +313,10 @@ void KernelPrinter::row_pointers() {
         if (!at.empty() && bytes)
             address = "(" + constness + type + "*)((" + constness + "u8*)" + base + " + (" + at + "))";
         else if (!at.empty())
-            address = base + " + (" + at + ")";
+            address = base + " + " + at;
         out_.line(constness + type + "* const " + q + " = " + address + ";");
         pointers_[static_cast<size_t>(i)] = q;
+        row_pointers_.emplace_back(s.access, q);
         if (vector_access(i)) aligned_.emplace_back(q, std::min(kVectorBytes, k_.vector * graph::info(t).size));
     }
 }
@@ -321,9 +354,13 @@ void KernelPrinter::body(bool packed) {
         bool vector = packed && vector_access(i);
         switch (stmt(i).kind) {
             case StmtKind::Load: {
+                if (const std::string* known = row_value(i)) {
+                    names_[static_cast<size_t>(i)] = *known;
+                    break;
+                }
                 Stage* stage = stage_of(i);
                 bool staged = stage && stage->filled;
-                load(i, vector ? variable("x", i) + ".at[e]" : staged ? stage->name + "[k]" : element(i));
+                load(i, vector ? variable("x", i) + ".at[e]" : staged ? "r_" + variable("s", i) + "[k]" : element(i));
                 if (stage && !stage->filled && !packed)
                     out_.line("if (staged) " + stage->name + "[k] = " + names_[static_cast<size_t>(i)] + ";");
                 break;
@@ -339,16 +376,23 @@ void KernelPrinter::body(bool packed) {
 // What is done once per row, behind the reductions; `writer` is the condition of the thread that stores.
 void KernelPrinter::row_statements(const std::string& writer) {
     std::vector<char> behind = behind_reductions(nest());
-    std::string stores;
     for (int i = 0; i < count(); ++i) {
         const Stmt& s = stmt(i);
-        if (innermost(i) || (s.depth == 0 && !behind[static_cast<size_t>(i)] && s.kind != StmtKind::SetScalar)) continue;
+        if (innermost(i) || (s.depth == 0 && !behind[static_cast<size_t>(i)] && s.kind != StmtKind::SetScalar))
+            continue;
         switch (s.kind) {
-            case StmtKind::Load: load(i, element(i)); break;
-            case StmtKind::Store:
-                out_.line("if (" + writer + ") " + element(i) + " = " + names_[static_cast<size_t>(s.in[0])] + ";");
-                row_values_.emplace_back(&s.access, names_[static_cast<size_t>(s.in[0])]);
+            case StmtKind::Load:
+                if (const std::string* known = row_value(i))
+                    names_[static_cast<size_t>(i)] = *known;
+                else
+                    load(i, element(i));
                 break;
+            case StmtKind::Store: {
+                const std::string& v = names_[static_cast<size_t>(s.in[0])];
+                row_values_.emplace_back(&s.access, v);
+                if (!stays_in_rows(i)) out_.line("if (" + writer + ") " + element(i) + " = " + v + ";");
+                break;
+            }
             case StmtKind::SetScalar:
                 out_.line("if (" + writer + ") *" + param(CudaParamKind::Result, s.slot) + " = " +
                           names_[static_cast<size_t>(s.in[0])] + ";");

@@ -64,7 +64,7 @@ void KernelPrinter::elementwise() {
         out_.close();
         first = "rest + threadIdx.x";
     }
-    out_.line("#pragma unroll " + text(k_.vector > 1 ? 4 : 8));
+    out_.line("#pragma unroll " + text(k_.single_unroll));
     out_.open("for (i64 k = " + first + "; k < end; k += blockDim.x)");
     body(false);
     out_.close();
@@ -242,7 +242,7 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
         out_.close();
         out_.close();
     }
-    out_.line("#pragma unroll " + text(k_.unroll));
+    out_.line("#pragma unroll " + text(k_.single_unroll));
     std::string not_vectors = k_.vector > 1 ? "!vectors && " : "";
     out_.open("for (i64 k = " + first + "; " + not_vectors + also + "k < columns; k += " + threads + ")");
     if (!flat) split("k", k_.columns, row_axes_);
@@ -275,18 +275,13 @@ void KernelPrinter::rows() {
     for (size_t i = 0; i < k_.nests.size(); ++i) {
         enter(k_.nests[i], axes);
         pointers_ = pointers[i];
-        rows_nest(k_.nests[i]);
+        rows_nest();
     }
     out_.close();
 }
 
-void KernelPrinter::rows_nest(int) {
+void KernelPrinter::rows_nest() {
     scalars();
-    // What this kernel stored once per row is still at hand.
-    for (int i = 0; i < count(); ++i)
-        if (stmt(i).kind == StmtKind::Load)
-            for (auto& [access, name] : row_values_)
-                if (access->buffer == stmt(i).access.buffer) pointers_[static_cast<size_t>(i)] = "&" + name;
     for (int i = 0; i < count(); ++i)
         if (Stage* s = stage_of(i); s && s->filled) {
             std::string type(memory_type(stmt(i).dtype));

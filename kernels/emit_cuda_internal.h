@@ -56,6 +56,8 @@ class KernelPrinter {
     void fail(const std::string& why);
     std::string variable(const char* letter, int i) const;
     void scalars();                  // what is computed before all loops
+    const std::string* row_value(int i) const;
+    bool stays_in_rows(int i) const;
     void row_pointers();             // pointers to the current row of every access
     std::string element(int i);      // what an access names at the current indices
     bool vector_access(int i) const;
@@ -73,7 +75,7 @@ class KernelPrinter {
     void elementwise();
     void elementwise_vectors();
     void rows();
-    void rows_nest(int nest);
+    void rows_nest();
     void plan_stages();
     void stage_pointers();
     void column_loops(const std::string& first, const std::string& threads, const std::string& guard);
@@ -104,6 +106,8 @@ class KernelPrinter {
     std::vector<std::pair<std::string, int>> aligned_;  // all pointers that vectors are read from, and of how many bytes
     // Rows: what was stored once per row by this kernel, and operands that are kept in shared memory.
     std::vector<std::pair<const Access*, std::string>> row_values_;
+    std::vector<Access> private_;  // stored once per row, and read by nobody else: never in memory
+    std::vector<std::pair<Access, std::string>> row_pointers_;  // of the current row
     struct Stage {
         const Access* access;
         int size;

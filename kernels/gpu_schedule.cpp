@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/cuda_ops.h"
+
 namespace stator::kernels {
 
 namespace {
@@ -11,6 +13,7 @@ constexpr const char* kForms[] = {"scalar", "elementwise", "rows", "columns", "p
 constexpr int64_t kInFlight = 64;       // bytes that a thread asks for before it waits, over all operands
 constexpr int64_t kMostSlices = 1024;   // enough to fill every multiprocessor several times
 constexpr int64_t kSliceVectors = 8;    // vectors of a thread in a slice
+constexpr int64_t kMostCode = 24;       // copies of functions in one loop: more take long to compile
 constexpr int64_t kMostBlocks = 0x7fffffff;
 
 bool accesses_memory(const Stmt& s) { return s.kind == StmtKind::Load || s.kind == StmtKind::Store; }
@@ -50,6 +53,25 @@ int vector_width(const Program& p, const std::vector<int>& nests, int first_colu
     }
     if (!least) return 1;
     return std::max(1, std::min(kVectorBytes / least, 4 * kVectorBytes / most));
+}
+
+int code_weight(const Program& p, const std::vector<int>& nests) {
+    int weight = 0;
+    for (int i : nests)
+        for (size_t s = 0; s < p.code[static_cast<size_t>(i)]->stmts.size(); ++s)
+            weight += cuda::code_weight(*p.code[static_cast<size_t>(i)], static_cast<int>(s));
+    return weight;
+}
+
+// How often loops may be unrolled: `wanted` times unless that makes too many copies of functions.
+void set_unroll(const Program& p, GpuKernel& k, int64_t wanted, int64_t single) {
+    int weight = std::max(1, code_weight(p, k.nests));
+    bool any = code_weight(p, k.nests) > 0;
+    auto limit = [&](int64_t n, int64_t copies) {
+        return static_cast<int>(any ? std::clamp<int64_t>(kMostCode / (weight * copies), 1, n) : n);
+    };
+    k.unroll = limit(wanted, k.vector);
+    k.single_unroll = limit(single, 1);
 }
 
 bool along_memory(const LoopNest& nest, int axis) {
@@ -144,7 +166,7 @@ GpuKernel rows_kernel(const Program& p, int& next) {
         group.nests.push_back(next);
     GpuKernel k{Form::Rows, group.nests, group.rows, group.columns, {}};
     k.vector = vector_width(p, k.nests, parallel);
-    k.unroll = 4;
+    set_unroll(p, k, 4, 4);
     if (k.columns.size() == 1) k.staged = staged_sizes(p, k);
     return k;
 }
@@ -170,18 +192,18 @@ GpuKernel single_kernel(const Program& p, int i, Form form) {
             k.rows = extents(nest, 0, full - 1), k.columns = extents(nest, full - 1, full);
             k.vector = vector_width(p, k.nests, full - 1);
             int bytes = std::max(kVectorBytes / 2, unit_bytes(nest, full - 1, k.vector));
-            k.unroll = static_cast<int>(std::clamp<int64_t>(kInFlight / bytes, 1, 4));
+            set_unroll(p, k, std::clamp<int64_t>(kInFlight / bytes, 1, 4), 4);
             break;
         }
         case Form::Columns:
             k.rows = extents(nest, 0, parallel - 1), k.columns = extents(nest, parallel - 1, parallel);
             k.depth = extents(nest, parallel, full);
-            k.unroll = 4;
+            set_unroll(p, k, 4, 4);
             break;
         case Form::Partial:
             k.columns = extents(nest, 0, full);
             k.vector = vector_width(p, k.nests, 0);
-            k.unroll = 4;
+            set_unroll(p, k, 4, 4);
             break;
         default: break;
     }

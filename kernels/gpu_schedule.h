@@ -38,6 +38,7 @@ struct GpuKernel {
     std::vector<Int> depth;    // Columns: extents of the reduced axes
     int vector = 1;            // elements of one access where memory allows
     int unroll = 1;            // accesses of each operand that a thread has in flight
+    int single_unroll = 1;     // the same where elements are accessed one by one
     int reductions = 0;
     // Rows: bytes of an element of each operand that is kept in shared memory.
     std::vector<int> staged;

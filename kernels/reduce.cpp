@@ -61,7 +61,7 @@ int trailing_run(const Graph& g, Id id) {
     return run;
 }
 
-bool can_reduce(Graph& g, Id id) {
+bool can_reduce(Graph& g, Id id, bool any_order) {
     const Node& n = g.node(id);
     const Row* r = row(n.name);
     DType t = g.node(n.in[0]).dtype;
@@ -71,7 +71,7 @@ bool can_reduce(Graph& g, Id id) {
     bool logical = n.name == "logical_and" || n.name == "logical_or";
     if (logical ? n.dtype != DType::Bool || !native_reduce(g, id) : n.dtype != t) return false;
     if (t == DType::Bool && (n.name == "add" || n.name == "multiply")) return false;
-    if (!r->ordered || !(graph::is_float(t) || graph::is_complex(t))) return true;
+    if (any_order || !r->ordered || !(graph::is_float(t) || graph::is_complex(t))) return true;
     // A group of kept axes behind a reduced one must be longer than 1, or NumPy would merge across it.
     std::vector<int> dims;
     auto reduced = walk(g, id, &dims);

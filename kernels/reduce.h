@@ -13,7 +13,8 @@ namespace stator::kernels {
 
 // Whether the Reduce or ArgReduce node can be scheduled with NumPy's bits. When false, the frontend keeps the
 // call. Float sums need proof that the kept axes behind a reduced one are not all of extent 1.
-bool can_reduce(graph::Graph& g, graph::Id id);
+// `any_order` asks for no bits of float sums.
+bool can_reduce(graph::Graph& g, graph::Id id, bool any_order = false);
 
 // Whether generated code performs the reduction (else the host's inner loop is called over a materialized
 // operand).

@@ -41,6 +41,10 @@ class TraceBuilder {
     guards::GuardProgram guards;
     std::vector<PyRef> objects;  // the trace's object table (recipes and library nodes refer to it)
 
+    // The trace is for a GPU: what the host's bits on the CPU hang on (strides seen by a loop, the order of a
+    // sum) decides nothing.
+    bool for_gpu = false;
+
     Reason reason = Reason::None;  // why the last call failed
     std::string reason_detail;
     std::nullptr_t fail(Reason r, std::string detail = {});

@@ -91,6 +91,7 @@ void FrameDriver::start_recording(Place* place) {
         log(LogTopic::Recompiles, fs_.name + ": recorded again at " + location(code_, pc_) +
                                       ", where none of " + std::to_string(place->traces.size()) +
                                       " traces is admitted");
+    own_->builder().for_gpu = fs_.options.cuda;
     place->recording_since = std::chrono::steady_clock::now();
     ++place->recordings;
     ++fs_.counters.recordings;

@@ -108,6 +108,13 @@ def asm(function, trace=-1):
     return _code(function, trace, "assembly")
 
 
+def cuda(function, /, *args, arch="sm_90", **kwargs):
+    """The CUDA kernels of a call with these arguments; see `CompiledFunction.cuda`."""
+    from stator import _cuda
+
+    return _cuda.kernels(_compiled(function), *args, arch=arch, **kwargs)
+
+
 def explain(function, /, *args, **kwargs):
     """Call the function and say what became of it; see `stator.explain`."""
     return explainer(function)(*args, **kwargs)

@@ -97,10 +97,10 @@ Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtyp
     DType source = r.array->shadow->dtype;
     bool logical = dtype == DType::Bool && ufunc[0] == 'l';
     bool inexact = graph::is_float(dtype) || graph::is_complex(dtype);
-    bool ordered = inexact && !logical;
+    bool ordered = inexact && !logical && !tb.for_gpu;
     if (r.axes.empty() || has_empty_axis(tb, shape)) return kNone;
     if (ordered && source != dtype) return kNone;
-    if (graph::is_complex(source) || source == DType::F16) return kNone;
+    if (graph::is_complex(source) || (source == DType::F16 && !tb.for_gpu)) return kNone;
     if (ordered && !c_contiguous(tb, *r.array)) {
         if (r.axes.size() != 1 || !ordered_view(tb, *r.array)) return kNone;
     }
@@ -108,7 +108,7 @@ Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtyp
     if (v == kNone) return kNone;
     v = tb.cast(v, dtype);
     Id id = tb.reduce(ufunc, v, r.axes, dtype);
-    if (kernels::can_reduce(tb.graph, id) && (!ordered || run_is_whole(tb, id, shape, r.axes))) return id;
+    if (kernels::can_reduce(tb.graph, id, !ordered) && (!ordered || run_is_whole(tb, id, shape, r.axes))) return id;
     if (id + 1 == static_cast<Id>(tb.graph.nodes.size()))
         tb.graph.nodes.pop_back();  // the reduction just appended
     return kNone;
@@ -224,7 +224,7 @@ ShadowRef lower_argument(TraceBuilder& tb, const Call& call) {
         if (!flat && static_cast<int>(d) != r.axes[0]) n.shape.push_back(shape[d]);
     if (n.in[0] == kNone) return nullptr;
     Id id = tb.append(std::move(n));
-    if (!kernels::can_reduce(tb.graph, id)) {
+    if (!kernels::can_reduce(tb.graph, id, false)) {
         tb.graph.nodes.pop_back();
         return lower_library(tb, call);
     }

@@ -249,6 +249,7 @@ static bool from_memory(TraceBuilder& tb, const Operand& o) {
 
 bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands,
                int result_ndim, const npy_intp* result_shape) {
+    if (tb.for_gpu) return true;
     bool exact = u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]));
     bool inexact = false, picky = false, half_or_complex = false;
     for (int i = 0; i < u.nin; i++) {

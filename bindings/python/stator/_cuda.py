@@ -1,0 +1,219 @@
+"""`f.cuda(...)`: the CUDA kernels of a call, made on any machine with NVRTC."""
+
+import copy
+import re
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stator import _stator
+
+_SHARED_LIMIT = {75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103: 227, 120: 99, 121: 99}
+
+
+@dataclass
+class Kernel:
+    """One kernel launch of a call.
+
+    Attributes
+    ----------
+    name : str
+        Of the ``extern "C"`` function in `source`.
+    source : str
+        CUDA C++ of all kernels of the trace; it includes nothing.
+    options : list of str
+        NVRTC's, as they were used.
+    ptx : str
+    cubin : bytes
+    registers : int
+        Per thread.
+    spill_bytes : int
+        Per thread: register contents that do not fit and go through memory.
+    shared_bytes : int
+        Shared memory of a block, in bytes; what is dynamic of it is to be given at the launch.
+    grid, block : tuple of three ints
+    params : list of pairs
+        What to pass for each parameter: ``("in", i)`` the i-th array argument, ``("out", i)`` the i-th fresh result,
+        ``("scratch", (slot, bytes))`` memory that kernels share, ``("zeroed", (slot, bytes))`` the same, holding zeros,
+        ``("const", array)`` an array that is no argument, ``("scalar", value)`` a NumPy scalar by value,
+        ``("extent", value)`` a 64-bit integer, ``("bytes", b)``.
+    form : str
+        How the work is cut up: elementwise, rows, columns, partial, combine or scalar.
+    vector : int
+        Elements of one access where memory is aligned.
+    dynamic_shared_bytes : int
+    log : str
+        What NVRTC and ptxas said.
+    seconds : float
+        That the compilation of the source took.
+    """
+
+    name: str
+    source: str = field(repr=False)
+    options: list
+    ptx: str = field(repr=False)
+    cubin: bytes = field(repr=False)
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+    grid: tuple
+    block: tuple
+    params: list
+    form: str
+    vector: int
+    dynamic_shared_bytes: int
+    log: str = field(repr=False)
+    seconds: float
+    from_cache: bool
+
+
+class _Copies:
+    """Copies of arguments that lie in memory as these do: the same strides, and the same overlaps."""
+
+    def __init__(self, values):
+        self.arrays = []
+        self._memo = {}
+        found = []
+        self._collect(values, found, set())
+        self._blocks = self._copy_memory(found)
+        self.values = [self._copy(v) for v in values]
+        self.order = []
+        self._number(values, set())
+
+    def _collect(self, value, found, seen):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        if type(value) is np.ndarray:
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            for v in value:
+                self._collect(v, found, seen)
+        elif isinstance(value, dict):
+            for v in value.values():
+                self._collect(v, found, seen)
+
+    @staticmethod
+    def _copy_memory(arrays):
+        """(low, high, copy) of each stretch of memory that arrays lie in."""
+        bounds = sorted(np.lib.array_utils.byte_bounds(a) for a in arrays if a.size and not a.dtype.hasobject)
+        merged = []
+        for low, high in bounds:
+            if merged and low < merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], high)
+            else:
+                merged.append([low, high])
+        blocks = []
+        for low, high in merged:
+            room = np.empty(high - low + 128, np.uint8)
+            # where it lies to a cache line decides about vectors
+            start = (low - room.ctypes.data) % 64
+            part = room[start : start + high - low]
+            part[:] = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_uint8 * (high - low)).from_address(low))
+            blocks.append((low, high, part))
+        return blocks
+
+    def _copy_array(self, a):
+        if not a.size or a.dtype.hasobject:
+            return a.copy(order="K")
+        low, _ = np.lib.array_utils.byte_bounds(a)
+        for first, last, block in self._blocks:
+            if first <= low < last:
+                offset = a.ctypes.data - first
+                result = np.ndarray(a.shape, a.dtype, block, offset, a.strides)
+                result.flags.writeable = a.flags.writeable
+                return result
+        raise AssertionError("an array without memory")
+
+    def _copy(self, value):
+        if id(value) in self._memo:
+            return self._memo[id(value)][1]
+        if type(value) is np.ndarray:
+            result = self._copy_array(value)
+        elif type(value) is list:
+            result = [self._copy(v) for v in value]
+        elif type(value) is tuple:
+            result = tuple(self._copy(v) for v in value)
+        elif type(value) is dict:
+            result = {k: self._copy(v) for k, v in value.items()}
+        else:
+            try:
+                result = copy.deepcopy(value)
+            except Exception:
+                result = value
+        self._memo[id(value)] = (value, result)
+        return result
+
+    def _number(self, values, seen):
+        for v in values:
+            if id(v) in seen:
+                continue
+            seen.add(id(v))
+            if type(v) is np.ndarray:
+                self.order.append(self._memo[id(v)][1])
+            elif isinstance(v, (list, tuple)):
+                self._number(v, seen)
+            elif isinstance(v, dict):
+                self._number(v.values(), seen)
+
+
+def _copied(args, kwargs):
+    copies = _Copies([*args, *kwargs.values()])
+    new = copies.values
+    return tuple(new[: len(args)]), dict(zip(kwargs, new[len(args) :], strict=True)), copies.order
+
+
+def kernels(function, /, *args, arch="sm_90", **kwargs):
+    """The kernels that a call with these arguments launches, in order; see `CompiledFunction.cuda`."""
+    match = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    if not match:
+        raise ValueError(f"arch: expected a device architecture such as 'sm_90', found {arch!r}")
+    state = _stator.function_options(function)
+    device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
+    _stator.set_nvrtc_folders([p for p in sys.path if p])
+    limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
+    first_args, first_kwargs, _ = _copied(args, kwargs)
+    device(*first_args, **first_kwargs)  # records
+    call_args, call_kwargs, arrays = _copied(args, kwargs)
+    launches, error = _stator.launches(lambda: device(*call_args, **call_kwargs), arrays, limit)
+    if error:
+        raise NotImplementedError(f"{function.__qualname__}: {error}")
+    if not launches:
+        remarks = [str(r) for r in _stator.remarks(device)]
+        why = "; ".join(remarks) if remarks else "it does no array work"
+        raise NotImplementedError(f"{function.__qualname__} has no kernels for these arguments: {why}")
+    compiled = {}
+    found = []
+    for launch in launches:
+        source = launch["source"]
+        if source not in compiled:
+            text = _stator.mutate_cuda(source)
+            code = _stator.compile_cuda(text, launch["trace"], arch, [])
+            if code["error"]:
+                raise RuntimeError(code["error"])
+            compiled[source] = text, code
+        text, code = compiled[source]
+        registers, spill, _, static = code["kernels"].get(launch["name"], (0, 0, 0, 0))
+        found.append(
+            Kernel(
+                name=launch["name"],
+                source=text,
+                options=code["options"],
+                ptx=code["ptx"],
+                cubin=code["cubin"],
+                registers=registers,
+                spill_bytes=spill,
+                shared_bytes=static + launch["dynamic_shared_bytes"],
+                grid=launch["grid"],
+                block=launch["block"],
+                params=launch["params"],
+                form=launch["form"],
+                vector=launch["vector"],
+                dynamic_shared_bytes=launch["dynamic_shared_bytes"],
+                log=code["log"],
+                seconds=code["seconds"],
+                from_cache=code["from_cache"],
+            )
+        )
+    return found
