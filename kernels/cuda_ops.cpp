@@ -458,7 +458,11 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
 
 int code_weight(const LoopNest& nest, int i) {
     const Stmt& s = nest.stmts[i];
-    if (s.kind != StmtKind::Compute || s.op != Op::HostLoop) return 0;
+    if (s.kind != StmtKind::Compute) return 0;
+    bool divides = s.op == Op::Divide || s.op == Op::Sqrt || s.op == Op::Reciprocal || s.op == Op::FloorDivide ||
+                   s.op == Op::Remainder;
+    if (divides) return s.dtype == DType::F64 || graph::info(s.dtype).size == 8 ? 2 : 1;
+    if (s.op != Op::HostLoop) return 0;
     constexpr std::string_view kStraight[] = {"exp",  "exp2", "expm1", "log",     "log2",     "log10", "log1p", "tanh",
                                               "fabs", "sign", "clip",  "deg2rad", "rad2deg",  "radians", "degrees",
                                               "conjugate", "positive", "heaviside", "hypot", "cbrt"};

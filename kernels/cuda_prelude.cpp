@@ -259,32 +259,32 @@ template <class T, int N> union pack {
 }
 )"},
     // The values of all threads with one threadIdx.y, combined in a fixed order; all of them get the same bits.
-    // blockDim.x is a power of two, and `meet` has 16 bytes for each warp.
-    {"across", "shuffle", R"(template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet) {
+    // blockDim.x is a power of two, and `meet` has 16 bytes for each of 32 warps, twice: `turn` says which half
+    // is free. Whoever writes to a half again has met a barrier since it was read.
+    {"across", "shuffle", R"(template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
     const int width = blockDim.x < 32 ? blockDim.x : 32;
     for (int mask = 1; mask < width; mask <<= 1) {
         T other = from_lane_xor(x, mask);
         x = threadIdx.x & mask ? combine(other, x) : combine(x, other);
     }
     if (blockDim.x > 32) {
-        const int warps = blockDim.x / 32, mine = threadIdx.y * warps;
+        const int warps = blockDim.x / 32, mine = 32 * turn + threadIdx.y * warps;
+        turn ^= 1;
         if (threadIdx.x % 32 == 0) *(T*)(meet + mine + threadIdx.x / 32) = x;
         __syncthreads();
         x = *(T*)(meet + mine);
         for (int w = 1; w < warps; ++w) x = combine(x, *(T*)(meet + mine + w));
-        __syncthreads();
     }
     return x;
 }
 )"},
     // The values of all threads with one threadIdx.x, combined by the first of them; only that one has the
-    // result. `meet` has 16 bytes for each thread.
+    // result. `meet` has 16 bytes for each thread; two calls in a row take different ones.
     {"down", "types", R"(template <class T, class F> __device__ __forceinline__ T down(T x, F combine, uint4* meet) {
     *(T*)(meet + threadIdx.y * blockDim.x + threadIdx.x) = x;
     __syncthreads();
     if (threadIdx.y == 0)
         for (int y = 1; y < blockDim.y; ++y) x = combine(x, *(T*)(meet + y * blockDim.x + threadIdx.x));
-    __syncthreads();
     return x;
 }
 )"},

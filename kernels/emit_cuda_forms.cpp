@@ -256,6 +256,7 @@ void KernelPrinter::rows() {
     uses_.insert("across");
     plan_stages();
     out_.line(stages_.empty() ? "__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];" : "extern __shared__ uint4 meet[];");
+    out_.line("int turn = 0;");
     out_.line("const i64 rows = " + product(k_.rows) + ", columns = " + product(k_.columns) + ";");
     stage_pointers();
     out_.open("for (i64 first = (i64)blockIdx.x * blockDim.y; first < rows; first += (i64)gridDim.x * blockDim.y)");
@@ -298,7 +299,7 @@ void KernelPrinter::rows_nest() {
     for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
             std::string a = variable("a", i);
-            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet);");
+            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet, turn);");
             result(i);
         }
     row_statements(kWriter);
@@ -310,7 +311,8 @@ void KernelPrinter::columns() {
     int parallel = static_cast<int>(k_.rows.size()) + 1;
     uses_.insert("down");
     enter(k_.nests[0], parallel);
-    out_.line("__shared__ uint4 meet[" + text(kBlockThreads) + "];");
+    int turn = 0;
+    out_.line("__shared__ uint4 meet[" + text(k_.reductions > 1 ? 2 * kBlockThreads : kBlockThreads) + "];");
     out_.line("const i64 columns = " + product(k_.columns) + ", depth = " + product(k_.depth) + ";");
     out_.line("const i64 tiles = (columns + blockDim.x - 1) / blockDim.x;");
     out_.line("if (tiles <= 0) return;");
@@ -334,7 +336,8 @@ void KernelPrinter::columns() {
     for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
             std::string a = variable("a", i);
-            out_.line(a + " = down(" + a + ", " + combiner(i) + ", meet);");
+            std::string half = turn++ % 2 ? "meet + " + text(kBlockThreads) : "meet";
+            out_.line(a + " = down(" + a + ", " + combiner(i) + ", " + half + ");");
             result(i);
         }
     row_statements("active && threadIdx.y == 0");
@@ -347,6 +350,7 @@ void KernelPrinter::partial() {
     uses_.insert("across");
     param(CudaParamKind::Partial, 0);
     out_.line("__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];");
+    out_.line("int turn = 0;");
     out_.line("const i64 columns = " + product(k_.columns) + ", threads = (i64)gridDim.x * blockDim.x;");
     scalars();
     row_pointers();
@@ -359,7 +363,7 @@ void KernelPrinter::partial() {
     for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
             std::string a = variable("a", i);
-            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet);");
+            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet, turn);");
             out_.line("if (threadIdx.x == 0) *(" + accumulator_type(i) + "*)(partials + (" + text(number++) +
                       " * (i64)gridDim.x + blockIdx.x) * " + text(kReduceSlot) + ") = " + a + ";");
         }
@@ -371,6 +375,7 @@ void KernelPrinter::combine() {
     param(CudaParamKind::Partial, 0);
     param(CudaParamKind::Slices, 0);
     out_.line("__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];");
+    out_.line("int turn = 0;");
     scalars();
     row_pointers();
     accumulators();
@@ -383,7 +388,7 @@ void KernelPrinter::combine() {
                       text(kReduceSlot) + ");");
             out_.line(a + " = " + reductions_[static_cast<size_t>(i)].combine + "(" + a + ", x);");
             out_.close();
-            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet);");
+            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet, turn);");
             result(i);
         }
     row_statements("threadIdx.x == 0");

@@ -28,7 +28,7 @@ inline constexpr int kVectorBytes = 16;      // of one access
 inline constexpr int kRowThreads = 512;      // at most, Rows
 inline constexpr int kBlockThreads = 256;    // all other forms
 inline constexpr int64_t kReduceSlot = 16;   // bytes of one partial result
-inline constexpr int kReduceScratch = 32 * 16;  // bytes in which the warps of a block meet
+inline constexpr int kReduceScratch = 2 * 32 * 16;  // bytes in which the warps of a block meet, by turns
 
 struct GpuKernel {
     Form form;

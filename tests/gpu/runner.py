@@ -1,0 +1,153 @@
+"""Runs the kernels of a call on the CPU, through the shim, with memory bound as `f.cuda` says."""
+
+import ctypes
+
+import numpy as np
+
+import stator
+from tests.gpu import shim
+
+
+class Mismatch(AssertionError):
+    pass
+
+
+def fresh_results(result, arguments):
+    """The results that are no arguments, depth first, each once: what `("out", i)` counts."""
+    found = []
+
+    def visit(x):
+        if isinstance(x, (tuple, list)):
+            for item in x:
+                visit(item)
+        elif isinstance(x, dict):
+            for item in x.values():
+                visit(item)
+        elif isinstance(x, (np.ndarray, np.generic, float, complex)):
+            known = any(x is a for a in arguments) or any(x is f for f in found)
+            if isinstance(x, np.ndarray) and x.base is not None and any(x.base is a for a in arguments):
+                known = True
+            if not known:
+                found.append(x)
+
+    visit(result)
+    return found
+
+
+def _copy(a, like_memory=False):
+    """A copy with the same strides."""
+    low, high = np.lib.array_utils.byte_bounds(a) if a.size else (a.ctypes.data, a.ctypes.data)
+    memory = np.empty(high - low, np.uint8)
+    ctypes.memmove(memory.ctypes.data, low, high - low)
+    return np.ndarray(a.shape, a.dtype, memory, a.ctypes.data - low, a.strides) if a.size else a.copy(order="K")
+
+
+# Where buffers lie to the pages around them: whole vectors, the last element at a page's end, the first one at its start.
+PLACES = {
+    "aligned": {"alignment": 16},
+    "right": {},  # as far right as the element size permits
+    "left": {"alignment": 256, "left": True},
+}
+
+
+class Device:
+    """The memory of one run of a call's kernels."""
+
+    def __init__(self, arguments, results, place):
+        self.place = place
+        self.ins = [self._array(a) for a in arguments]
+        self.outs = [self._empty(np.asarray(r)) for r in results]
+        self.scratch = {}
+        self.kept = []
+
+    def _where(self, itemsize):
+        where = dict(PLACES[self.place])
+        where.setdefault("alignment", itemsize)
+        return where
+
+    def _array(self, a):
+        low, high = np.lib.array_utils.byte_bounds(a) if a.size else (a.ctypes.data, a.ctypes.data)
+        room = shim.array(high - low, np.uint8, **self._where(a.itemsize))
+        if not a.size:
+            return np.ndarray(a.shape, a.dtype, room)
+        ctypes.memmove(room.ctypes.data, low, high - low)
+        return np.ndarray(a.shape, a.dtype, room, a.ctypes.data - low, a.strides)
+
+    def _empty(self, like):
+        room = shim.array(like.nbytes, np.uint8, **self._where(like.itemsize))
+        return np.ndarray(like.shape, like.dtype, room, 0, like.strides)
+
+    def bind(self, param):
+        kind, value = param
+        if kind == "in":
+            return np.uint64(self.ins[value].ctypes.data)
+        if kind == "out":
+            return np.uint64(self.outs[value].ctypes.data)
+        if kind in ("scratch", "zeroed"):
+            slot, size = value
+            if slot not in self.scratch:
+                self.scratch[slot] = shim.array(size, np.uint8, alignment=256)
+                if kind == "zeroed":
+                    self.scratch[slot][:] = 0
+            return np.uint64(self.scratch[slot].ctypes.data)
+        if kind == "const":
+            self.kept.append(self._array(value))
+            return np.uint64(self.kept[-1].ctypes.data)
+        if kind == "extent":
+            return np.int64(value)
+        if kind == "scalar":
+            return value if not isinstance(value, np.bool_) else np.uint8(value)
+        return value
+
+
+def launch(kernels, device, order, seed):
+    for k in kernels:
+        module = shim.compile(k.source)
+        module.run(
+            k.name,
+            k.grid,
+            k.block,
+            [device.bind(p) for p in k.params],
+            shared_bytes=k.dynamic_shared_bytes,
+            order=order,
+            seed=seed,
+        )
+
+
+def _arrays(arguments):
+    return [a for a in arguments if isinstance(a, np.ndarray)]
+
+
+def _same(found, expected, exact, rtol):
+    found, expected = np.asarray(found), np.asarray(expected)
+    if exact or expected.dtype.kind in "biu":
+        with np.errstate(all="ignore"):
+            equal = (found == expected) | ((found != found) & (expected != expected))
+        return bool(np.all(equal))
+    scale = float(np.max(np.abs(expected[np.isfinite(expected)]), initial=0))
+    return np.allclose(found.astype(expected.dtype), expected, rtol=rtol, atol=rtol * scale, equal_nan=True)
+
+
+def kernels_of(function, arguments, arch="sm_90"):
+    return stator.compile(function).cuda(*arguments, arch=arch)
+
+
+def check(program, arguments, kernels=None, runs=None):
+    """Runs the kernels under several schedules and places in memory, and compares with eager."""
+    with np.errstate(all="ignore"):
+        eager = [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        result = program.function(*eager)
+        kernels = kernels or kernels_of(program.function, arguments)
+    expected = fresh_results(result, _arrays(eager))
+    runs = runs or [("aligned", "forward", 0), ("right", "reverse", 0), ("left", "random", 1), ("aligned", "random", 2)]
+    for place, order, seed in runs:
+        device = Device(_arrays(arguments), expected, place)
+        launch(kernels, device, order, seed)
+        where = f"{program.name}, {place}, {order} {seed}"
+        for i, (found, wanted) in enumerate(zip(device.outs, expected, strict=True)):
+            if not _same(found, wanted, program.exact, program.rtol):
+                raise Mismatch(f"{where}: result {i}: {found!r} instead of {wanted!r}")
+        for i, (found, wanted) in enumerate(zip(device.ins, _arrays(eager), strict=True)):
+            if not _same(found, wanted, program.exact, program.rtol):
+                raise Mismatch(f"{where}: argument {i}: {found!r} instead of {wanted!r}")
+    return kernels

@@ -1,0 +1,346 @@
+"""The programs of which every kernel is tested without a GPU: each form, dtype and layout, at sizes that lie on and beside
+the borders of vectors, tiles, warps and blocks.
+
+A program is a function, a maker of its arguments for a size, and the sizes. `exact` says that results have NumPy's bits:
+all that is arithmetic; functions are CUDA's own, and sums are added up in another order.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Program:
+    function: object
+    arguments: object  # (rng, size) -> tuple
+    sizes: list
+    exact: bool
+    rtol: float
+
+    @property
+    def name(self):
+        return self.function.__name__
+
+
+PROGRAMS = []
+FLAT = [0, 1, 3, 31, 255, 1024, 4099]
+TABLES = [(1, 1), (3, 5), (7, 64), (33, 70), (2, 1027), (130, 17)]
+ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001)]
+
+
+def program(arguments, sizes, *, exact=True, rtol=2e-5):
+    def add(function):
+        PROGRAMS.append(Program(function, arguments, sizes, exact, rtol))
+        return function
+
+    return add
+
+
+def _values(rng, shape, dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.integers(max(info.min, -1000), min(info.max, 1000), shape).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    return (3 * rng.standard_normal(shape)).astype(dtype)
+
+
+def of(*dtypes, extra=()):
+    """One array of the size for each dtype, then what else is passed."""
+    return lambda rng, size: (*[_values(rng, size, d) for d in dtypes], *extra)
+
+
+def positive(*dtypes):
+    return lambda rng, size: tuple((rng.random(size) + 0.25).astype(d) for d in dtypes)
+
+
+# ---- elementwise: arithmetic of every dtype ----
+
+
+@program(of("f4", "f4"), FLAT)
+def add_f32(x, y):
+    return x + y
+
+
+@program(of("f4", "f4"), FLAT)
+def chain_f32(x, y):
+    return (x * y - x) / (np.abs(y) + 1.5) + x * x
+
+
+@program(of("f8", "f8"), FLAT)
+def chain_f64(x, y):
+    return (x * y - x) / (np.abs(y) + 1.5) + np.sqrt(np.abs(x))
+
+
+@program(of("f2", "f2"), FLAT)
+def chain_f16(x, y):
+    return (x * y - x) / (np.abs(y) + np.float16(1.5)) + x * x
+
+
+@program(of("i4", "i4"), FLAT)
+def integers_i32(x, y):
+    return (x * y + (x << 3)) ^ (y >> 2) | ~x
+
+
+@program(of("i8", "i8"), FLAT)
+def division_i64(x, y):
+    return x // (np.abs(y) + 1) + x % (np.abs(y) + 3)
+
+
+@program(of("u1", "u1"), FLAT)
+def bytes_u8(x, y):
+    return np.maximum(x, y) - (x & y) + np.minimum(x, y)
+
+
+@program(of("i2", "u2"), FLAT)
+def mixed_integers(x, y):
+    return x * 3 + y
+
+
+@program(of("f4", "f8", "i4"), FLAT)
+def mixed_floats(x, y, k):
+    return x * 2 + y * k
+
+
+@program(of("c8", "c8"), FLAT, exact=False)
+def complex_c64(x, y):
+    return x * y + x / (y + 3)
+
+
+@program(of("c16", "c16"), FLAT, exact=False, rtol=1e-12)
+def complex_c128(x, y):
+    return x * y - np.conj(x)
+
+
+@program(of("f4", "f4"), FLAT)
+def comparisons(x, y):
+    return (x < y) & (x > -1) | np.isnan(x), np.where(x > y, x, y), np.isfinite(x / y)
+
+
+@program(of("?", "?"), FLAT)
+def logic(x, y):
+    return x & ~y, x ^ y, np.logical_or(x, y)
+
+
+@program(of("f4", extra=(2.5, 3)), FLAT)
+def scalars(x, a, n):
+    return a * x + n * (x - 1)
+
+
+@program(of("f8"), FLAT)
+def roundings(x):
+    return np.floor(x) + np.ceil(x / 3) + np.trunc(x) - np.rint(x * 2)
+
+
+@program(of("f4"), FLAT)
+def casts(x):
+    return x.astype(np.int32), x.astype(np.float64) * 3, x.astype(np.float16)
+
+
+@program(of("f4", "f4", "f4"), FLAT)
+def twenty_operations(x, y, z):
+    a = x * y + z
+    b = a * a - x
+    c = b * 0.5 + y * z
+    d = np.maximum(a, c) - np.minimum(b, c)
+    e = d * d + a * b
+    f = e - c * 0.125
+    return f * x + d, f - y
+
+
+@program(positive("f4"), FLAT, exact=False)
+def functions_f32(x):
+    return np.exp(-x) + np.log(x) * np.tanh(x) + np.log1p(x)
+
+
+@program(positive("f8"), [1, 255, 1027], exact=False, rtol=1e-12)
+def functions_f64(x):
+    return np.exp(x) * np.arctan(x) + np.cbrt(x)
+
+
+@program(of("f4"), [3, 257, 2050], exact=False)
+def trigonometry(x):
+    return np.sin(x) * np.cos(x)
+
+
+@program(positive("f4", "f4"), [3, 257, 2050], exact=False, rtol=1e-4)
+def powers(x, y):
+    return x**y + np.arctan2(x, y) + np.hypot(x, y)
+
+
+@program(positive("f8", "f8", "f8"), [1, 300, 1024], exact=False, rtol=1e-12)
+def black_scholes(s, k, t):
+    d1 = (np.log(s / k) + (0.1 + 0.5 * 0.2 * 0.2) * t) / (0.2 * np.sqrt(t))
+    d2 = d1 - 0.2 * np.sqrt(t)
+    n1 = 1 / (1 + np.exp(-1.702 * d1))
+    n2 = 1 / (1 + np.exp(-1.702 * d2))
+    return s * n1 - k * np.exp(-0.1 * t) * n2
+
+
+@program(lambda rng, n: (int(n),), FLAT[1:])
+def counting(n):
+    return np.arange(n) * 2 + 1, np.arange(n, dtype=np.float32) / 3
+
+
+# ---- layouts ----
+
+
+@program(lambda rng, n: (_values(rng, 2 * n + 3, "f4"),), FLAT[1:])
+def every_second(x):
+    return x[1::2] * 2 + x[:-1:2]
+
+
+@program(lambda rng, n: (_values(rng, n + 1, "f4"),), FLAT[1:])
+def shifted(x):
+    return x[1:] - x[:-1]
+
+
+@program(of("f4"), FLAT[1:])
+def backwards(x):
+    return x[::-1] * 2 - x
+
+
+@program(of("f8"), TABLES)
+def transposed(x):
+    return x.T.copy() + 1
+
+
+@program(of("f4"), TABLES)
+def transposed_sum(x):
+    return (x.T + 1) * 2
+
+
+@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, (s[0], 1), "f4")), TABLES)
+def broadcast(x, row, column):
+    return x * row + column
+
+
+@program(lambda rng, s: (_values(rng, s[0], "f8"), _values(rng, s[1], "f8")), TABLES)
+def outer(x, y):
+    return x[:, None] * y[None, :] - 1
+
+
+@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 2), "f8"),), TABLES)
+def stencil_2d(u):
+    v = np.zeros_like(u)
+    v[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+    return v
+
+
+@program(lambda rng, s: (_values(rng, (4, s[0] + 2, s[1] + 2), "f4"),), TABLES)
+def stencil_3d(u):
+    return u[1:-1, 1:-1, 1:-1] * 6 - u[2:, 1:-1, 1:-1] - u[:-2, 1:-1, 1:-1] - u[1:-1, 2:, 1:-1] - u[1:-1, :-2, 1:-1] - u[1:-1, 1:-1, 2:] - u[1:-1, 1:-1, :-2]
+
+
+@program(lambda rng, s: (np.asfortranarray(_values(rng, s, "f4")),), TABLES)
+def fortran_order(x):
+    return x * 2 + 1
+
+
+@program(lambda rng, s: (_values(rng, (s[0], s[1] + 5), "f4")[:, 2:-3],), TABLES)
+def rows_with_gaps(x):
+    return x * 2 - 1
+
+
+@program(of("f4"), TABLES)
+def rolled(x):
+    return np.roll(x, 1, axis=0) + np.roll(x, -1, axis=1)
+
+
+@program(of("f4", "f4"), FLAT[1:])
+def in_place(x, y):
+    x *= 2
+    x += y
+    y[:] = x - 1
+
+
+@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4")), TABLES)
+def store_row(x, y):
+    x[0] = y * 2
+    x[-1, :] = 3
+
+
+# ---- reductions ----
+
+
+@program(of("f4"), [1, 3, 255, 4099, 40000], exact=False)
+def sum_all_f32(x):
+    return (x * x).sum()
+
+
+@program(of("f8"), [1, 1027, 40000], exact=False, rtol=1e-12)
+def several_all(x):
+    return x.sum(), x.max(), x.min(), x.mean()
+
+
+@program(of("i4"), [1, 300, 5000])
+def sum_all_i32(x):
+    return x.sum(), x.max(), np.argmax(x), np.argmin(x)
+
+
+@program(of("f4"), ROWS, exact=False, rtol=3e-4)
+def sum_rows(x):
+    return x.sum(axis=1)
+
+
+@program(of("f4"), ROWS)
+def extremes_of_rows(x):
+    return x.max(axis=1), np.argmax(x, axis=1), x.min(axis=-1)
+
+
+@program(of("f8"), TABLES, exact=False, rtol=1e-11)
+def sum_columns(x):
+    return x.sum(axis=0), x.max(axis=0)
+
+
+@program(of("f4"), TABLES)
+def argmax_columns(x):
+    return np.argmax(x, axis=0), np.argmin(x, axis=0)
+
+
+@program(lambda rng, s: (_values(rng, (3, *s), "f8"),), TABLES, exact=False, rtol=1e-11)
+def sum_middle(x):
+    return x.sum(axis=1), x.sum(axis=(0, 2))
+
+
+@program(of("?"), TABLES)
+def any_all(x):
+    return x.any(axis=1), x.all(axis=0), x.any()
+
+
+@program(of("f2"), ROWS, exact=False, rtol=5e-3)
+def sum_rows_f16(x):
+    return x.sum(axis=1)
+
+
+@program(of("f4"), ROWS, exact=False)
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, s[1], "f4")), ROWS[1:], exact=False, rtol=1e-3)
+def layernorm(x, g, b):
+    m = x.mean(axis=-1, keepdims=True)
+    d = x - m
+    v = (d * d).mean(axis=-1, keepdims=True)
+    return d / np.sqrt(v + 1e-5) * g + b
+
+
+@program(of("f8"), ROWS, exact=False, rtol=1e-11)
+def normalized(x):
+    return x / np.sqrt((x * x).sum(axis=1, keepdims=True) + 1)
+
+
+@program(of("f4"), [3, 257, 5000], exact=False, rtol=1e-3)
+def standardized(x):
+    return (x - x.mean()) / np.sqrt(((x - x.mean()) ** 2).mean() + 1e-3)
+
+
+@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s, "f4")), ROWS, exact=False, rtol=1e-3)
+def row_dot(x, y):
+    return (x * y).sum(axis=1) * 2 + 1

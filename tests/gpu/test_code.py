@@ -1,0 +1,34 @@
+"""What NVRTC makes of every kernel of the suite, for three architectures: no spills, 16-byte accesses."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.gpu import runner
+from tests.gpu.suite import PROGRAMS
+
+ARCHS = ["sm_80", "sm_90", "sm_100"]
+# v4 of 4 bytes, v2 of 8
+WIDE = re.compile(r"\b(ld|st)\.global(?:\.\w+)*\.(?:v4\.[bfus]32|v2\.[bfus]64)")
+
+
+def _entries(ptx):
+    """The body of each kernel."""
+    parts = re.split(r"\.visible \.entry (\w+)\(", ptx)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _largest(program):
+    return program.arguments(np.random.default_rng(7), program.sizes[-1])
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_code(program, arch):
+    for k in runner.kernels_of(program.function, _largest(program), arch):
+        assert k.spill_bytes == 0, k.name
+        assert k.registers > 0
+        assert k.cubin.startswith(b"\x7fELF")
+        if k.form == "elementwise" and k.vector > 1:
+            assert WIDE.search(_entries(k.ptx)[k.name]), f"{k.name}: no access of 16 bytes"
