@@ -1,9 +1,11 @@
 // See cuda_ops.h. Two tables: ops of graph/ops.def, and functions known by the host's name.
 #include "kernels/cuda_ops.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 
 namespace stator::kernels::cuda {
 
@@ -347,7 +349,7 @@ std::string function(std::string_view name, DType t, DType r, const std::vector<
         return {};
     }
     std::string text = fill(t == DType::F64 ? row->f64 : row->f32, in);
-    if (!text.empty() && !row->needs.empty()) uses.emplace(row->needs);
+    if (!text.empty() && !row->needs.empty()) uses.insert(row->needs);
     return graph::is_integer(t) && !text.empty() ? "(" + type(r) + ")(" + text + ")" : text;
 }
 
@@ -434,7 +436,28 @@ std::string constant(DType t, uint64_t low, uint64_t high, Uses& uses) {
     return "(" + type(t) + ")" + std::to_string(value) + "ll";
 }
 
-std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, Uses& uses) {
+namespace {
+
+// A call of a function that computes what `text` says of operands a, b, ...; it is made where it is missing.
+std::string call_of(const std::string& name, DType t, DType r, const std::vector<std::string>& in,
+                    const std::function<std::string(const std::vector<std::string>&)>& text, Uses& uses) {
+    std::vector<std::string> names;
+    std::string parameters, arguments;
+    for (size_t k = 0; k < in.size(); ++k) {
+        names.push_back(std::string(1, static_cast<char>('a' + k)));
+        parameters += (k ? ", " : "") + type(t) + " " + names[k];
+        arguments += (k ? ", " : "") + in[k];
+    }
+    std::string f = "call_" + name + "_" + type(t);
+    std::replace(f.begin(), f.end(), '.', '_');
+    uses.functions[f] = "__device__ __noinline__ " + type(r) + " " + f + "(" + parameters + ") { return " +
+                        text(names) + "; }\n";
+    return f + "(" + arguments + ")";
+}
+
+}  // namespace
+
+std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, bool called, Uses& uses) {
     const Stmt& s = nest.stmts[i];
     DType t = nest.stmts[s.in[0]].dtype;
     for (int operand : s.in) {
@@ -444,7 +467,14 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
     }
     if (s.op == Op::Cast) return convert(t, s.dtype, in[0], uses);
     if (s.op == Op::Where) return "(" + convert(t, DType::Bool, in[0], uses) + " ? " + in[1] + " : " + in[2] + ")";
-    if (s.op == Op::Copy || t != DType::F16) return print_op(s.op, s.name, t, s.dtype, in, uses);
+    if (s.op == Op::Copy || t != DType::F16) {
+        auto print = [&](const std::vector<std::string>& operands) {
+            return print_op(s.op, s.name, t, s.dtype, operands, uses);
+        };
+        bool same = std::all_of(s.in.begin(), s.in.end(), [&](int k) { return nest.stmts[k].dtype == t; });
+        if (!called || !same || s.op != Op::HostLoop || code_weight(nest, i) < 2 || print(in).empty()) return print(in);
+        return call_of(s.name, t, s.dtype, in, print, uses);
+    }
     // Half precision is computed in f32 and rounded after each op, as the hosts do it.
     std::vector<std::string> wide;
     for (size_t k = 0; k < in.size(); ++k) {
@@ -493,12 +523,15 @@ bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses) {
     out->position = s.kind == StmtKind::ArgReduce;
     if (out->position) {
         if (graph::is_complex(t)) return false;
-        uses.insert("position");
+        uses.insert("position"), uses.insert("shuffle_position");
         out->combine = name == "argmax" ? "first_max" : "first_min";
         out->start = "{" + constant(t, 0, 0, uses) + ", -1}";
         return true;
     }
-    uses.insert(graph::is_complex(t) ? "complex_reduce" : "reduce_ops");
+    if (graph::is_complex(t))
+        uses.insert("complex_reduce"), uses.insert("shuffle_complex");
+    else
+        uses.insert("reduce_ops");
     if (name == "add") {
         // -0.0 is the neutral one of floats
         uint64_t zero = t == DType::F32 ? 0x80000000u : t == DType::F64 ? uint64_t{1} << 63 : 0;

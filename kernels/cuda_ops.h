@@ -4,6 +4,7 @@
 // the array libraries of the GPU.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,14 +15,20 @@
 
 namespace stator::kernels::cuda {
 
-// Names of the prelude's pieces that a source needs; cuda_prelude.cpp has their texts.
-using Uses = std::set<std::string, std::less<>>;
+// What a source needs in front of its kernels: pieces of the prelude by name (cuda_prelude.cpp has their
+// texts), and functions that are called rather than copied in, by name.
+struct Uses {
+    std::set<std::string, std::less<>> pieces;
+    std::map<std::string, std::string> functions;
+    void insert(std::string_view piece) { pieces.emplace(piece); }
+};
 
 std::string_view value_type(graph::DType t);   // in registers: "f32", "bool", "c64"
 std::string_view memory_type(graph::DType t);  // in memory: the same, but u8 for b1
 
 // The value of statement `i` of the nest from its operands' names. Empty when there is no code for it.
-std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, Uses& uses);
+// `called`: dear functions are called, so that the kernel has one copy of each.
+std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, bool called, Uses& uses);
 std::string convert(graph::DType from, graph::DType to, const std::string& x, Uses& uses);
 std::string constant(graph::DType t, uint64_t low, uint64_t high, Uses& uses);
 
@@ -37,7 +44,7 @@ bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses);
 // About how much code one copy of statement `i` is: 0 for arithmetic, 1 for a function without branches.
 int code_weight(const LoopNest& nest, int i);
 
-// The pieces of the prelude in `uses` and those that they need, in order.
+// What `uses` names and needs, in order.
 std::string prelude(const Uses& uses);
 
 }  // namespace stator::kernels::cuda

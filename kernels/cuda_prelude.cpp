@@ -225,37 +225,77 @@ template <class T> __device__ __forceinline__ bool wins(found<T> a, found<T> b, 
 template <class T> __device__ __forceinline__ found<T> first_max(found<T> a, found<T> b) { return wins(a, b, true) ? a : b; }
 template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
 )"},
-    {"vector", "types", R"(template <int Bytes> struct word;
-template <> struct word<1> { typedef u8 type; };
-template <> struct word<2> { typedef u16 type; };
-template <> struct word<4> { typedef u32 type; };
-template <> struct word<8> { typedef uint2 type; };
-template <> struct word<16> { typedef uint4 type; };
-// N neighbouring elements, read and written in words of up to 16 bytes.
-template <class T, int N> union pack {
-    enum { bytes = N * (int)sizeof(T), width = bytes < 16 ? bytes : 16 };
-    typedef typename word<width>::type W;
-    W words[bytes / width];
-    T at[N];
-    __device__ __forceinline__ void load(const T* p) {
-#pragma unroll
-        for (int k = 0; k < bytes / width; ++k) words[k] = ((const W*)p)[k];
+    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a word,
+    // set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
+    {"vector", "types", R"(__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
+template <class T> __device__ __forceinline__ u32 raw(T x) {
+    if constexpr (sizeof(T) == 1) return (u8)x;
+    else if constexpr (sizeof(T) == 2) return (u16)x;
+    else return (u32)x;
+}
+__device__ __forceinline__ u64 raw8(f64 x) { return (u64)__double_as_longlong(x); }
+template <class T> __device__ __forceinline__ u64 raw8(T x) { return (u64)x; }
+template <class T> struct as {
+    static __device__ __forceinline__ T from(u32 x) { return (T)x; }
+    static __device__ __forceinline__ T from8(u64 x) { return (T)x; }
+};
+template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 x) { return __uint_as_float(x); } };
+template <> struct as<f64> { static __device__ __forceinline__ f64 from8(u64 x) { return __longlong_as_double((i64)x); } };
+template <int K> __device__ __forceinline__ u32& part(uint4& w) {
+    if constexpr (K == 0) return w.x;
+    else if constexpr (K == 1) return w.y;
+    else if constexpr (K == 2) return w.z;
+    else return w.w;
+}
+template <int K> __device__ __forceinline__ u32& part(uint2& w) {
+    if constexpr (K == 0) return w.x;
+    else return w.y;
+}
+template <int K> __device__ __forceinline__ u32& part(u32& w) { return w; }
+template <int K> __device__ __forceinline__ u16& part(u16& w) { return w; }
+template <int K> __device__ __forceinline__ u8& part(u8& w) { return w; }
+template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
+    if constexpr (sizeof(T) == 8) {
+        return as<T>::from8((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
+    } else {
+        constexpr int each = 4 / sizeof(T);
+        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
     }
-    __device__ __forceinline__ void store(T* p) const {
-#pragma unroll
-        for (int k = 0; k < bytes / width; ++k) ((W*)p)[k] = words[k];
+}
+template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
+    if constexpr (sizeof(T) == 8) {
+        u64 r = raw8(x);
+        part<2 * E>(w) = (u32)r, part<2 * E + 1>(w) = (u32)(r >> 32);
+    } else {
+        constexpr int each = 4 / sizeof(T);
+        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
+        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
     }
+}
+)"},
+    {"vector_f16", "vector f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
+template <> struct as<f16> { static __device__ __forceinline__ f16 from(u32 x) { return f16{(u16)x}; } };
+)"},
+    {"vector_complex", "vector complex", R"(__device__ __forceinline__ u64 raw8(c64 x) { return (u64)raw(x.im) << 32 | raw(x.re); }
+template <> struct as<c64> {
+    static __device__ __forceinline__ c64 from8(u64 x) { return c64{__uint_as_float((u32)x), __uint_as_float((u32)(x >> 32))}; }
 };
 )"},
-    // Shuffles of any type, in words of 4 bytes.
-    {"shuffle", "types", R"(template <class T> __device__ __forceinline__ T from_lane_xor(T x, int mask) {
-    enum { n = ((int)sizeof(T) + 3) / 4 };
-    union { T value; u32 words[n]; } u;
-    for (int k = 0; k < n; ++k) u.words[k] = 0;
-    u.value = x;
-#pragma unroll
-    for (int k = 0; k < n; ++k) u.words[k] = __shfl_xor_sync(0xffffffffu, u.words[k], mask);
-    return u.value;
+    // Values from the lane whose number differs in the bits of `mask`.
+    {"shuffle", "types", R"(__device__ __forceinline__ i32 from_lane(i32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+__device__ __forceinline__ i64 from_lane(i64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+__device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+__device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> __device__ __forceinline__ T from_lane(T x, int mask) {
+    if constexpr (sizeof(T) == 8) return (T)from_lane((i64)x, mask);
+    else return (T)from_lane((i32)x, mask);
+}
+)"},
+    {"shuffle_complex", "shuffle complex", R"(__device__ __forceinline__ c64 from_lane(c64 x, int mask) { return c64{from_lane(x.re, mask), from_lane(x.im, mask)}; }
+__device__ __forceinline__ c128 from_lane(c128 x, int mask) { return c128{from_lane(x.re, mask), from_lane(x.im, mask)}; }
+)"},
+    {"shuffle_position", "shuffle position", R"(template <class T> __device__ __forceinline__ found<T> from_lane(found<T> x, int mask) {
+    return found<T>{from_lane(x.value, mask), from_lane(x.at, mask)};
 }
 )"},
     // The values of all threads with one threadIdx.y, combined in a fixed order; all of them get the same bits.
@@ -264,7 +304,7 @@ template <class T, int N> union pack {
     {"across", "shuffle", R"(template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
     const int width = blockDim.x < 32 ? blockDim.x : 32;
     for (int mask = 1; mask < width; mask <<= 1) {
-        T other = from_lane_xor(x, mask);
+        T other = from_lane(x, mask);
         x = threadIdx.x & mask ? combine(other, x) : combine(x, other);
     }
     if (blockDim.x > 32) {
@@ -296,7 +336,9 @@ const Piece* find(std::string_view name) {
     return nullptr;
 }
 
-void add(std::string_view name, Uses& all) {
+using Names = std::set<std::string, std::less<>>;
+
+void add(std::string_view name, Names& all) {
     if (!all.emplace(name).second) return;
     const Piece* p = find(name);
     std::string_view needs = p ? p->needs : "";
@@ -310,12 +352,13 @@ void add(std::string_view name, Uses& all) {
 }  // namespace
 
 std::string prelude(const Uses& uses) {
-    Uses all;
+    Names all;
     add("types", all);
-    for (const std::string& name : uses) add(name, all);
+    for (const std::string& name : uses.pieces) add(name, all);
     std::string out;
     for (const Piece& p : kPieces)
         if (all.count(p.name)) out += p.text;
+    for (const auto& [name, text] : uses.functions) out += text;
     return out;
 }
 

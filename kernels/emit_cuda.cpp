@@ -239,7 +239,7 @@ void KernelPrinter::compute(int i) {
     }
     std::vector<std::string> in;
     for (int k : s.in) in.push_back(names_[static_cast<size_t>(k)]);
-    std::string text = cuda::compute(nest(), i, in, uses_);
+    std::string text = cuda::compute(nest(), i, in, k_.calls, uses_);
     if (text.empty()) {
         std::string what = s.name.empty() ? std::string(graph::info(s.op).text) : s.name;
         for (int k : s.in) what += (k == s.in[0] ? " of " : ", ") + std::string(graph::info(stmt(k).dtype).text);
@@ -348,10 +348,10 @@ std::string KernelPrinter::aligned_test() const {
     return s.empty() ? "true" : s;
 }
 
-void KernelPrinter::body(bool packed) {
+void KernelPrinter::body(int lane, const std::string& words) {
     for (int i = 0; i < count(); ++i) {
         if (!innermost(i) || (nest().full_depth() == 0 && stmt(i).kind == StmtKind::Scalar)) continue;
-        bool vector = packed && vector_access(i);
+        bool vector = lane >= 0 && vector_access(i);
         switch (stmt(i).kind) {
             case StmtKind::Load: {
                 if (const std::string* known = row_value(i)) {
@@ -360,12 +360,17 @@ void KernelPrinter::body(bool packed) {
                 }
                 Stage* stage = stage_of(i);
                 bool staged = stage && stage->filled;
-                load(i, vector ? variable("x", i) + ".at[e]" : staged ? "r_" + variable("s", i) + "[k]" : element(i));
-                if (stage && !stage->filled && !packed)
+                load(i, vector ? lane_of(i, words, lane) : staged ? "r_" + variable("s", i) + "[k]" : element(i));
+                if (stage && !stage->filled && lane < 0)
                     out_.line("if (staged) " + stage->name + "[k] = " + names_[static_cast<size_t>(i)] + ";");
                 break;
             }
-            case StmtKind::Store: store(i, vector ? variable("x", i) + ".at[e]" : element(i)); break;
+            case StmtKind::Store:
+                if (vector)
+                    set_lane(i, words, lane);
+                else
+                    store(i, element(i));
+                break;
             case StmtKind::Reduce:
             case StmtKind::ArgReduce: break;
             default: compute(i);

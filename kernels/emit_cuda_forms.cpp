@@ -3,6 +3,8 @@
 // Rules. Threads leave early only where no barrier follows. Barriers and shuffles are met by all threads of a
 // block: one that has no row of its own works on the last row and stores nothing. Within a kernel of rows
 // every column belongs to one thread, so what that thread stored it may read again without a barrier.
+#include <algorithm>
+
 #include "kernels/emit_cuda_internal.h"
 
 namespace stator::kernels::cuda {
@@ -66,50 +68,91 @@ void KernelPrinter::elementwise() {
     }
     out_.line("#pragma unroll " + text(k_.single_unroll));
     out_.open("for (i64 k = " + first + "; k < end; k += blockDim.x)");
-    body(false);
+    body();
     out_.close();
+}
+
+// ---- vectors ----
+
+int KernelPrinter::word_bytes(int i) const {
+    return std::min(kVectorBytes, k_.vector * graph::info(stmt(i).dtype).size);
+}
+
+std::string KernelPrinter::word_type(int i) const {
+    switch (word_bytes(i)) {
+        case 16: return "uint4";
+        case 8: return "uint2";
+        case 4: return "u32";
+        case 2: return "u16";
+        default: return "u8";
+    }
+}
+
+void KernelPrinter::declare_words(int i, const std::string& words) {
+    uses_.insert("vector");
+    if (stmt(i).dtype == graph::DType::F16) uses_.insert("vector_f16");
+    if (graph::is_complex(stmt(i).dtype)) uses_.insert("vector_complex");
+    std::string names;
+    for (int w = 0; w * word_bytes(i) < k_.vector * graph::info(stmt(i).dtype).size; ++w)
+        names += (w ? ", " : " ") + words + text(i) + "_" + text(w);
+    out_.line(word_type(i) + names + ";");
+}
+
+// All words of an access between registers and memory at `pointer`.
+void KernelPrinter::move_words(int i, const std::string& words, const std::string& pointer, bool store) {
+    std::string type = word_type(i), line;
+    for (int w = 0; w * word_bytes(i) < k_.vector * graph::info(stmt(i).dtype).size; ++w) {
+        std::string name = words + text(i) + "_" + text(w);
+        std::string memory = "((" + std::string(store ? "" : "const ") + type + "*)(" + pointer + "))[" + text(w) + "]";
+        line += (w ? " " : "") + (store ? memory + " = " + name : name + " = " + memory) + ";";
+    }
+    out_.line(line);
+}
+
+std::string KernelPrinter::lane_of(int i, const std::string& words, int lane) const {
+    int size = graph::info(stmt(i).dtype).size, each = word_bytes(i) / size;
+    return "get<" + std::string(memory_type(stmt(i).dtype)) + ", " + text(lane % each) + ">(" + words + text(i) + "_" +
+           text(lane / each) + ")";
+}
+
+void KernelPrinter::set_lane(int i, const std::string& words, int lane) {
+    int size = graph::info(stmt(i).dtype).size, each = word_bytes(i) / size;
+    const std::string& v = names_[static_cast<size_t>(stmt(i).in[0])];
+    std::string value = stmt(i).dtype == graph::DType::Bool ? "(u8)" + v : v;
+    out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + value + ");");
 }
 
 // All loads of a thread first, so that they are in flight together.
 void KernelPrinter::elementwise_vectors() {
-    std::string u = text(k_.unroll), v = text(k_.vector);
-    auto pack = [&](int i) {
-        return "pack<" + std::string(memory_type(stmt(i).dtype)) + ", " + v + ">";
-    };
-    uses_.insert("vector");
-    std::string at = "begin + ((i64)u * blockDim.x + threadIdx.x) * " + v;
-    for (int i = 0; i < count(); ++i)
-        if (vector_access(i) && stmt(i).kind == StmtKind::Load)
-            out_.line(pack(i) + " " + variable("y", i) + "[" + u + "];");
-    out_.line("#pragma unroll");
-    out_.open("for (int u = 0; u < " + u + "; ++u)");
-    out_.line("const i64 at = " + at + ";");
-    out_.open("if (at + " + v + " <= end)");
-    for (int i = 0; i < count(); ++i)
-        if (vector_access(i) && stmt(i).kind == StmtKind::Load)
-            out_.line(variable("y", i) + "[u].load(" + pointers_[static_cast<size_t>(i)] + " + at);");
-    out_.close();
-    out_.close();
-    out_.line("#pragma unroll");
-    out_.open("for (int u = 0; u < " + u + "; ++u)");
-    out_.line("const i64 at = " + at + ";");
-    out_.line("if (at + " + v + " > end) continue;");
-    for (int i = 0; i < count(); ++i) {
-        if (!vector_access(i)) continue;
-        if (stmt(i).kind == StmtKind::Load)
-            out_.line("const " + pack(i) + "& " + variable("x", i) + " = " + variable("y", i) + "[u];");
-        else
-            out_.line(pack(i) + " " + variable("x", i) + ";");
+    std::string v = text(k_.vector);
+    auto words = [](int u) { return "x" + text(u) + "_"; };
+    for (int u = 0; u < k_.unroll; ++u) {
+        std::string at = "at" + text(u);
+        out_.line("const i64 " + at + " = begin + ((i64)blockDim.x * " + text(u) + " + threadIdx.x) * " + v + ";");
+        for (int i = 0; i < count(); ++i)
+            if (vector_access(i) && stmt(i).kind == StmtKind::Load) declare_words(i, words(u));
+        out_.open("if (" + at + " + " + v + " <= end)");
+        for (int i = 0; i < count(); ++i)
+            if (vector_access(i) && stmt(i).kind == StmtKind::Load)
+                move_words(i, words(u), pointers_[static_cast<size_t>(i)] + " + " + at, false);
+        out_.close();
     }
-    out_.line("#pragma unroll");
-    out_.open("for (int e = 0; e < " + v + "; ++e)");
-    out_.line("const i64 k = at + e;");
-    body(true);
-    out_.close();
-    for (int i = 0; i < count(); ++i)
-        if (vector_access(i) && stmt(i).kind == StmtKind::Store)
-            out_.line(variable("x", i) + ".store(" + pointers_[static_cast<size_t>(i)] + " + at);");
-    out_.close();
+    for (int u = 0; u < k_.unroll; ++u) {
+        std::string at = "at" + text(u);
+        out_.open("if (" + at + " + " + v + " <= end)");
+        for (int i = 0; i < count(); ++i)
+            if (vector_access(i) && stmt(i).kind == StmtKind::Store) declare_words(i, words(u));
+        for (int lane = 0; lane < k_.vector; ++lane) {
+            out_.open("");
+            out_.line("const i64 k = " + at + " + " + text(lane) + ";");
+            body(lane, words(u));
+            out_.close();
+        }
+        for (int i = 0; i < count(); ++i)
+            if (vector_access(i) && stmt(i).kind == StmtKind::Store)
+                move_words(i, words(u), pointers_[static_cast<size_t>(i)] + " + " + at, true);
+        out_.close();
+    }
 }
 
 // ---- accumulators ----
@@ -216,29 +259,31 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
     bool flat = k_.columns.size() == 1;
     if (k_.vector > 1) {
         std::string v = text(k_.vector);
-        uses_.insert("vector");
         out_.open("if (vectors)");
         out_.line("#pragma unroll " + text(k_.unroll));
         out_.open("for (i64 at = (" + first + ") * " + v + "; " + also + "at < columns; at += " + threads + " * " + v + ")");
         for (int i = 0; i < count(); ++i) {
             if (!vector_access(i)) continue;
-            std::string type(memory_type(stmt(i).dtype)), x = variable("x", i);
-            out_.line("pack<" + type + ", " + v + "> " + x + ";");
+            declare_words(i, "x");
             if (stmt(i).kind != StmtKind::Load) continue;
             Stage* stage = stage_of(i);
-            std::string from = stage && stage->filled ? "r_" + variable("s", i) : pointers_[static_cast<size_t>(i)];
-            out_.line(x + ".load(" + from + " + at);");
-            if (stage && !stage->filled) out_.line("if (staged) " + x + ".store(" + stage->name + " + at);");
+            bool filled = stage && stage->filled;
+            move_words(i, "x", (filled ? "r_" + variable("s", i) : pointers_[static_cast<size_t>(i)]) + " + at", false);
+            if (!stage || filled) continue;
+            out_.open("if (staged)");
+            move_words(i, "x", stage->name + " + at", true);
+            out_.close();
         }
-        out_.line("#pragma unroll");
-        out_.open("for (int e = 0; e < " + v + "; ++e)");
-        out_.line("const i64 k = at + e;");
-        body(true);
-        reduce();
-        out_.close();
+        for (int lane = 0; lane < k_.vector; ++lane) {
+            out_.open("");
+            out_.line("const i64 k = at + " + text(lane) + ";");
+            body(lane, "x");
+            reduce();
+            out_.close();
+        }
         for (int i = 0; i < count(); ++i)
             if (vector_access(i) && stmt(i).kind == StmtKind::Store)
-                out_.line(variable("x", i) + ".store(" + pointers_[static_cast<size_t>(i)] + " + at);");
+                move_words(i, "x", pointers_[static_cast<size_t>(i)] + " + at", true);
         out_.close();
         out_.close();
     }
@@ -246,7 +291,7 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
     std::string not_vectors = k_.vector > 1 ? "!vectors && " : "";
     out_.open("for (i64 k = " + first + "; " + not_vectors + also + "k < columns; k += " + threads + ")");
     if (!flat) split("k", k_.columns, row_axes_);
-    body(false);
+    body();
     reduce();
     out_.close();
 }
@@ -329,7 +374,7 @@ void KernelPrinter::columns() {
     out_.line("#pragma unroll " + text(k_.unroll));
     out_.open("for (i64 k = threadIdx.y; k < depth; k += blockDim.y)");
     split("k", k_.depth, parallel);
-    body(false);
+    body();
     for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) accumulate(i);
     out_.close();

@@ -66,14 +66,22 @@ class KernelPrinter {
     void compute(int i);
     void load(int i, const std::string& from);
     void store(int i, const std::string& to);
-    // The innermost statements at the current indices; accesses in vectors use the packs x<i>.
-    void body(bool packed);
+    // The innermost statements at the current indices: of single elements, or (lane >= 0) of element `lane` of
+    // the vectors whose words begin with `words`.
+    void body(int lane = -1, const std::string& words = "x");
     void row_statements(const std::string& writer);
 
     // ---- emit_cuda_forms.cpp ----
     void scalar_form();
     void elementwise();
     void elementwise_vectors();
+    // ---- vectors: words x<i>_<w> of statement i's access ----
+    int word_bytes(int i) const;
+    std::string word_type(int i) const;
+    void declare_words(int i, const std::string& words);
+    void move_words(int i, const std::string& words, const std::string& pointer, bool store);
+    std::string lane_of(int i, const std::string& words, int lane) const;
+    void set_lane(int i, const std::string& words, int lane);
     void rows();
     void rows_nest();
     void plan_stages();

@@ -72,6 +72,7 @@ void set_unroll(const Program& p, GpuKernel& k, int64_t wanted, int64_t single) 
     };
     k.unroll = limit(wanted, k.vector);
     k.single_unroll = limit(single, 1);
+    k.calls = any && weight * (k.vector * k.unroll + k.single_unroll) > kMostCode;
 }
 
 bool along_memory(const LoopNest& nest, int axis) {

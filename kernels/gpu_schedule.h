@@ -39,6 +39,7 @@ struct GpuKernel {
     int vector = 1;            // elements of one access where memory allows
     int unroll = 1;            // accesses of each operand that a thread has in flight
     int single_unroll = 1;     // the same where elements are accessed one by one
+    bool calls = false;        // dear functions are called instead of copied in
     int reductions = 0;
     // Rows: bytes of an element of each operand that is kept in shared memory.
     std::vector<int> staged;

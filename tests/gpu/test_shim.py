@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import shim
+from tests.gpu import shim
 
 BLOCK_SUM = """
 extern "C" __global__ void __launch_bounds__(256) block_sum(const float* a, float* out, long long n) {
