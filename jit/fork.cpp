@@ -3,6 +3,7 @@
 //
 //   compile queue   its job ends and its thread is joined; the job may take any lock below
 //   NVRTC, what it compiled
+//   the CUDA driver's table
 //   code generation, linking (orc.h)
 //   table of loaded code, object cache, worker threads, pool
 #include "jit/fork.h"
@@ -10,6 +11,7 @@
 #include <pthread.h>
 
 #include "jit/compiler.h"
+#include "jit/cuda_driver.h"
 #include "jit/nvrtc.h"
 #include "jit/orc.h"
 #include "jit/pool.h"
@@ -21,6 +23,7 @@ namespace {
 void prepare() {
     compile_queue().before_fork();
     nvrtc_before_fork();
+    cuda_driver_before_fork();
     fork_lock();
     compiler_before_fork();
     threads_before_fork();
@@ -32,6 +35,7 @@ void release(bool child) {
     threads_after_fork(child);
     compiler_after_fork();
     fork_unlock();
+    cuda_driver_after_fork(child);
     nvrtc_after_fork();
     compile_queue().after_fork(child);
 }

@@ -47,6 +47,7 @@ class _Kernel(ctypes.Structure):
         ("call", ctypes.c_void_p),
         ("parameters", ctypes.c_int),
         ("sizes", ctypes.POINTER(ctypes.c_int)),
+        ("pointers", ctypes.POINTER(ctypes.c_bool)),
         ("max_threads", ctypes.c_int),
     )
 

@@ -66,6 +66,7 @@ template <class... P>
 struct Caller {
     static constexpr int count = sizeof...(P);
     static constexpr int sizes[sizeof...(P) + 1] = {sizeof(P)..., 0};
+    static constexpr bool pointers[sizeof...(P) + 1] = {std::is_pointer_v<P>..., false};
     // Parameters lie in the host's memory, which instrumented code may not read.
     template <void (*f)(P...), size_t... i>
     __attribute__((no_sanitize("thread"))) static void call_at(void** parameters, std::index_sequence<i...>) {
@@ -81,13 +82,17 @@ template <class... P>
 Caller<P...> caller(void (*)(P...));
 }  // namespace shim
 
-#define SHIM_KERNEL(name, max_threads)                                                                  \
-    {#name, &decltype(shim::caller(&name))::template call<&name>, decltype(shim::caller(&name))::count, \
-     decltype(shim::caller(&name))::sizes, max_threads},
-#define SHIM_KERNELS(...)                                                    \
-    namespace shim {                                                         \
-    extern const Kernel kernels[];                                           \
-    extern const int kernel_count;                                           \
-    const Kernel kernels[] = {__VA_ARGS__{nullptr, nullptr, 0, nullptr, 0}}; \
-    const int kernel_count = sizeof(kernels) / sizeof(Kernel) - 1;           \
+#define SHIM_KERNEL(name, max_threads)                     \
+    {#name,                                                \
+     &decltype(shim::caller(&name))::template call<&name>, \
+     decltype(shim::caller(&name))::count,                 \
+     decltype(shim::caller(&name))::sizes,                 \
+     decltype(shim::caller(&name))::pointers,              \
+     max_threads},
+#define SHIM_KERNELS(...)                                                             \
+    namespace shim {                                                                  \
+    extern const Kernel kernels[];                                                    \
+    extern const int kernel_count;                                                    \
+    const Kernel kernels[] = {__VA_ARGS__{nullptr, nullptr, 0, nullptr, nullptr, 0}}; \
+    const int kernel_count = sizeof(kernels) / sizeof(Kernel) - 1;                    \
     }

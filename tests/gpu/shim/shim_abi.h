@@ -44,8 +44,9 @@ struct Kernel {
     const char* name;
     void (*call)(void** parameters);
     int parameters;
-    const int* sizes;  // of each parameter, bytes
-    int max_threads;   // of __launch_bounds__, 0 without
+    const int* sizes;      // of each parameter, bytes
+    const bool* pointers;  // whether it is one
+    int max_threads;       // of __launch_bounds__, 0 without
 };
 
 struct Module {

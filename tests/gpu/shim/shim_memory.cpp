@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 #include <vector>
 
 namespace shim {
@@ -23,6 +24,7 @@ struct Arena {
     size_t used = 0;
     uint32_t* block_of = nullptr;  // by unit: number of the block + 1
     std::deque<Block> blocks;      // never moved
+    std::set<Block*> live;
 
     Arena() {
         const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -73,9 +75,22 @@ char* allocate(size_t size, size_t alignment, size_t misalign, bool left) {
     }
     a.used += units * kUnit;
     a.blocks.push_back(block);
+    a.live.insert(&a.blocks.back());
     const size_t first = static_cast<size_t>(region - a.base) / kUnit;
     std::fill_n(a.block_of + first, units, static_cast<uint32_t>(a.blocks.size()));
     return block.begin;
+}
+
+char* allocate(size_t size, size_t alignment, size_t misalign, bool left, int device) {
+    char* begin = allocate(size, alignment, misalign, left);
+    if (begin) arena().blocks.back().device = device;
+    return begin;
+}
+
+void set_access(int device, bool open) {
+    for (const Block* block : arena().live)
+        if (block->device == device)
+            mprotect(block->pages, block->page_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 bool in_device_memory(const volatile void* address) {
@@ -94,6 +109,7 @@ bool release(char* begin) {
     Block* block = find_block(begin);
     if (!block || !block->live || block->begin != begin) return false;
     block->live = false;
+    arena().live.erase(block);
     // Gives the memory back and closes the addresses, which are not used again: late accesses are found.
     mmap(block->pages, block->page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
          -1, 0);

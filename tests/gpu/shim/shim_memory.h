@@ -16,6 +16,7 @@ struct Block {
     size_t size = 0;
     char* pages = nullptr;  // what can be accessed
     size_t page_bytes = 0;
+    int device = 0;
     bool read_only = false;  // kernels may not write to it
     bool live = false;
 };
@@ -28,6 +29,9 @@ void fill_with_garbage(char* begin, size_t bytes);
 // `left`, right behind a guard page. Large allocations are not filled: their pages stay untouched. Null: out
 // of addresses.
 char* allocate(size_t size, size_t alignment, size_t misalign, bool left);
+char* allocate(size_t size, size_t alignment, size_t misalign, bool left, int device);
+// Opens or closes a device's memory, all of it: to the host, and to kernels of other devices.
+void set_access(int device, bool open);
 bool release(char* begin);  // false: not the begin of a live allocation; its addresses are never used again
 Block* find_block(const volatile void* address);  // live or not; null outside of every allocation
 bool in_device_memory(const volatile void* address);

@@ -372,7 +372,7 @@ void on_fault(int signal, const void* address, bool write) {
     if (signal == SIGSEGV || signal == SIGBUS) {
         what = within(address, stacks().begin, stacks().bytes) ? "its stack overflows"
                                                                : describe(address, 1, write);
-        if (what.empty()) what = "cannot access device memory that the host has closed";
+        if (what.empty()) what = "accesses device memory that is not open to it (another device's?)";
     } else {
         what = signal == SIGFPE ? "divides an integer by zero or overflows in it"
                : signal == SIGVTALRM
