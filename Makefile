@@ -2,13 +2,14 @@
 #
 #   make demo     the terrain pipeline, plain NumPy against stator
 #   make test     C++ unit tests, then pytest on every supported Python found here
+#   make test-gpu the tests of CUDA kernels, which need no GPU
 #   make setup build check format bench docs clean
 #
 # PYTHON=python3.12   interpreter of .venv         PYTEST_ARGS="-k roll"   passed to pytest
 # PRESET=debug|asan   which build `build` makes
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-default test-asan check format tidy bench docs wheel clean distclean
+.PHONY: help setup build demo test test-default test-gpu test-asan check format tidy bench docs wheel clean distclean
 
 PRESET ?= release
 VENV_PYTHON := .venv/bin/python
@@ -31,6 +32,9 @@ test: setup
 
 test-default: setup
 	@tools/test.sh --default-only
+
+test-gpu: setup
+	@tools/test.sh --gpu
 
 test-asan: setup
 	@tools/test.sh --preset asan --default-only

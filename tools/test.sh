@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# test.sh [--preset NAME] [--default-only]: builds, runs the C++ unit tests, then pytest on the default Python and on
+# test.sh [--preset NAME] [--default-only | --gpu]: builds, runs the C++ unit tests, then pytest on the default Python and on
 # every other supported Python of this machine; says at the end what ran and what was skipped. An empty suite fails.
+# --gpu runs the tests of CUDA kernels alone; they need NVRTC, but no GPU.
 #
 # PYTEST_ARGS  more arguments for pytest, e.g. "-k roll -x"
 . "$(dirname "$0")/common.sh"
 
 preset=release
 others=yes
+only_gpu=no
 while [ $# -gt 0 ]; do
     case $1 in
     --preset) preset=$2 && shift ;;
     --default-only) others=no ;;
+    --gpu) others=no && only_gpu=yes ;;
     *) die "unknown argument $1" ;;
     esac
     shift
@@ -45,6 +48,10 @@ phase() {
 mapfile -t suites < <(printf '%s\n' tests/python; git ls-files --cached --others --exclude-standard 'tests/*/test_*.py' |
     cut -d/ -f1-2 | sort -u | grep -vx tests/python)
 
+# Kernels are the same whatever Python asks for them: the default one does.
+mapfile -t other_suites < <(printf '%s\n' "${suites[@]}" | grep -vx tests/gpu)
+[ $only_gpu = no ] || suites=(tests/gpu)
+
 build() { cmake --build "build/$preset" -j "$(nproc)" --target "$@"; }
 unit_tests() { ctest --test-dir "build/$preset" --output-on-failure --no-tests=error; }
 
@@ -78,18 +85,18 @@ fi
 
 configure "$preset"
 if phase "build" build all; then
-    phase "C++ unit tests" unit_tests || true
+    [ $only_gpu = yes ] || phase "C++ unit tests" unit_tests || true
     phase "pytest, Python $default_version" run_pytest .venv/bin/python "${suites[@]}" || true
     for version in "${other_list[@]}"; do
         tag=py${version/./}
         phase "build, Python $version" build "stator_ext_$tag" &&
-            phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" "${suites[@]}" || true
+            phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" "${other_suites[@]}" || true
     done
     if [ $others = yes ] && [[ " $default_version ${other_list[*]} " != *" 3.14 "* ]] && tools/py314.sh ready; then
         other_list+=(3.14)
         # shellcheck disable=SC2086
         phase "build, Python 3.14 (sid)" tools/py314.sh build &&
-            phase "pytest, Python 3.14 (sid)" tools/py314.sh test "${suites[@]}" ${PYTEST_ARGS:-} || true
+            phase "pytest, Python 3.14 (sid)" tools/py314.sh test "${other_suites[@]}" ${PYTEST_ARGS:-} || true
     fi
 fi
 if [ $others = yes ]; then
