@@ -2,6 +2,7 @@
 // may throw through it.
 #include "jit/compiler.h"
 #include "jit/core.h"
+#include "jit/cuda_device.h"
 #include "jit/fork.h"
 #include "jit/nvrtc.h"
 #include "jit/orc.h"
@@ -41,7 +42,7 @@ void compile_cuda_source(const std::string& source, const std::string& name, con
         out.kernels.push_back({k.name, k.registers, k.spill_bytes, k.stack_bytes, k.shared_bytes});
 }
 
-constexpr kernels::CompilerApi kApi = {
+const kernels::CompilerApi kApi = {
     .version = kernels::kCompilerApiVersion,
     .compile = compile,
     .wait_idle = wait_idle,
@@ -59,6 +60,7 @@ constexpr kernels::CompilerApi kApi = {
     .set_nvrtc_folders = [](const std::vector<std::string>& folders) { set_nvrtc_folders(folders); },
     .mutate_cuda = [](const std::string& source) { return mutate_for_tests(source); },
     .compile_cuda = compile_cuda_source,
+    .cuda = &cuda_device_api(),
 };
 
 }  // namespace

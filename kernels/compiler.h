@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/abi.h"
+#include "kernels/device.h"
 #include "kernels/program.h"
 
 namespace stator::jit {
@@ -95,6 +96,7 @@ struct CompilerApi {
     std::string (*mutate_cuda)(const std::string& source);
     void (*compile_cuda)(const std::string& source, const std::string& name, const std::string& arch,
                          const std::vector<std::string>& options, CudaCode& out);
+    const DeviceApi* cuda;
 };
 inline constexpr int kCompilerApiVersion = 3;
 

@@ -120,6 +120,7 @@ std::string KernelPrinter::param_type(const CudaParam& p) const {
 
 std::string KernelPrinter::param(CudaParamKind kind, int index) {
     CudaParam p{kind, index};
+    if (kind == CudaParamKind::Scalar) p.bytes = graph::info(p_.scalars[static_cast<size_t>(index)].dtype).size;
     if (std::find(params_.begin(), params_.end(), p) == params_.end()) params_.push_back(p);
     return param_name(p);
 }

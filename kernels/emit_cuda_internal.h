@@ -1,4 +1,4 @@
-// What the parts of the CUDA printer share. emit_cuda.h tells the idea.
+// What the parts of the CUDA printer share. cuda_source.h tells the idea.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cuda_ops.h"
-#include "kernels/emit_cuda.h"
+#include "kernels/cuda_source.h"
 
 namespace stator::kernels::cuda {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontend/pyref.h"
-#include "kernels/emit_cuda.h"
+#include "kernels/cuda_source.h"
 
 namespace stator::frontend {
 

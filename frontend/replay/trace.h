@@ -16,7 +16,7 @@
 #include "graph/graph.h"
 #include "guards/check.h"
 #include "kernels/compiler.h"
-#include "kernels/emit_cuda.h"
+#include "kernels/cuda_source.h"
 #include "kernels/program.h"
 
 namespace stator::frontend {

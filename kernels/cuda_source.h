@@ -29,6 +29,7 @@ enum class CudaParamKind : uint8_t {
 struct CudaParam {
     CudaParamKind kind;
     int index = -1;
+    int bytes = 8;
     bool operator==(const CudaParam&) const = default;
 };
 
