@@ -373,3 +373,115 @@ def test_several_kernels_and_constants():
 def test_compile_errors():
     with pytest.raises(shim.CompileError, match="not declared in this scope"):
         shim.compile('extern "C" __global__ void k() { missing = 1; }')
+
+
+LAST_BLOCK = """
+extern "C" __global__ void sum(const float* a, float* partial, float* out, unsigned* counter, int n) {
+    __shared__ unsigned ticket;
+    float s = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) s += a[i];
+    for (int step = 16; step; step >>= 1) s += __shfl_xor_sync(~0u, s, step);
+    if (threadIdx.x == 0) {
+        partial[blockIdx.x] = s;
+        __threadfence();
+        ticket = atomicAdd(counter, 1u);
+    }
+    __syncthreads();
+    if (ticket == gridDim.x - 1) {
+        s = threadIdx.x < gridDim.x ? partial[threadIdx.x] : 0;
+        for (int step = 16; step; step >>= 1) s += __shfl_xor_sync(~0u, s, step);
+        if (threadIdx.x == 0) out[0] = s;
+    }
+}
+"""
+
+
+def test_last_block(values):
+    module = shim.compile(LAST_BLOCK)
+
+    def call():
+        return ["sum", 8, 32, [values, shim.array(8), out, shim.guarded(np.zeros(1, np.uint32)), 5000]]
+
+    for order, seed in shim.SCHEDULES:
+        out = shim.array(1)
+        module.run(*call(), order=order, seed=seed)
+        assert out[0] == values.sum()
+    for old, new, pattern in [
+        ("__threadfence();", "", "wrote without a __threadfence"),
+        ("atomicAdd(counter, 1u)", "counter[0]++", "block . of the same launch writes: nothing orders them"),
+    ]:
+        for schedule in shim.SCHEDULES:  # each with a counter of its own
+            finds(replaced(LAST_BLOCK, old, new), pattern, *call(), schedules=[schedule])
+
+
+def test_blocks_do_not_wait_for_each_other():
+    source = """
+    extern "C" __global__ void k(float* a, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i + 1 < n) a[i] = a[i + 1];
+    }
+    """
+    a = shim.guarded(np.arange(256, dtype=np.float32))
+    module = shim.compile(source)
+    with pytest.raises(shim.KernelFault, match="writes: "):
+        for order, seed in shim.SCHEDULES:
+            module.run("k", 4, 64, [a, 256], order=order, seed=seed)
+
+
+def test_device_memory_behind_a_barrier():
+    source = """
+    extern "C" __global__ void k(float* a, float* out) {
+        a[threadIdx.x] = threadIdx.x;
+        BARRIER
+        out[threadIdx.x] = a[63 - threadIdx.x];
+    }
+    """
+    call = ["k", 1, 64, [shim.array(64), shim.array(64)]]
+    in_all_schedules(source.replace("BARRIER", "__syncthreads();"), *call)
+    finds(
+        source.replace("BARRIER", ""),
+        "of the same block writes|out of bounds",
+        *call,
+        schedules=shim.SCHEDULES[1:2],
+    )
+    finds(
+        source.replace("BARRIER", "__syncwarp();"),
+        "of the same block writes",
+        *call,
+        schedules=shim.SCHEDULES[1:2],
+    )
+
+
+def test_forms_of_shared_memory():
+    source = """
+    struct Pair { float value; int index; };
+    extern __shared__ unsigned char bytes[];
+    __device__ unsigned calls;
+    template <int n> __device__ __forceinline__ float transpose(float v, float (&tile)[n][n + 1]) {
+        tile[threadIdx.y][threadIdx.x] = v;
+        __syncthreads();
+        return tile[threadIdx.x][threadIdx.y];
+    }
+    extern "C" __global__ void k(float* out) {
+        __shared__ float tile[8][9];
+        __shared__ float4 wide[16];
+        __shared__ Pair pairs[2];
+        alignas(16) extern __shared__ double more[];
+        int t = threadIdx.y * 8 + threadIdx.x;
+        float v = transpose<8>(t, tile);
+        if (t < 16) wide[t] = make_float4(v, 1, 2, 3);
+        if (t == 0) pairs[1] = Pair{2, 3};
+        reinterpret_cast<float4*>(bytes)[t] = make_float4(v, v, v, v);
+        __syncthreads();
+        #pragma unroll
+        for (int i = 0; i < 4; ++i) v += ((float*)bytes)[t * 4 + i];
+        out[t] = v + wide[t % 16].y + pairs[1].index;
+        if (t == 0) atomicAdd(&calls, 1u);
+        (void)more;
+    }
+    """.replace(
+        "alignas(16) extern __shared__ double more[];", "extern __shared__ alignas(16) double more[];"
+    )
+    out = shim.array(64)
+    in_all_schedules(source, "k", 2, (8, 8), [out], shared_bytes=1024)
+    np.testing.assert_array_equal(out.reshape(8, 8), 5 * np.arange(64).reshape(8, 8).T + 4)

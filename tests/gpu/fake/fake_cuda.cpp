@@ -50,7 +50,7 @@ int allocate_memory(Entry& e, uint64_t* out, size_t bytes, void* stream, bool as
     if (e.device->used + bytes > s.memory_bytes) return kOutOfMemory;
     char* p = shim::allocate(bytes, 256, 0, false, e.device->ordinal);
     if (!p) return kOutOfMemory;
-    shim::set_access(e.device->ordinal, false);
+    shim::set_access(*shim::find_block(p), false);
     e.device->used += bytes;
     Allocation a{e.device, bytes, async};
     if (on) a.last = on, a.last_use = ++s.clock;
@@ -104,17 +104,17 @@ int transfer(Entry& e, const char* name, void* stream, size_t bytes, uint64_t to
     State& s = state();
     Stream* on = s.stream(stream, *e.device, name);
     if (!on) return kInvalidHandle;
-    std::vector<Device*> devices;
+    std::vector<const shim::Block*> blocks;
     for (const uint64_t address : {to, from}) {
         if (!address) continue;
         Allocation* a = range(address, bytes, name);
         if (!a) return kInvalidValue;
         s.use(*a, *on, name);
-        devices.push_back(a->device);
+        blocks.push_back(shim::find_block(reinterpret_cast<void*>(address)));
     }
-    for (const Device* d : devices) shim::set_access(d->ordinal, true);
+    for (const shim::Block* block : blocks) shim::set_access(*block, true);
     work();
-    for (const Device* d : devices) shim::set_access(d->ordinal, false);
+    for (const shim::Block* block : blocks) shim::set_access(*block, false);
     return kSuccess;
 }
 

@@ -99,7 +99,7 @@ Function* find_function(void* handle, Device& device, const char* name, int* cod
 
 // Copies the parameters and checks those that are pointers; a violation says what is wrong.
 bool take_parameters(const shim::Kernel& kernel, void** parameters, Device& device, Stream& stream,
-                     std::vector<std::vector<char>>& values) {
+                     std::vector<std::vector<char>>& values, std::vector<const shim::Block*>& blocks) {
     State& s = state();
     const auto violate = [&](int i, const std::string& what) {
         s.violate(std::string("cuLaunchKernel: parameter ") + std::to_string(i) + " of '" + kernel.name +
@@ -121,6 +121,7 @@ bool take_parameters(const shim::Kernel& kernel, void** parameters, Device& devi
             if (a && !a->live) return violate(i, "points to memory that was freed");
             if (a && a->device != &device) return violate(i, "points to memory of another device");
             if (a) s.use(*a, stream, "cuLaunchKernel");
+            if (a) blocks.push_back(shim::find_block(reinterpret_cast<void*>(address)));
         }
         values.push_back(std::move(value));
     }
@@ -141,11 +142,12 @@ int launch(Entry& e, void* function, const unsigned* grid, const unsigned* block
         return kInvalidValue;
     }
     std::vector<std::vector<char>> values;
+    std::vector<const shim::Block*> blocks;  // what the kernel is given, and nothing else, is open to it
     if (f->kernel->parameters && !parameters) {
         s.violate("cuLaunchKernel: no parameters");
         return kInvalidValue;
     }
-    if (!take_parameters(*f->kernel, parameters, *e.device, *on, values))
+    if (!take_parameters(*f->kernel, parameters, *e.device, *on, values, blocks))
         return e.device->sticky = kIllegalAddress, kSuccess;
     std::vector<void*> pointers;
     for (auto& value : values) pointers.push_back(value.data());
@@ -155,9 +157,9 @@ int launch(Entry& e, void* function, const unsigned* grid, const unsigned* block
     l.shared_bytes = shared;
     l.order = s.order;
     l.seed = s.seed;
-    shim::set_access(e.device->ordinal, true);
+    for (const shim::Block* block : blocks) shim::set_access(*block, true);
     const std::string problem = shim::run(f->module->loaded, *f->kernel, l, pointers.data());
-    shim::set_access(e.device->ordinal, false);
+    for (const shim::Block* block : blocks) shim::set_access(*block, false);
     if (problem.empty()) return kSuccess;
     s.violate(problem);
     if (problem.rfind("kernel '", 0) != 0) return kInvalidValue;  // the launch's own fault

@@ -32,6 +32,10 @@ std::vector<Context*>& context_stack() {
 // FAKE_CUDA_CAPABILITY=9.0, _DEVICES=1, _VERSION=13000, _MEMORY=bytes, _POOLS=0|1,
 // _INJECT=FUNCTION:NTH:CODE[,...], _SCHEDULE=forward|reverse|SEED.
 void State::configure() {
+    major = 9;
+    minor = 0;
+    order = shim::Order::Forward;
+    seed = 0;
     if (const char* text = std::getenv("FAKE_CUDA_CAPABILITY")) std::sscanf(text, "%d.%d", &major, &minor);
     device_count = static_cast<int>(number_of("FAKE_CUDA_DEVICES", 1));
     version = static_cast<int>(number_of("FAKE_CUDA_VERSION", 13000));

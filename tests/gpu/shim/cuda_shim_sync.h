@@ -58,9 +58,9 @@ SHIM_PLAIN void sync_warp(int line, unsigned mask = 0xffffffffu) {
 #define __reduce_xor_sync(mask, v) shim::reduce(shim::WarpOp::BitXor, __LINE__, mask, v)
 #define __activemask() (shim::runtime.active_mask())
 
-SHIM_PLAIN void __threadfence() {}
+SHIM_PLAIN void __threadfence() { shim::runtime.fence(); }
 SHIM_PLAIN void __threadfence_block() {}
-SHIM_PLAIN void __threadfence_system() {}
+SHIM_PLAIN void __threadfence_system() { shim::runtime.fence(); }
 SHIM_PLAIN void __nanosleep(unsigned) {}
 
 // Atomic because no fiber switches inside; the runtime is told, so that it can check the address.

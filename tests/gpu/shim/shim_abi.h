@@ -37,6 +37,7 @@ struct Runtime {
     uint64_t (*warp)(WarpOp op, int line, unsigned mask, uint64_t value, int argument, int width);
     unsigned (*active_mask)();
     void (*access)(const volatile void* address, size_t size, Access access);
+    void (*fence)();
     void (*fault)(const char* what);
 };
 

@@ -171,16 +171,9 @@ std::string prepare_source(const std::string& source) {
     std::string text, rest = source;
     for (std::smatch m; std::regex_search(rest, m, dynamic); rest = m.suffix()) {
         text += m.prefix();
-        // In a function a variable does; at file scope, where the address is not known yet, a reference to
-        // it.
-        const size_t line = text.rfind('\n');
-        const bool indented =
-            line == text.npos ? false
-                              : text.size() > line + 1 && (text[line + 1] == ' ' || text[line + 1] == '\t');
-        text += indented
-                    ? m[1].str() + "* const " + m[2].str() + " = (" + m[1].str() + "*)shim_dynamic_shared;"
-                    : "static " + m[1].str() + "*& " + m[2].str() + " = (" + m[1].str() +
-                          "*&)shim_dynamic_shared;";
+        // Another name of the pointer, which works in functions as at file scope.
+        text += "extern " + m[1].str() + "* " + m[2].str() +
+                " __asm__(\"shim_dynamic_shared\") __attribute__((visibility(\"hidden\")));";
     }
     text += rest + "\nSHIM_KERNELS(";
     for (const KernelSignature& k : kernels_of(source))

@@ -7,14 +7,12 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
 #include <vector>
 
 namespace shim {
 namespace {
 
-constexpr size_t kArena = size_t(1) << 42;  // addresses only; memory is used where it is touched
-constexpr size_t kUnit = size_t(1) << 16;   // allocations begin at multiples of it
+constexpr size_t kUnit = size_t(1) << 16;  // allocations begin at multiples of it
 constexpr size_t kPage = 4096;
 constexpr size_t kFilled = size_t(1) << 28;
 constexpr unsigned char kMargin = 0xe7;
@@ -24,7 +22,6 @@ struct Arena {
     size_t used = 0;
     uint32_t* block_of = nullptr;  // by unit: number of the block + 1
     std::deque<Block> blocks;      // never moved
-    std::set<Block*> live;
 
     Arena() {
         const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -75,7 +72,6 @@ char* allocate(size_t size, size_t alignment, size_t misalign, bool left) {
     }
     a.used += units * kUnit;
     a.blocks.push_back(block);
-    a.live.insert(&a.blocks.back());
     const size_t first = static_cast<size_t>(region - a.base) / kUnit;
     std::fill_n(a.block_of + first, units, static_cast<uint32_t>(a.blocks.size()));
     return block.begin;
@@ -87,10 +83,12 @@ char* allocate(size_t size, size_t alignment, size_t misalign, bool left, int de
     return begin;
 }
 
-void set_access(int device, bool open) {
-    for (const Block* block : arena().live)
-        if (block->device == device)
-            mprotect(block->pages, block->page_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+void set_access(const Block& block, bool open) {
+    if (block.live) mprotect(block.pages, block.page_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+size_t arena_offset(const volatile void* address) {
+    return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(arena().base);
 }
 
 bool in_device_memory(const volatile void* address) {
@@ -109,7 +107,6 @@ bool release(char* begin) {
     Block* block = find_block(begin);
     if (!block || !block->live || block->begin != begin) return false;
     block->live = false;
-    arena().live.erase(block);
     // Gives the memory back and closes the addresses, which are not used again: late accesses are found.
     mmap(block->pages, block->page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
          -1, 0);

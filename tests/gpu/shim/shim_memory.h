@@ -21,6 +21,9 @@ struct Block {
     bool live = false;
 };
 
+constexpr size_t kArena = size_t(1) << 40;  // addresses only; memory is used where it is touched
+size_t arena_offset(const volatile void* address);
+
 constexpr unsigned char kGarbage[] = {0xad, 0xde, 0xc0, 0xff,
                                       0xad, 0xde, 0xf8, 0x7f};  // NaN as float and double
 void fill_with_garbage(char* begin, size_t bytes);
@@ -30,8 +33,8 @@ void fill_with_garbage(char* begin, size_t bytes);
 // of addresses.
 char* allocate(size_t size, size_t alignment, size_t misalign, bool left);
 char* allocate(size_t size, size_t alignment, size_t misalign, bool left, int device);
-// Opens or closes a device's memory, all of it: to the host, and to kernels of other devices.
-void set_access(int device, bool open);
+// Opens or closes it, to the host and to kernels.
+void set_access(const Block& block, bool open);
 bool release(char* begin);  // false: not the begin of a live allocation; its addresses are never used again
 Block* find_block(const volatile void* address);  // live or not; null outside of every allocation
 bool in_device_memory(const volatile void* address);

@@ -15,7 +15,9 @@ char* shim_dynamic_shared;
 // Names of the linker: the section that holds the __shared__ variables, and the module's ends.
 extern "C" char __start_cuda_shared[], __stop_cuda_shared[], __ehdr_start[], _end[];
 namespace shim {
-Runtime runtime;  // a copy: kernels may only read what belongs to the module
+// A copy, because kernels may only read what belongs to the module. Variables may be initialized before it is
+// there.
+Runtime runtime = {nullptr, nullptr, nullptr, [](const volatile void*, size_t, Access) {}, nullptr, nullptr};
 extern const Kernel kernels[];
 extern const int kernel_count;
 // The section must exist. Its content also keeps a kernel's first variable from lying at the very start.

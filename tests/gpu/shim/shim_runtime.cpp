@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "shim_fiber.h"
+#include "shim_global.h"
 #include "shim_memory.h"
 #include "shim_shared.h"
 #include "shim_signals.h"
@@ -62,6 +63,7 @@ struct Machine {
     unsigned waiting[kMaxThreads / 32];  // lanes at a warp operation
     uint64_t random = 1;
     SharedMemory shared;
+    GlobalMemory global;
     size_t static_bytes = 0;
     char *dynamic_region = nullptr, *dynamic = nullptr;
 };
@@ -192,7 +194,10 @@ void try_warp(Machine& m, int first, unsigned mask) {
             f.result = reduced(warp, mask, f);
         }
     }
-    if (mine.op == WarpOp::Sync) m.shared.warp_barrier(first / 32);
+    if (mine.op == WarpOp::Sync) {
+        m.shared.warp_barrier(first / 32);
+        m.global.warp_barrier(first / 32);
+    }
     m.waiting[first / 32] &= ~mask;
     for (int lane = 0; lane < 32; ++lane)
         if (mask >> lane & 1) wake(m, first + lane);
@@ -241,10 +246,14 @@ void access(const volatile void* address, size_t size, Access kind) {
     if (within(address, stacks().begin, stacks().bytes)) return;
     if (const Block* block = find_block(address)) {
         const size_t offset = distance(address, block->begin);
+        std::string problem;
         if (offset < block->size && block->size - offset >= size && block->live &&
             !(write && block->read_only))
-            return;
-        return fault(describe(address, size, write).c_str());
+            problem = m.global.check(address, size, kind, m.current);
+        else
+            problem = describe(address, size, write);
+        if (!problem.empty()) fault(problem.c_str());
+        return;
     }
     std::string problem;
     if (within(address, m.module->shared_begin, m.static_bytes)) {
@@ -264,7 +273,12 @@ void access(const volatile void* address, size_t size, Access kind) {
     if (!problem.empty()) fault(problem.c_str());
 }
 
-constexpr Runtime kRuntime = {barrier, warp, active_mask, access, fault};
+void fence() {
+    Machine& m = machine();
+    m.global.fence(m.current);
+}
+
+constexpr Runtime kRuntime = {barrier, warp, active_mask, access, fence, fault};
 
 void fiber_main() {
     Machine& m = machine();
@@ -313,6 +327,7 @@ bool open_barrier(Machine& m) {
         m.fibers[i].state = State::Ready;
     }
     m.shared.barrier();
+    m.global.barrier();
     draw_order(m);
     return true;
 }
@@ -322,6 +337,7 @@ bool run_block(Machine& m, uint3 block) {
     fill_with_garbage(module.shared_begin, m.static_bytes);
     fill_with_garbage(m.dynamic, m.launch->shared_bytes);
     m.shared.begin_block();
+    m.global.begin_block(block.x + m.launch->grid[0] * (block.y + m.launch->grid[1] * block.z));
     *module.block = block;
     const unsigned* dim = m.launch->block;
     for (int i = 0; i < m.threads; ++i) {
@@ -416,6 +432,7 @@ void set_up(Machine& m, const Module& module, const Kernel& kernel, const Launch
         mprotect(m.dynamic_region + kDynamicBytes, 4096, PROT_NONE);
     }
     m.dynamic = m.dynamic_region + kDynamicBytes - (launch.shared_bytes + 15) / 16 * 16;
+    m.global.begin_launch();
     m.shared.begin_launch(m.static_bytes + launch.shared_bytes);
     *module.dynamic_shared = m.dynamic;
     *module.block_dim = {launch.block[0], launch.block[1], launch.block[2]};

@@ -1,0 +1,67 @@
+// See shim_global.h.
+#include "shim_global.h"
+
+#include <sys/mman.h>
+
+#include "shim_memory.h"
+
+namespace shim {
+
+GlobalMemory::Word* GlobalMemory::words(const volatile void* address) {
+    if (!shadow_) {
+        void* p = mmap(nullptr, kArena / 4 * sizeof(Word), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) return nullptr;
+        shadow_ = static_cast<Word*>(p);
+    }
+    return shadow_ + arena_offset(address) / 4;
+}
+
+// Makes visible what its thread wrote before it, and what the block's other threads wrote before the last
+// barrier.
+void GlobalMemory::fence(int thread) {
+    std::erase_if(unfenced_, [&](Word* word) {
+        if (word->thread != thread && word->epoch == epoch_) return false;
+        word->fenced = 1;
+        return true;
+    });
+}
+
+std::string GlobalMemory::check(const volatile void* address, size_t size, Access access, int thread) {
+    if (size < 4 || reinterpret_cast<uintptr_t>(address) % 4 != 0) return "";
+    Word* word = words(address);
+    if (!word) return "";
+    if (access == Access::Atomic) met_others_ = true;
+    for (size_t i = 0; i < size / 4; ++i, ++word) {
+        if (access != Access::Read) {
+            const bool atomic = access == Access::Atomic;
+            *word = {launch_,
+                     block_,
+                     epoch_,
+                     static_cast<uint16_t>(thread),
+                     static_cast<uint16_t>(warp_epoch_[thread / 32] & 0x3fff),
+                     atomic,
+                     atomic};
+            if (!atomic) unfenced_.push_back(word);
+            continue;
+        }
+        if (word->launch != launch_) continue;
+        const auto what = [&] { return "reads " + std::to_string(size) + " bytes that "; };
+        if (word->block != block_) {
+            if (!met_others_)
+                return what() + "block " + std::to_string(word->block) +
+                       " of the same launch writes: nothing orders them";
+            if (!word->fenced)
+                return what() + "block " + std::to_string(word->block) +
+                       " wrote without a __threadfence behind it";
+        } else if (word->thread != thread && word->epoch == epoch_ && !word->atomic &&
+                   (word->thread / 32 != thread / 32 ||
+                    word->warp_epoch == (warp_epoch_[thread / 32] & 0x3fff))) {
+            return what() + "thread " + std::to_string(word->thread) +
+                   " of the same block writes: no barrier is between them";
+        }
+    }
+    return "";
+}
+
+}  // namespace shim
