@@ -259,7 +259,7 @@ PyObject* get_traces(PyObject* self, void*) {
     X(llvm, "llvm($self, /, trace=-1)\n--\n\nLLVM IR of one trace's kernels.")                               \
     X(asm, "asm($self, /, trace=-1)\n--\n\nAssembly of one trace's kernels.")                                \
     X(cuda,                                                                                                  \
-      "cuda($self, /, *args, arch='sm_90', **kwargs)\n--\n\n"                                               \
+      "cuda($self, /, *args, arch='sm_90', **kwargs)\n--\n\n"                                                \
       "The CUDA kernels of a call with these arguments, in launch order, made with NVRTC on any machine. "   \
       "The function is run on copies of the arguments, twice.")                                              \
     X(explain, "explain($self, /, *args, **kwargs)\n--\n\nCall the function and say what became of it.")

@@ -6,8 +6,8 @@
 
 #include "bindings/all_functions.h"
 #include "bindings/compiled_function.h"
-#include "bindings/cuda.h"
 #include "bindings/core_library.h"
+#include "bindings/cuda.h"
 #include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
@@ -60,11 +60,12 @@ void set_stance(const std::string& name) {
     throw py::value_error("unknown stance '" + name + "': use one of " + known);
 }
 
-py::object compile(py::object function, bool fullgraph, bool fastmath) {
+py::object compile(py::object function, bool fullgraph, bool fastmath, const std::string& device) {
     frontend::FunctionOptions o;
     o.fullgraph = fullgraph;
     o.fastmath = fastmath;
     o.async = options().async;
+    o.cuda = o.on_device = device == "cuda";
     preload_core();
     PyObject* f = make_compiled(function.ptr(), o);
     if (!f) throw py::error_already_set();
@@ -83,6 +84,7 @@ py::dict function_options(py::handle f) {
     py::dict d;
     d["fullgraph"] = o->fullgraph;
     d["fastmath"] = o->fastmath;
+    d["device"] = o->on_device ? "cuda" : "cpu";
     return d;
 }
 
@@ -254,8 +256,8 @@ void add_inspection(py::module_& m) {
 }
 
 void add_functions(py::module_& m) {
-    m.def("compile", &compile, py::arg("function"), py::arg("fullgraph") = false,
-          py::arg("fastmath") = false);
+    m.def("compile", &compile, py::arg("function"), py::arg("fullgraph") = false, py::arg("fastmath") = false,
+          py::arg("device") = "cpu");
     m.def("disable", &disable, py::arg("callable"));
     m.def("function_options", &function_options);
     m.def("selected", &selected, py::arg("module"), py::arg("qualname"));

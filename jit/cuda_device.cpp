@@ -61,8 +61,8 @@ std::shared_ptr<DeviceCode> load(DeviceState* s, const kernels::CudaSource& sour
     return code;
 }
 
-bool launch(DeviceCode& code, int kernel, const kernels::Launch& l, void** params, kernels::DeviceStream stream,
-            std::string* error) {
+bool launch(DeviceCode& code, int kernel, const kernels::Launch& l, void** params,
+            kernels::DeviceStream stream, std::string* error) {
     CudaLaunch launch;
     for (int i = 0; i < 3; ++i) launch.grid[i] = l.grid[i], launch.block[i] = static_cast<int>(l.block[i]);
     launch.shared_bytes = static_cast<int>(l.shared_bytes);
@@ -74,14 +74,13 @@ constexpr kernels::DeviceApi kApi = {
     .open = open,
     .load = load,
     .shared_limit = [](DeviceState* s) { return int64_t{s->device->info().shared_per_block_optin}; },
-    .allocate =
-        [](DeviceState* s, int64_t bytes, kernels::DeviceStream stream, kernels::DevicePointer* out, std::string* error) {
-            return done(s->device->allocate(bytes, stream, out), error);
-        },
-    .release = [](DeviceState* s, kernels::DevicePointer p, kernels::DeviceStream stream) { s->device->release(p, stream); },
-    .copy_in =
-        [](DeviceState* s, kernels::DevicePointer to, const void* from, int64_t bytes, kernels::DeviceStream stream,
-           std::string* error) { return done(s->device->copy_in(to, from, bytes, stream), error); },
+    .allocate = [](DeviceState* s, int64_t bytes, kernels::DeviceStream stream, kernels::DevicePointer* out,
+                   std::string* error) { return done(s->device->allocate(bytes, stream, out), error); },
+    .release = [](DeviceState* s, kernels::DevicePointer p,
+                  kernels::DeviceStream stream) { s->device->release(p, stream); },
+    .copy_in = [](DeviceState* s, kernels::DevicePointer to, const void* from, int64_t bytes,
+                  kernels::DeviceStream stream,
+                  std::string* error) { return done(s->device->copy_in(to, from, bytes, stream), error); },
     .copy_out =
         [](DeviceState* s, void* to, kernels::DevicePointer from, int64_t bytes, kernels::DeviceStream stream,
            std::string* error) {

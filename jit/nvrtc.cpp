@@ -33,8 +33,8 @@ constexpr std::string_view kContracted[] = {
     "log10", "log1p", "log2",  "pow",     "normcdfinv", "tgamma", "y0", "y1",
 };
 
-// Takes a third off the compile time and leaves registers and 16-byte accesses as they are. It leaves arrays of
-// a thread in memory even where all indices are known: sources for it have none.
+// Takes a third off the compile time and leaves registers and 16-byte accesses as they are. It leaves arrays
+// of a thread in memory even where all indices are known: sources for it have none.
 constexpr const char* kFast[] = {"--Ofast-compile=mid", "--fmad=false"};
 constexpr const char* kAlways[] = {
     "--std=c++17",

@@ -44,7 +44,9 @@ struct Args {
     bool boolean() const { return t == DType::Bool; }
     bool integer() const { return graph::is_integer(t); }
     bool complex() const { return graph::is_complex(t); }
-    std::string_view by(std::string_view f32, std::string_view f64) const { return t == DType::F32 ? f32 : f64; }
+    std::string_view by(std::string_view f32, std::string_view f64) const {
+        return t == DType::F32 ? f32 : f64;
+    }
 };
 
 std::string infix(const Args& a, const char* op) { return "(" + a[0] + " " + op + " " + a[1] + ")"; }
@@ -70,7 +72,8 @@ std::string multiply(const Args& a) {
     if (a.boolean()) return infix(a, "&");
     if (a.complex()) return complex_call(a, "multiply");
     // u16 * u16 is an int product, which may overflow
-    if (a.integer() && graph::info(a.t).size < 4) return "(" + type(a.r) + ")((u32)" + a[0] + " * (u32)" + a[1] + ")";
+    if (a.integer() && graph::info(a.t).size < 4)
+        return "(" + type(a.r) + ")((u32)" + a[0] + " * (u32)" + a[1] + ")";
     return a.integer() ? wrapping(a, "*") : call(a.by("__fmul_rn", "__dmul_rn"), {a[0], a[1]});
 }
 std::string divide(const Args& a) {
@@ -121,8 +124,8 @@ std::string fmin_of(const Args& a) {
     return real_float(a.t) ? call(a.by("fminf", "fmin"), {a[0], a[1]}) : minimum(a);
 }
 
-constexpr const char *kLess = "<", *kLessEqual = "<=", *kGreater = ">", *kGreaterEqual = ">=", *kEqual = "==",
-                     *kNotEqual = "!=";
+constexpr const char *kLess = "<", *kLessEqual = "<=", *kGreater = ">",
+                     *kGreaterEqual = ">=", *kEqual = "==", *kNotEqual = "!=";
 template <const char* const& op>
 std::string compare(const Args& a) {
     if (!a.complex()) return infix(a, op);
@@ -143,7 +146,9 @@ std::string logical_not(const Args& a) { return "(!" + truth(a, 0) + ")"; }
 std::string bit_and(const Args& a) { return "(" + type(a.r) + ")" + infix(a, "&"); }
 std::string bit_or(const Args& a) { return "(" + type(a.r) + ")" + infix(a, "|"); }
 std::string bit_xor(const Args& a) { return "(" + type(a.r) + ")" + infix(a, "^"); }
-std::string invert(const Args& a) { return a.boolean() ? "(!" + a[0] + ")" : "(" + type(a.r) + ")(~" + a[0] + ")"; }
+std::string invert(const Args& a) {
+    return a.boolean() ? "(!" + a[0] + ")" : "(" + type(a.r) + ")(~" + a[0] + ")";
+}
 std::string shift(const Args& a, std::string_view f) {
     a.uses.insert("shift");
     return std::string(f) + "<" + type(a.t) + ", " + unsigned_of(a.t) + ">(" + a[0] + ", " + a[1] + ")";
@@ -166,7 +171,8 @@ std::string is_inf(const Args& a) { return real_float(a.t) ? against_infinity(a,
 std::string is_finite(const Args& a) { return real_float(a.t) ? against_infinity(a, " < ") : ""; }
 std::string sign_bit(const Args& a) {
     if (!real_float(a.t)) return {};
-    return a.t == DType::F32 ? "(__float_as_int(" + a[0] + ") < 0)" : "(__double_as_longlong(" + a[0] + ") < 0)";
+    return a.t == DType::F32 ? "(__float_as_int(" + a[0] + ") < 0)"
+                             : "(__double_as_longlong(" + a[0] + ") < 0)";
 }
 std::string floor_divide(const Args& a) {
     if (a.boolean() || a.complex()) return {};
@@ -337,15 +343,17 @@ std::string fill(std::string_view pattern, const std::vector<std::string>& in) {
     return s;
 }
 
-std::string function(std::string_view name, DType t, DType r, const std::vector<std::string>& in, Uses& uses) {
-    const FunctionRow* row = real_float(t)             ? row_of(kFunctions, name)
-                             : graph::is_integer(t)    ? row_of(kIntegerFunctions, name)
-                             : graph::is_complex(t)    ? row_of(kComplexFunctions, name)
-                                                       : nullptr;
+std::string function(std::string_view name, DType t, DType r, const std::vector<std::string>& in,
+                     Uses& uses) {
+    const FunctionRow* row = real_float(t)          ? row_of(kFunctions, name)
+                             : graph::is_integer(t) ? row_of(kIntegerFunctions, name)
+                             : graph::is_complex(t) ? row_of(kComplexFunctions, name)
+                                                    : nullptr;
     if (!row) {  // an op of ops.def on operands that it does not generate on the CPU
         for (const OpRow& o : kOps)
             if (graph::info(o.op).host == name) return o.print({o.op, t, r, in, uses});
-        if (name == "conjugate" && graph::is_complex(t)) return type(r) + "{" + in[0] + ".re, -" + in[0] + ".im}";
+        if (name == "conjugate" && graph::is_complex(t))
+            return type(r) + "{" + in[0] + ".re, -" + in[0] + ".im}";
         return {};
     }
     std::string text = fill(t == DType::F64 ? row->f64 : row->f32, in);
@@ -353,7 +361,8 @@ std::string function(std::string_view name, DType t, DType r, const std::vector<
     return graph::is_integer(t) && !text.empty() ? "(" + type(r) + ")(" + text + ")" : text;
 }
 
-std::string print_op(Op op, std::string_view name, DType t, DType r, const std::vector<std::string>& in, Uses& uses) {
+std::string print_op(Op op, std::string_view name, DType t, DType r, const std::vector<std::string>& in,
+                     Uses& uses) {
     if (op == Op::HostLoop) return function(name, t, r, in, uses);
     for (const OpRow& row : kOps)
         if (row.op == op) return row.print({op, t, r, in, uses});
@@ -408,7 +417,8 @@ std::string constant(DType t, uint64_t low, uint64_t high, Uses& uses) {
         if (finite)
             snprintf(text, sizeof text, "%a", d);
         else
-            snprintf(text, sizeof text, "__longlong_as_double((i64)0x%llxull)", static_cast<unsigned long long>(bits));
+            snprintf(text, sizeof text, "__longlong_as_double((i64)0x%llxull)",
+                     static_cast<unsigned long long>(bits));
         return text;
     };
     switch (t) {
@@ -421,14 +431,16 @@ std::string constant(DType t, uint64_t low, uint64_t high, Uses& uses) {
             return text;
         case DType::C64:
             uses.insert("complex");
-            return "c64{" + float_text(DType::F32, low & 0xffffffffu) + ", " + float_text(DType::F32, low >> 32) + "}";
+            return "c64{" + float_text(DType::F32, low & 0xffffffffu) + ", " +
+                   float_text(DType::F32, low >> 32) + "}";
         case DType::C128:
             uses.insert("complex");
             return "c128{" + float_text(DType::F64, low) + ", " + float_text(DType::F64, high) + "}";
         default: break;
     }
     if (graph::is_unsigned(t)) {
-        uint64_t mask = graph::info(t).size == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * graph::info(t).size) - 1;
+        uint64_t mask =
+            graph::info(t).size == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * graph::info(t).size) - 1;
         return "(" + type(t) + ")" + std::to_string(low & mask) + "ull";
     }
     auto value = static_cast<int64_t>(low);
@@ -457,7 +469,8 @@ std::string call_of(const std::string& name, DType t, DType r, const std::vector
 
 }  // namespace
 
-std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, bool called, Uses& uses) {
+std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, bool called,
+                    Uses& uses) {
     const Stmt& s = nest.stmts[i];
     DType t = nest.stmts[s.in[0]].dtype;
     for (int operand : s.in) {
@@ -466,13 +479,15 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
         if (graph::is_complex(u)) uses.insert("complex");
     }
     if (s.op == Op::Cast) return convert(t, s.dtype, in[0], uses);
-    if (s.op == Op::Where) return "(" + convert(t, DType::Bool, in[0], uses) + " ? " + in[1] + " : " + in[2] + ")";
+    if (s.op == Op::Where)
+        return "(" + convert(t, DType::Bool, in[0], uses) + " ? " + in[1] + " : " + in[2] + ")";
     if (s.op == Op::Copy || t != DType::F16) {
         auto print = [&](const std::vector<std::string>& operands) {
             return print_op(s.op, s.name, t, s.dtype, operands, uses);
         };
         bool same = std::all_of(s.in.begin(), s.in.end(), [&](int k) { return nest.stmts[k].dtype == t; });
-        if (!called || !same || s.op != Op::HostLoop || code_weight(nest, i) < 2 || print(in).empty()) return print(in);
+        if (!called || !same || s.op != Op::HostLoop || code_weight(nest, i) < 2 || print(in).empty())
+            return print(in);
         return call_of(s.name, t, s.dtype, in, print, uses);
     }
     // Half precision is computed in f32 and rounded after each op, as the hosts do it.
@@ -489,13 +504,14 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
 int code_weight(const LoopNest& nest, int i) {
     const Stmt& s = nest.stmts[i];
     if (s.kind != StmtKind::Compute) return 0;
-    bool divides = s.op == Op::Divide || s.op == Op::Sqrt || s.op == Op::Reciprocal || s.op == Op::FloorDivide ||
-                   s.op == Op::Remainder;
+    bool divides = s.op == Op::Divide || s.op == Op::Sqrt || s.op == Op::Reciprocal ||
+                   s.op == Op::FloorDivide || s.op == Op::Remainder;
     if (divides) return s.dtype == DType::F64 || graph::info(s.dtype).size == 8 ? 2 : 1;
     if (s.op != Op::HostLoop) return 0;
-    constexpr std::string_view kStraight[] = {"exp",  "exp2", "expm1", "log",     "log2",     "log10", "log1p", "tanh",
-                                              "fabs", "sign", "clip",  "deg2rad", "rad2deg",  "radians", "degrees",
-                                              "conjugate", "positive", "heaviside", "hypot", "cbrt"};
+    constexpr std::string_view kStraight[] = {"exp",       "exp2",     "expm1",     "log",     "log2",
+                                              "log10",     "log1p",    "tanh",      "fabs",    "sign",
+                                              "clip",      "deg2rad",  "rad2deg",   "radians", "degrees",
+                                              "conjugate", "positive", "heaviside", "hypot",   "cbrt"};
     bool straight = false;
     for (std::string_view name : kStraight) straight |= s.name == name;
     bool narrow = s.dtype != DType::F64 && s.dtype != DType::C128;
@@ -517,7 +533,7 @@ bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses) {
         int64_t least = INT64_MIN >> (64 - bits);
         return constant(t, static_cast<uint64_t>(most ? ~least : least), 0, uses);
     };
-    uint64_t one = t == DType::F32 || t == DType::C64 ? 0x3f800000u
+    uint64_t one = t == DType::F32 || t == DType::C64    ? 0x3f800000u
                    : t == DType::F64 || t == DType::C128 ? 0x3ff0000000000000u
                                                          : 1;
     out->position = s.kind == StmtKind::ArgReduce;

@@ -35,9 +35,9 @@ std::string constant(graph::DType t, uint64_t low, uint64_t high, Uses& uses);
 // A reduction: the type of its accumulator (f16 is summed in f32), where a thread starts, and one step.
 struct Reduction {
     graph::DType accumulator;
-    std::string start;          // neutral: combining it with x gives x
-    std::string combine;        // name of a prelude function of two accumulators
-    bool position = false;      // argmax and argmin: the accumulator is a value and its position
+    std::string start;      // neutral: combining it with x gives x
+    std::string combine;    // name of a prelude function of two accumulators
+    bool position = false;  // argmax and argmin: the accumulator is a value and its position
 };
 bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses);
 

@@ -117,7 +117,8 @@ __device__ __forceinline__ c128 exp_c(c128 x) {
     return c128{x.im == 0 ? r : times(r, cos(x.im)), x.im == 0 ? x.im : times(r, sin(x.im))};
 }
 )"},
-    {"max", "types", R"(template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
+    {"max", "types",
+     R"(template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
 template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a < b || a != a ? a : b; }
 )"},
     {"shift", "types", R"(template <class T, class U> __device__ __forceinline__ T left_shift(T a, T b) {
@@ -186,7 +187,8 @@ template <class T> __device__ __forceinline__ T lcm_of(T a, T b) {
     return (T)(x / (u64)g * y);
 }
 )"},
-    {"sign", "types", R"(template <class T> __device__ __forceinline__ T sign_of(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x; }
+    {"sign", "types",
+     R"(template <class T> __device__ __forceinline__ T sign_of(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x; }
 )"},
     {"logaddexp", "types", R"(__device__ __forceinline__ f64 log_sum(f64 a, f64 b) {
     if (a == b) return a + 0.693147180559945309417232121458176568;
@@ -199,7 +201,8 @@ __device__ __forceinline__ f32 log_sum(f32 a, f32 b) {
     return d > 0 ? a + log1pf(expf(-d)) : d <= 0 ? b + log1pf(expf(d)) : d;
 }
 )"},
-    {"reduce_ops", "types", R"(template <class T> __device__ __forceinline__ T both(T a, T b) { return a && b; }
+    {"reduce_ops", "types",
+     R"(template <class T> __device__ __forceinline__ T both(T a, T b) { return a && b; }
 template <class T> __device__ __forceinline__ T either(T a, T b) { return a || b; }
 __device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
 __device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
@@ -208,7 +211,8 @@ __device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
 template <class T> __device__ __forceinline__ T sum(T a, T b) { return (T)((u64)a + (u64)b); }
 template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
 )"},
-    {"complex_reduce", "complex reduce_ops", R"(__device__ __forceinline__ c64 sum(c64 a, c64 b) { return add(a, b); }
+    {"complex_reduce", "complex reduce_ops",
+     R"(__device__ __forceinline__ c64 sum(c64 a, c64 b) { return add(a, b); }
 __device__ __forceinline__ c128 sum(c128 a, c128 b) { return add(a, b); }
 __device__ __forceinline__ c64 product(c64 a, c64 b) { return multiply(a, b); }
 __device__ __forceinline__ c128 product(c128 a, c128 b) { return multiply(a, b); }
@@ -225,8 +229,8 @@ template <class T> __device__ __forceinline__ bool wins(found<T> a, found<T> b, 
 template <class T> __device__ __forceinline__ found<T> first_max(found<T> a, found<T> b) { return wins(a, b, true) ? a : b; }
 template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
 )"},
-    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a word,
-    // set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
+    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a
+    // word, set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
     {"vector", "types", R"(__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
 template <class T> __device__ __forceinline__ u32 raw(T x) {
     if constexpr (sizeof(T) == 1) return (u8)x;
@@ -276,13 +280,15 @@ template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x
     {"vector_f16", "vector f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
 template <> struct as<f16> { static __device__ __forceinline__ f16 from(u32 x) { return f16{(u16)x}; } };
 )"},
-    {"vector_complex", "vector complex", R"(__device__ __forceinline__ u64 raw8(c64 x) { return (u64)raw(x.im) << 32 | raw(x.re); }
+    {"vector_complex", "vector complex",
+     R"(__device__ __forceinline__ u64 raw8(c64 x) { return (u64)raw(x.im) << 32 | raw(x.re); }
 template <> struct as<c64> {
     static __device__ __forceinline__ c64 from8(u64 x) { return c64{__uint_as_float((u32)x), __uint_as_float((u32)(x >> 32))}; }
 };
 )"},
     // Values from the lane whose number differs in the bits of `mask`.
-    {"shuffle", "types", R"(__device__ __forceinline__ i32 from_lane(i32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+    {"shuffle", "types",
+     R"(__device__ __forceinline__ i32 from_lane(i32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 __device__ __forceinline__ i64 from_lane(i64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 __device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 __device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
@@ -291,17 +297,20 @@ template <class T> __device__ __forceinline__ T from_lane(T x, int mask) {
     else return (T)from_lane((i32)x, mask);
 }
 )"},
-    {"shuffle_complex", "shuffle complex", R"(__device__ __forceinline__ c64 from_lane(c64 x, int mask) { return c64{from_lane(x.re, mask), from_lane(x.im, mask)}; }
+    {"shuffle_complex", "shuffle complex",
+     R"(__device__ __forceinline__ c64 from_lane(c64 x, int mask) { return c64{from_lane(x.re, mask), from_lane(x.im, mask)}; }
 __device__ __forceinline__ c128 from_lane(c128 x, int mask) { return c128{from_lane(x.re, mask), from_lane(x.im, mask)}; }
 )"},
-    {"shuffle_position", "shuffle position", R"(template <class T> __device__ __forceinline__ found<T> from_lane(found<T> x, int mask) {
+    {"shuffle_position", "shuffle position",
+     R"(template <class T> __device__ __forceinline__ found<T> from_lane(found<T> x, int mask) {
     return found<T>{from_lane(x.value, mask), from_lane(x.at, mask)};
 }
 )"},
-    // The values of all threads with one threadIdx.y, combined in a fixed order; all of them get the same bits.
-    // blockDim.x is a power of two, and `meet` has 16 bytes for each of 32 warps, twice: `turn` says which half
-    // is free. Whoever writes to a half again has met a barrier since it was read.
-    {"across", "shuffle", R"(template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
+    // The values of all threads with one threadIdx.y, combined in a fixed order; all of them get the same
+    // bits. blockDim.x is a power of two, and `meet` has 16 bytes for each of 32 warps, twice: `turn` says
+    // which half is free. Whoever writes to a half again has met a barrier since it was read.
+    {"across", "shuffle",
+     R"(template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
     const int width = blockDim.x < 32 ? blockDim.x : 32;
     for (int mask = 1; mask < width; mask <<= 1) {
         T other = from_lane(x, mask);
@@ -320,7 +329,8 @@ __device__ __forceinline__ c128 from_lane(c128 x, int mask) { return c128{from_l
 )"},
     // The values of all threads with one threadIdx.x, combined by the first of them; only that one has the
     // result. `meet` has 16 bytes for each thread; two calls in a row take different ones.
-    {"down", "types", R"(template <class T, class F> __device__ __forceinline__ T down(T x, F combine, uint4* meet) {
+    {"down", "types",
+     R"(template <class T, class F> __device__ __forceinline__ T down(T x, F combine, uint4* meet) {
     *(T*)(meet + threadIdx.y * blockDim.x + threadIdx.x) = x;
     __syncthreads();
     if (threadIdx.y == 0)

@@ -48,7 +48,8 @@ struct CudaSource {
 
 // One source for several programs of one graph, in the order in which they run. `prefix` begins the names of
 // the kernels. Never fails otherwise than by `error`.
-CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g, const std::string& prefix);
+CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
+                     const std::string& prefix);
 
 // Whether the scalar lies in memory of the device when a program begins: it was computed there before, or is
 // a 0-d array. Others are given by value.

@@ -26,13 +26,16 @@ struct DeviceApi {
     // Null with the reason.
     DeviceState* (*open)(int ordinal, std::string* error);
     // Compiles for the device (or finds in the cache) and loads all kernels of the source.
-    std::shared_ptr<DeviceCode> (*load)(DeviceState*, const CudaSource&, const std::string& name, std::string* error);
+    std::shared_ptr<DeviceCode> (*load)(DeviceState*, const CudaSource&, const std::string& name,
+                                        std::string* error);
     int64_t (*shared_limit)(DeviceState*);  // bytes of shared memory a block may use
     bool (*allocate)(DeviceState*, int64_t bytes, DeviceStream, DevicePointer* out, std::string* error);
     void (*release)(DeviceState*, DevicePointer, DeviceStream);
-    bool (*copy_in)(DeviceState*, DevicePointer to, const void* from, int64_t bytes, DeviceStream, std::string* error);
+    bool (*copy_in)(DeviceState*, DevicePointer to, const void* from, int64_t bytes, DeviceStream,
+                    std::string* error);
     // Complete when it returns, with all that came before it.
-    bool (*copy_out)(DeviceState*, void* to, DevicePointer from, int64_t bytes, DeviceStream, std::string* error);
+    bool (*copy_out)(DeviceState*, void* to, DevicePointer from, int64_t bytes, DeviceStream,
+                     std::string* error);
     // `params` point to the values of the kernel's parameters, in their order.
     bool (*launch)(DeviceCode&, int kernel, const Launch&, void** params, DeviceStream, std::string* error);
 };

@@ -17,7 +17,8 @@ bool on_device(const Scalar& s, const graph::Graph& g) {
     return n.op != graph::Op::Library && n.op != graph::Op::Const && n.op != graph::Op::SymScalar;
 }
 
-CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g, const std::string& prefix) {
+CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
+                     const std::string& prefix) {
     CudaSource out;
     cuda::Uses uses;
     std::string kernels;
@@ -25,7 +26,8 @@ CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::G
         for (const GpuKernel& k : schedule_gpu(*programs[unit])) {
             CudaKernel kernel;
             std::string name = prefix + "_k" + std::to_string(out.kernels.size());
-            std::string text = cuda::KernelPrinter(*programs[unit], g, k, name, uses).print(&kernel, &out.error);
+            std::string text =
+                cuda::KernelPrinter(*programs[unit], g, k, name, uses).print(&kernel, &out.error);
             if (!out.error.empty()) return out;
             kernel.unit = static_cast<int>(unit);
             kernels += "\n" + text;
@@ -75,7 +77,8 @@ std::string KernelPrinter::print(CudaKernel* out, std::string* error) {
     for (int n : k_.nests) about += " " + std::to_string(n);
     about += ": vectors of " + std::to_string(k_.vector);
     if (k_.form == Form::Elementwise) about += ", " + std::to_string(k_.unroll) + " a thread";
-    if (!k_.staged.empty()) about += ", " + std::to_string(k_.staged.size()) + " operands kept in shared memory";
+    if (!k_.staged.empty())
+        about += ", " + std::to_string(k_.staged.size()) + " operands kept in shared memory";
     return about + "\n" + signature() + " {\n" + out_.text + "}\n";
 }
 
@@ -120,15 +123,18 @@ std::string KernelPrinter::param_type(const CudaParam& p) const {
 
 std::string KernelPrinter::param(CudaParamKind kind, int index) {
     CudaParam p{kind, index};
-    if (kind == CudaParamKind::Scalar) p.bytes = graph::info(p_.scalars[static_cast<size_t>(index)].dtype).size;
+    if (kind == CudaParamKind::Scalar)
+        p.bytes = graph::info(p_.scalars[static_cast<size_t>(index)].dtype).size;
     if (std::find(params_.begin(), params_.end(), p) == params_.end()) params_.push_back(p);
     return param_name(p);
 }
 
 std::string KernelPrinter::signature() const {
     int threads = k_.form == Form::Rows ? kRowThreads : k_.form == Form::Scalar ? 1 : kBlockThreads;
-    std::string s = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ")\n" + name_ + "(";
-    for (size_t i = 0; i < params_.size(); ++i) s += (i ? ", " : "") + param_type(params_[i]) + param_name(params_[i]);
+    std::string s =
+        "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ")\n" + name_ + "(";
+    for (size_t i = 0; i < params_.size(); ++i)
+        s += (i ? ", " : "") + param_type(params_[i]) + param_name(params_[i]);
     return s + ")";
 }
 
@@ -184,7 +190,8 @@ void KernelPrinter::split(const std::string& linear, const std::vector<Int>& ext
     for (size_t a = extents.size(); a-- > 1;) {
         std::string id = std::to_string(static_cast<size_t>(first_axis) + a), e = number(extents[a]);
         axis(a) = "i" + id;
-        out_.line("const i64 i" + id + " = " + rest + " % " + e + ", rest" + id + " = " + rest + " / " + e + ";");
+        out_.line("const i64 i" + id + " = " + rest + " % " + e + ", rest" + id + " = " + rest + " / " + e +
+                  ";");
         rest = "rest" + id;
         if (a == 1) axis(0) = rest;
     }
@@ -207,7 +214,8 @@ void KernelPrinter::enter(int number, int row_axes) {
         const Stmt& s = stmt(i);
         if (s.kind != StmtKind::Reduce && s.kind != StmtKind::ArgReduce) continue;
         if (!reduction(nest(), i, &reductions_[static_cast<size_t>(i)], uses_))
-            fail("no CUDA code for the reduction " + s.name + " of " + std::string(graph::info(s.dtype).text));
+            fail("no CUDA code for the reduction " + s.name + " of " +
+                 std::string(graph::info(s.dtype).text));
     }
 }
 
@@ -219,7 +227,8 @@ std::string KernelPrinter::variable(const char* letter, int i) const {
 
 void KernelPrinter::value(int i, const std::string& text) {
     names_[static_cast<size_t>(i)] = variable("v", i);
-    out_.line("const " + std::string(value_type(stmt(i).dtype)) + " " + variable("v", i) + " = " + text + ";");
+    out_.line("const " + std::string(value_type(stmt(i).dtype)) + " " + variable("v", i) + " = " + text +
+              ";");
 }
 
 void KernelPrinter::compute(int i) {
@@ -230,7 +239,7 @@ void KernelPrinter::compute(int i) {
         const Scalar& c = p_.scalars[static_cast<size_t>(s.slot)];
         if (c.kind == ScalarKind::Const) return value(i, constant(s.dtype, c.bits[0], c.bits[1], uses_));
         std::string text = on_device(c, g_) ? "*" + param(CudaParamKind::Result, s.slot)
-                                                        : param(CudaParamKind::Scalar, s.slot);
+                                            : param(CudaParamKind::Scalar, s.slot);
         return value(i, s.dtype == DType::Bool ? text + " != 0" : text);
     }
     if (s.kind == StmtKind::Index) {
@@ -243,7 +252,8 @@ void KernelPrinter::compute(int i) {
     std::string text = cuda::compute(nest(), i, in, k_.calls, uses_);
     if (text.empty()) {
         std::string what = s.name.empty() ? std::string(graph::info(s.op).text) : s.name;
-        for (int k : s.in) what += (k == s.in[0] ? " of " : ", ") + std::string(graph::info(stmt(k).dtype).text);
+        for (int k : s.in)
+            what += (k == s.in[0] ? " of " : ", ") + std::string(graph::info(stmt(k).dtype).text);
         fail("no CUDA code for " + what);
     }
     value(i, text);
@@ -318,7 +328,8 @@ void KernelPrinter::row_pointers() {
         out_.line(constness + type + "* const " + q + " = " + address + ";");
         pointers_[static_cast<size_t>(i)] = q;
         row_pointers_.emplace_back(s.access, q);
-        if (vector_access(i)) aligned_.emplace_back(q, std::min(kVectorBytes, k_.vector * graph::info(t).size));
+        if (vector_access(i))
+            aligned_.emplace_back(q, std::min(kVectorBytes, k_.vector * graph::info(t).size));
     }
 }
 
@@ -361,7 +372,9 @@ void KernelPrinter::body(int lane, const std::string& words) {
                 }
                 Stage* stage = stage_of(i);
                 bool staged = stage && stage->filled;
-                load(i, vector ? lane_of(i, words, lane) : staged ? "r_" + variable("s", i) + "[k]" : element(i));
+                load(i, vector   ? lane_of(i, words, lane)
+                        : staged ? "r_" + variable("s", i) + "[k]"
+                                 : element(i));
                 if (stage && !stage->filled && lane < 0)
                     out_.line("if (staged) " + stage->name + "[k] = " + names_[static_cast<size_t>(i)] + ";");
                 break;
@@ -384,7 +397,8 @@ void KernelPrinter::row_statements(const std::string& writer) {
     std::vector<char> behind = behind_reductions(nest());
     for (int i = 0; i < count(); ++i) {
         const Stmt& s = stmt(i);
-        if (innermost(i) || (s.depth == 0 && !behind[static_cast<size_t>(i)] && s.kind != StmtKind::SetScalar))
+        if (innermost(i) ||
+            (s.depth == 0 && !behind[static_cast<size_t>(i)] && s.kind != StmtKind::SetScalar))
             continue;
         switch (s.kind) {
             case StmtKind::Load:

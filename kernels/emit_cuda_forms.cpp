@@ -39,7 +39,8 @@ void KernelPrinter::elementwise() {
     for (int i = 0; i < count(); ++i)  // results that are there for empty arrays, too
         if (stmt(i).kind == StmtKind::SetScalar)
             out_.line("if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) *" +
-                      param(CudaParamKind::Result, stmt(i).slot) + " = " + names_[static_cast<size_t>(stmt(i).in[0])] + ";");
+                      param(CudaParamKind::Result, stmt(i).slot) + " = " +
+                      names_[static_cast<size_t>(stmt(i).in[0])] + ";");
     out_.line("const i64 columns = " + product(k_.columns) + ";");
     out_.line("const i64 width = (i64)blockDim.x * " + text(k_.vector * k_.unroll) + ";");
     if (k_.rows.empty()) {
@@ -103,7 +104,8 @@ void KernelPrinter::move_words(int i, const std::string& words, const std::strin
     std::string type = word_type(i), line;
     for (int w = 0; w * word_bytes(i) < k_.vector * graph::info(stmt(i).dtype).size; ++w) {
         std::string name = words + text(i) + "_" + text(w);
-        std::string memory = "((" + std::string(store ? "" : "const ") + type + "*)(" + pointer + "))[" + text(w) + "]";
+        std::string memory =
+            "((" + std::string(store ? "" : "const ") + type + "*)(" + pointer + "))[" + text(w) + "]";
         line += (w ? " " : "") + (store ? memory + " = " + name : name + " = " + memory) + ";";
     }
     out_.line(line);
@@ -111,15 +113,16 @@ void KernelPrinter::move_words(int i, const std::string& words, const std::strin
 
 std::string KernelPrinter::lane_of(int i, const std::string& words, int lane) const {
     int size = graph::info(stmt(i).dtype).size, each = word_bytes(i) / size;
-    return "get<" + std::string(memory_type(stmt(i).dtype)) + ", " + text(lane % each) + ">(" + words + text(i) + "_" +
-           text(lane / each) + ")";
+    return "get<" + std::string(memory_type(stmt(i).dtype)) + ", " + text(lane % each) + ">(" + words +
+           text(i) + "_" + text(lane / each) + ")";
 }
 
 void KernelPrinter::set_lane(int i, const std::string& words, int lane) {
     int size = graph::info(stmt(i).dtype).size, each = word_bytes(i) / size;
     const std::string& v = names_[static_cast<size_t>(stmt(i).in[0])];
     std::string value = stmt(i).dtype == graph::DType::Bool ? "(u8)" + v : v;
-    out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + value + ");");
+    out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + value +
+              ");");
 }
 
 // All loads of a thread first, so that they are in flight together.
@@ -128,7 +131,8 @@ void KernelPrinter::elementwise_vectors() {
     auto words = [](int u) { return "x" + text(u) + "_"; };
     for (int u = 0; u < k_.unroll; ++u) {
         std::string at = "at" + text(u);
-        out_.line("const i64 " + at + " = begin + ((i64)blockDim.x * " + text(u) + " + threadIdx.x) * " + v + ";");
+        out_.line("const i64 " + at + " = begin + ((i64)blockDim.x * " + text(u) + " + threadIdx.x) * " + v +
+                  ";");
         for (int i = 0; i < count(); ++i)
             if (vector_access(i) && stmt(i).kind == StmtKind::Load) declare_words(i, words(u));
         out_.open("if (" + at + " + " + v + " <= end)");
@@ -165,19 +169,22 @@ std::string KernelPrinter::accumulator_type(int i) const {
 
 std::string KernelPrinter::combiner(int i) const {
     std::string t = accumulator_type(i);
-    return "[](" + t + " a, " + t + " b) { return " + reductions_[static_cast<size_t>(i)].combine + "(a, b); }";
+    return "[](" + t + " a, " + t + " b) { return " + reductions_[static_cast<size_t>(i)].combine +
+           "(a, b); }";
 }
 
 void KernelPrinter::accumulators() {
     for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce)
-            out_.line(accumulator_type(i) + " " + variable("a", i) + " = " + reductions_[static_cast<size_t>(i)].start + ";");
+            out_.line(accumulator_type(i) + " " + variable("a", i) + " = " +
+                      reductions_[static_cast<size_t>(i)].start + ";");
 }
 
 void KernelPrinter::accumulate(int i) {
     const Reduction& r = reductions_[static_cast<size_t>(i)];
     int in = stmt(i).in[0];
-    std::string x = convert(stmt(in).dtype, r.accumulator, names_[static_cast<size_t>(in)], uses_), a = variable("a", i);
+    std::string x = convert(stmt(in).dtype, r.accumulator, names_[static_cast<size_t>(in)], uses_),
+                a = variable("a", i);
     if (r.position) x = accumulator_type(i) + "{" + x + ", " + position_ + "}";
     out_.line(a + " = " + r.combine + "(" + a + ", " + x + ");");
 }
@@ -189,7 +196,8 @@ void KernelPrinter::result(int i) {
     std::string a = variable("a", i);
     if (r.position) return value(i, convert(graph::DType::I64, s.dtype, a + ".at", uses_));
     if (s.start == ReduceStart::Identity && s.in.size() > 1) {
-        std::string start = convert(stmt(s.in[1]).dtype, r.accumulator, names_[static_cast<size_t>(s.in[1])], uses_);
+        std::string start =
+            convert(stmt(s.in[1]).dtype, r.accumulator, names_[static_cast<size_t>(s.in[1])], uses_);
         a = r.combine + "(" + start + ", " + a + ")";
     }
     value(i, convert(r.accumulator, s.dtype, a, uses_));
@@ -223,12 +231,14 @@ void KernelPrinter::plan_stages() {
     for (int n : k_.nests)
         for (const Stmt& s : p_.code[static_cast<size_t>(n)]->stmts) {
             if (s.kind != StmtKind::Load || static_cast<int>(s.access.axis.size()) <= axis ||
-                movement(s.access, axis) != Movement::Unit || p_.buffers[static_cast<size_t>(s.access.buffer)].written)
+                movement(s.access, axis) != Movement::Unit ||
+                p_.buffers[static_cast<size_t>(s.access.buffer)].written)
                 continue;
             bool known = false;
             for (const Stage& t : stages_) known |= *t.access == s.access;
             if (!known && users(s.access) > 1 && stages_.size() < wanted)
-                stages_.push_back({&s.access, graph::info(s.dtype).size, false, "s" + std::to_string(stages_.size())});
+                stages_.push_back(
+                    {&s.access, graph::info(s.dtype).size, false, "s" + std::to_string(stages_.size())});
         }
 }
 
@@ -250,7 +260,8 @@ void KernelPrinter::stage_pointers() {
 }
 
 // The loops over the columns of a row, in whole vectors where everything lies on them.
-void KernelPrinter::column_loops(const std::string& first, const std::string& threads, const std::string& guard) {
+void KernelPrinter::column_loops(const std::string& first, const std::string& threads,
+                                 const std::string& guard) {
     auto reduce = [&] {
         for (int i = 0; i < count(); ++i)
             if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) accumulate(i);
@@ -261,14 +272,17 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
         std::string v = text(k_.vector);
         out_.open("if (vectors)");
         out_.line("#pragma unroll " + text(k_.unroll));
-        out_.open("for (i64 at = (" + first + ") * " + v + "; " + also + "at < columns; at += " + threads + " * " + v + ")");
+        out_.open("for (i64 at = (" + first + ") * " + v + "; " + also + "at < columns; at += " + threads +
+                  " * " + v + ")");
         for (int i = 0; i < count(); ++i) {
             if (!vector_access(i)) continue;
             declare_words(i, "x");
             if (stmt(i).kind != StmtKind::Load) continue;
             Stage* stage = stage_of(i);
             bool filled = stage && stage->filled;
-            move_words(i, "x", (filled ? "r_" + variable("s", i) : pointers_[static_cast<size_t>(i)]) + " + at", false);
+            move_words(i, "x",
+                       (filled ? "r_" + variable("s", i) : pointers_[static_cast<size_t>(i)]) + " + at",
+                       false);
             if (!stage || filled) continue;
             out_.open("if (staged)");
             move_words(i, "x", stage->name + " + at", true);
@@ -300,11 +314,13 @@ void KernelPrinter::rows() {
     int axes = static_cast<int>(k_.rows.size());
     uses_.insert("across");
     plan_stages();
-    out_.line(stages_.empty() ? "__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];" : "extern __shared__ uint4 meet[];");
+    out_.line(stages_.empty() ? "__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];"
+                              : "extern __shared__ uint4 meet[];");
     out_.line("int turn = 0;");
     out_.line("const i64 rows = " + product(k_.rows) + ", columns = " + product(k_.columns) + ";");
     stage_pointers();
-    out_.open("for (i64 first = (i64)blockIdx.x * blockDim.y; first < rows; first += (i64)gridDim.x * blockDim.y)");
+    out_.open(
+        "for (i64 first = (i64)blockIdx.x * blockDim.y; first < rows; first += (i64)gridDim.x * blockDim.y)");
     out_.line("const bool active = first + threadIdx.y < rows;");
     out_.line("const i64 row = active ? first + threadIdx.y : rows - 1;");
     index_.resize(k_.rows.size() + k_.columns.size());
@@ -429,8 +445,8 @@ void KernelPrinter::combine() {
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
             std::string a = variable("a", i), type = accumulator_type(i);
             out_.open("for (i64 k = threadIdx.x; k < slices; k += blockDim.x)");
-            out_.line("const " + type + " x = *(const " + type + "*)(partials + (" + text(number++) + " * slices + k) * " +
-                      text(kReduceSlot) + ");");
+            out_.line("const " + type + " x = *(const " + type + "*)(partials + (" + text(number++) +
+                      " * slices + k) * " + text(kReduceSlot) + ");");
             out_.line(a + " = " + reductions_[static_cast<size_t>(i)].combine + "(" + a + ", x);");
             out_.close();
             out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet, turn);");

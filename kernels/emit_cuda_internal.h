@@ -55,19 +55,19 @@ class KernelPrinter {
     void enter(int nest, int row_axes);
     void fail(const std::string& why);
     std::string variable(const char* letter, int i) const;
-    void scalars();                  // what is computed before all loops
+    void scalars();  // what is computed before all loops
     const std::string* row_value(int i) const;
     bool stays_in_rows(int i) const;
-    void row_pointers();             // pointers to the current row of every access
-    std::string element(int i);      // what an access names at the current indices
+    void row_pointers();         // pointers to the current row of every access
+    std::string element(int i);  // what an access names at the current indices
     bool vector_access(int i) const;
     std::string aligned_test() const;
     void value(int i, const std::string& text);
     void compute(int i);
     void load(int i, const std::string& from);
     void store(int i, const std::string& to);
-    // The innermost statements at the current indices: of single elements, or (lane >= 0) of element `lane` of
-    // the vectors whose words begin with `words`.
+    // The innermost statements at the current indices: of single elements, or (lane >= 0) of element `lane`
+    // of the vectors whose words begin with `words`.
     void body(int lane = -1, const std::string& words = "x");
     void row_statements(const std::string& writer);
 
@@ -106,12 +106,13 @@ class KernelPrinter {
     std::string error_;
     int nest_ = -1;
     int row_axes_ = 0;
-    std::vector<std::string> index_;    // per axis of the current nest
-    std::vector<std::string> names_;    // per statement of the current nest
-    std::vector<std::string> pointers_; // per statement of the current nest: pointer to its row
-    std::vector<Reduction> reductions_; // per statement of the current nest
-    std::string position_ = "k";        // of the current element among the reduced ones
-    std::vector<std::pair<std::string, int>> aligned_;  // all pointers that vectors are read from, and of how many bytes
+    std::vector<std::string> index_;     // per axis of the current nest
+    std::vector<std::string> names_;     // per statement of the current nest
+    std::vector<std::string> pointers_;  // per statement of the current nest: pointer to its row
+    std::vector<Reduction> reductions_;  // per statement of the current nest
+    std::string position_ = "k";         // of the current element among the reduced ones
+    std::vector<std::pair<std::string, int>>
+        aligned_;  // all pointers that vectors are read from, and of how many bytes
     // Rows: what was stored once per row by this kernel, and operands that are kept in shared memory.
     std::vector<std::pair<const Access*, std::string>> row_values_;
     std::vector<Access> private_;  // stored once per row, and read by nobody else: never in memory

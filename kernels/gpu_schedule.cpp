@@ -10,10 +10,10 @@ namespace stator::kernels {
 namespace {
 
 constexpr const char* kForms[] = {"scalar", "elementwise", "rows", "columns", "partial", "combine"};
-constexpr int64_t kInFlight = 64;       // bytes that a thread asks for before it waits, over all operands
-constexpr int64_t kMostSlices = 1024;   // enough to fill every multiprocessor several times
-constexpr int64_t kSliceVectors = 8;    // vectors of a thread in a slice
-constexpr int64_t kMostCode = 24;       // copies of functions in one loop: more take long to compile
+constexpr int64_t kInFlight = 64;      // bytes that a thread asks for before it waits, over all operands
+constexpr int64_t kMostSlices = 1024;  // enough to fill every multiprocessor several times
+constexpr int64_t kSliceVectors = 8;   // vectors of a thread in a slice
+constexpr int64_t kMostCode = 24;      // copies of functions in one loop: more take long to compile
 constexpr int64_t kMostBlocks = 0x7fffffff;
 
 bool accesses_memory(const Stmt& s) { return s.kind == StmtKind::Load || s.kind == StmtKind::Store; }
@@ -44,7 +44,8 @@ int vector_width(const Program& p, const std::vector<int>& nests, int first_colu
         const LoopNest& nest = *p.code[static_cast<size_t>(i)];
         if (nest.full_depth() != first_column + 1) return 1;
         for (const Stmt& s : nest.stmts) {
-            if (!accesses_memory(s) || s.depth < nest.full_depth() || movement(s.access, first_column) != Movement::Unit)
+            if (!accesses_memory(s) || s.depth < nest.full_depth() ||
+                movement(s.access, first_column) != Movement::Unit)
                 continue;
             int size = graph::info(s.dtype).size;
             least = least ? std::min(least, size) : size;
@@ -79,7 +80,8 @@ bool along_memory(const LoopNest& nest, int axis) {
     int unit = 0, others = 0;
     for (const Stmt& s : nest.stmts) {
         if (s.kind != StmtKind::Load || s.depth < nest.full_depth()) continue;
-        (movement(s.access, axis) == Movement::Unit ? unit : others) += movement(s.access, axis) != Movement::None;
+        (movement(s.access, axis) == Movement::Unit ? unit : others) +=
+            movement(s.access, axis) != Movement::None;
     }
     return unit > 0 && unit >= others;
 }
@@ -114,7 +116,8 @@ struct Group {
     // an element, with the thread that wrote it.
     bool exchanges_rows(const LoopNest& n) const {
         for (const Stmt& s : n.stmts) {
-            if (s.kind == StmtKind::Scalar && p.scalars[static_cast<size_t>(s.slot)].kind == ScalarKind::Result)
+            if (s.kind == StmtKind::Scalar &&
+                p.scalars[static_cast<size_t>(s.slot)].kind == ScalarKind::Result)
                 return false;
             if (!accesses_memory(s)) continue;
             for (int i : nests)
@@ -145,9 +148,11 @@ std::vector<int> staged_sizes(const Program& p, const GpuKernel& k) {
     for (int i : k.nests)
         for (const Stmt& s : p.code[static_cast<size_t>(i)]->stmts) {
             if (s.kind != StmtKind::Load || static_cast<int>(s.access.axis.size()) <= axis ||
-                movement(s.access, axis) != Movement::Unit || p.buffers[static_cast<size_t>(s.access.buffer)].written)
+                movement(s.access, axis) != Movement::Unit ||
+                p.buffers[static_cast<size_t>(s.access.buffer)].written)
                 continue;
-            auto it = std::find_if(seen.begin(), seen.end(), [&](const Seen& x) { return *x.access == s.access; });
+            auto it =
+                std::find_if(seen.begin(), seen.end(), [&](const Seen& x) { return *x.access == s.access; });
             if (it == seen.end()) it = seen.insert(it, {&s.access, graph::info(s.dtype).size, {}});
             it->nests.insert(i);
         }
@@ -179,7 +184,8 @@ int count_reductions(const LoopNest& nest) {
 int unit_bytes(const LoopNest& nest, int axis, int vector) {
     int bytes = 0;
     for (const Stmt& s : nest.stmts)
-        if (s.kind == StmtKind::Load && s.depth == nest.full_depth() && movement(s.access, axis) == Movement::Unit)
+        if (s.kind == StmtKind::Load && s.depth == nest.full_depth() &&
+            movement(s.access, axis) == Movement::Unit)
             bytes += vector * graph::info(s.dtype).size;
     return bytes;
 }

@@ -1,5 +1,6 @@
 // The GPU's half of a schedule: which nests of a program become one kernel, in which form, and how a launch
-// cuts the work up. The printer (emit_cuda.h) follows it, the launcher evaluates it; neither decides anything.
+// cuts the work up. The printer (emit_cuda.h) follows it, the launcher evaluates it; neither decides
+// anything.
 //
 // Forms. `columns` is the axis along which neighbouring threads work, `rows` all other parallel axes.
 //   Scalar       no axes: one thread
@@ -8,8 +9,9 @@
 //                that go over the same rows join the kernel: what one leaves behind per row or per element is
 //                read by the same threads (softmax and layer norms are one kernel). Operands that several of
 //                these nests read are kept in shared memory where a row fits.
-//   Columns      reductions across memory: a thread takes one column of a slice, a block's slices are combined
-//   Partial, Combine   reductions to a single value: blocks leave partial results, one block combines them
+//   Columns      reductions across memory: a thread takes one column of a slice, a block's slices are
+//   combined Partial, Combine   reductions to a single value: blocks leave partial results, one block
+//   combines them
 // Every reduction is combined in a fixed order that depends on extents alone: results are deterministic.
 #pragma once
 
@@ -24,10 +26,10 @@ namespace stator::kernels {
 enum class Form : uint8_t { Scalar, Elementwise, Rows, Columns, Partial, Combine };
 const char* form_name(Form f);
 
-inline constexpr int kVectorBytes = 16;      // of one access
-inline constexpr int kRowThreads = 512;      // at most, Rows
-inline constexpr int kBlockThreads = 256;    // all other forms
-inline constexpr int64_t kReduceSlot = 16;   // bytes of one partial result
+inline constexpr int kVectorBytes = 16;             // of one access
+inline constexpr int kRowThreads = 512;             // at most, Rows
+inline constexpr int kBlockThreads = 256;           // all other forms
+inline constexpr int64_t kReduceSlot = 16;          // bytes of one partial result
 inline constexpr int kReduceScratch = 2 * 32 * 16;  // bytes in which the warps of a block meet, by turns
 
 struct GpuKernel {

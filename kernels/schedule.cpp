@@ -207,8 +207,7 @@ void Scheduler::sink(Id v) {
     if (n.op == Op::Store && (!rank0(v) || visible(v))) return sink_store(v);
     if (cls == OpClass::Reduction) return sink_reduce(v);
     if (materialized_[v]) return rank0(v) ? sink_scalar(v) : sink_value(v);
-    if (checked_first_[v] || (cls == OpClass::Pointwise && users_[v].empty() && can_fault(v)))
-        sink_flags(v);
+    if (checked_first_[v] || (cls == OpClass::Pointwise && users_[v].empty() && can_fault(v))) sink_flags(v);
 }
 
 void Scheduler::sink_value(Id v) {

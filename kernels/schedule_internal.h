@@ -187,7 +187,7 @@ class Scheduler {
     bool in_segment(Id v) const { return v >= rq_.begin && v < rq_.end; }
     bool visible(Id store) const;  // the stored-to buffer exists outside this segment
     bool gpu() const { return rq_.target == Target::Gpu; }
-    int cheap() const;              // arithmetic worth repeating rather than storing
+    int cheap() const;  // arithmetic worth repeating rather than storing
     bool can_fault(Id v) const { return !gpu() && graph::can_fault(g_, v); }
     bool commits(Id store) { return !gpu() && visible(store) && !repeatable(root(store)); }
     bool is_leaf(Id v) const;  // constant, symbol, or available before the segment

@@ -45,8 +45,7 @@ void Scheduler::find_needed() {
     for (Id v = rq_.end - 1; v >= rq_.begin; --v) {
         auto cls = graph::info(node(v).op).cls;
         if (node(v).op == Op::Store && visible(v)) needed_[v] = 1;
-        if ((cls == OpClass::Pointwise || cls == OpClass::Reduction) && can_fault(v))
-            needed_[v] = 1;
+        if ((cls == OpClass::Pointwise || cls == OpClass::Reduction) && can_fault(v)) needed_[v] = 1;
         if (!needed_[v] || available_[v]) continue;
         for (Id in : node(v).in)
             if (in_segment(in)) needed_[in] = 1;
@@ -95,8 +94,7 @@ int Scheduler::tree_cost(Id v) {
 bool Scheduler::tree_faults(Id v) {
     std::set<Id> seen;
     return !all_of_tree(v, seen, [&](Id u) {
-        return !(is_virtual(u) && graph::info(node(u).op).cls == OpClass::Pointwise &&
-                 can_fault(u));
+        return !(is_virtual(u) && graph::info(node(u).op).cls == OpClass::Pointwise && can_fault(u));
     });
 }
 

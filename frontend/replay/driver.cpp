@@ -4,6 +4,8 @@
 
 #include "frontend/replay/driver.h"
 
+#include "frontend/replay/on_device.h"
+
 #include <fmt/format.h>
 
 namespace stator::frontend {
@@ -91,6 +93,11 @@ void FrameDriver::start_recording(Place* place) {
         log(LogTopic::Recompiles, fs_.name + ": recorded again at " + location(code_, pc_) +
                                       ", where none of " + std::to_string(place->traces.size()) +
                                       " traces is admitted");
+    if (std::string why; fs_.options.on_device && !device_available(&why)) {
+        // As without device="cuda".
+        fs_.options.on_device = fs_.options.cuda = false;
+        fs_.remark(Reason::NoDevice, why, code_, code_.insns[pc_]);
+    }
     own_->builder().for_gpu = fs_.options.cuda;
     place->recording_since = std::chrono::steady_clock::now();
     ++place->recordings;

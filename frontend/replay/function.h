@@ -47,6 +47,7 @@ struct FunctionOptions {
     // Kernels are printed for a GPU too, and what the recorder keeps for the host because of its bits on the
     // CPU alone is part of the trace. Such traces are replayed on the CPU by tier 0.
     bool cuda = false;
+    bool on_device = false;  // replays run there; implies `cuda`
 };
 
 // What calls must not do while this is set. The driver stops in front of it, with the error that `refuse`

@@ -106,10 +106,11 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
                 case kernels::CudaParamKind::Buffer: v = buffer(st, p, param.index); break;
                 case kernels::CudaParamKind::Extent: v.index = syms[static_cast<size_t>(param.index)]; break;
                 case kernels::CudaParamKind::Stride: {
-                    auto owner = std::find_if(p.buffers.begin(), p.buffers.end(), [&](const kernels::Buffer& b) {
-                        return param.index >= b.stride_base &&
-                               param.index < b.stride_base + static_cast<int>(b.shape.size());
-                    });
+                    auto owner =
+                        std::find_if(p.buffers.begin(), p.buffers.end(), [&](const kernels::Buffer& b) {
+                            return param.index >= b.stride_base &&
+                                   param.index < b.stride_base + static_cast<int>(b.shape.size());
+                        });
                     PyObject* memory = owner == p.buffers.end() ? nullptr : st.memory(owner->value);
                     if (memory) v.index = numpy::strides(memory)[param.index - owner->stride_base];
                     break;

@@ -59,10 +59,10 @@ class LaunchObserver {
 
     std::vector<PyRef> arguments_;
     int64_t shared_limit_;
-    std::map<int32_t, int64_t> slots_;        // of this replay: root of a value -> scratch slot
-    std::map<PyObject*, int64_t> objects_;    // arrays that replays made -> scratch slot
-    std::vector<PyRef> kept_;                 // keeps their addresses from being used again
-    std::map<int64_t, int64_t> out_;          // scratch slot -> number of the result
+    std::map<int32_t, int64_t> slots_;      // of this replay: root of a value -> scratch slot
+    std::map<PyObject*, int64_t> objects_;  // arrays that replays made -> scratch slot
+    std::vector<PyRef> kept_;               // keeps their addresses from being used again
+    std::map<int64_t, int64_t> out_;        // scratch slot -> number of the result
     std::map<int32_t, int64_t> seen_results_;
     std::shared_ptr<const std::string> source_;
     int64_t next_slot_ = 0, next_out_ = 0;

@@ -12,6 +12,8 @@ namespace stator::frontend {
 // A Python int as a number of `dtype`: 16 bytes are written.
 void int_to_bits(int64_t v, graph::DType dtype, char* out);
 
+class DeviceRun;  // frontend/replay/on_device.h
+
 struct ReplayState {
     Trace& trace;
     guards::EntryState* entry = nullptr;
@@ -20,6 +22,7 @@ struct ReplayState {
     char* scalars = nullptr;      // 16 bytes per value slot
     uint32_t errors_set = 0,
              errors_ignored = 0;  // fault kinds that the trace's own np.errstate handles or ignores
+    DeviceRun* device = nullptr;  // where segments run, unless on the CPU
     bool committed = false;       // an argument's memory was changed: the entry cannot be gone back to
 
     // The array object whose memory holds value `v` (borrowed), or nullptr.

@@ -14,6 +14,7 @@
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/launches.h"
 #include "frontend/replay/materialize.h"
+#include "frontend/replay/on_device.h"
 #include "frontend/replay/profile.h"
 #include "frontend/replay/trace.h"
 
@@ -317,13 +318,42 @@ Outcome return_value(ReplayState& st, Materializer& m) {
     return out;
 }
 
+// A segment on the GPU, whose results stay there.
+bool run_on_device(ReplayState& st, int segment) {
+    const Timed timed(&Profile::kernels);
+    return st.device->segment(segment);
+}
+
+// What Python may see has to be on the host. False: the device failed.
+bool to_host(ReplayState& st) { return !st.device || st.device->to_host(); }
+
+// The device failed: what was computed there is gone, and nothing of it was seen unless arguments were
+// changed.
+Outcome device_failed(ReplayState& st) {
+    log(LogTopic::Errors, st.trace.name + " failed on the GPU and runs eagerly: " + st.device->error());
+    st.trace.device_code.reset();
+    Outcome out;
+    out.kind = st.committed ? Outcome::Failed : Outcome::Redo;
+    if (st.committed)
+        PyErr_Format(PyExc_RuntimeError, "stator: the GPU failed after arguments were changed: %s",
+                     st.device->error().c_str());
+    return out;
+}
+
 // Outcomes are made where they are returned to: moving one costs as much as a small kernel.
 Outcome run_steps(ReplayState& st, Counters& counters) {
     Trace& t = st.trace;
     Materializer m(st);
     for (const TraceStep& step : t.steps) {
+        const bool looks = step.kind == StepKind::Library || step.kind == StepKind::Guard;
+        if (st.device && looks && !to_host(st)) [[unlikely]]
+            return device_failed(st);
         switch (step.kind) {
             case StepKind::Program:
+                if (st.device) [[unlikely]] {
+                    if (run_on_device(st, step.segment)) break;
+                    return device_failed(st);
+                }
                 if (run_segment(st, t.segments[step.segment], counters)) {
                     if (active_observer) [[unlikely]]
                         active_observer->segment(st, step.segment);
@@ -332,7 +362,10 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::Library:
-                if (run_library(st, step.node, m)) break;
+                if (run_library(st, step.node, m)) {
+                    if (st.device) st.device->host_wrote();
+                    break;
+                }
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::ErrorState: {
@@ -352,12 +385,14 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
             case StepKind::SymGuard: {
                 const Node& n = t.graph.nodes[step.node];
                 if (relation_holds(st, n)) break;
+                if (!to_host(st)) return device_failed(st);
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
         }
     }
+    if (!to_host(st)) return device_failed(st);
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
     if (active_observer) [[unlikely]]
         active_observer->returned(st);
@@ -417,6 +452,12 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     if (active_profile) ++active_profile->replays;
     if (active_observer) [[unlikely]]
         active_observer->began(st);
+    if (t.device_code) [[unlikely]] {
+        const std::shared_ptr<kernels::DeviceCode> code = t.device_code;
+        DeviceRun run(st, *compiler()->cuda, t.device, *code);
+        st.device = &run;
+        return run_steps(st, counters);
+    }
     return run_steps(st, counters);
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/driver.h"
 #include "frontend/replay/materialize.h"
+#include "frontend/replay/on_device.h"
 
 namespace stator::frontend {
 
@@ -166,6 +167,12 @@ void number_slots(Trace& t) {
         for (const auto& b : s.program->buffers)
             if (b.kind == kernels::BufferKind::Output) give(b.value);
         for (const auto& sc : s.program->scalars)
+            if (sc.kind == kernels::ScalarKind::Result || sc.kind == kernels::ScalarKind::Input)
+                give(sc.value);
+        if (!s.gpu_program) continue;
+        for (const auto& b : s.gpu_program->buffers)
+            if (b.kind == kernels::BufferKind::Output) give(b.value);
+        for (const auto& sc : s.gpu_program->scalars)
             if (sc.kind == kernels::ScalarKind::Result || sc.kind == kernels::ScalarKind::Input)
                 give(sc.value);
     }
@@ -346,6 +353,8 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     }
     request_code(*t, options);
     if (options.cuda) print_cuda(*t);
+    if (std::string error; options.on_device && !load_on_device(*t, &error))
+        log(LogTopic::Errors, t->name + " does not run on the GPU: " + error);
     return t;
 }
 

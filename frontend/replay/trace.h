@@ -87,6 +87,8 @@ struct Trace {
     std::vector<PyRef> objects;
     std::vector<Segment> segments;
     std::unique_ptr<kernels::CudaSource> cuda;  // FunctionOptions::cuda: the kernels of all segments
+    kernels::DeviceState* device = nullptr;     // FunctionOptions::on_device
+    std::shared_ptr<kernels::DeviceCode> device_code;
     std::vector<TraceStep> steps;
     std::vector<int> slot_indices;  // entry slots that the guard program reads
     std::vector<int> value_slots;   // per node: where a replay keeps its array or scalar, -1 = nowhere

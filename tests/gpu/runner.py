@@ -3,8 +3,8 @@
 import ctypes
 
 import numpy as np
-
 import stator
+
 from tests.gpu import shim
 
 
@@ -39,7 +39,9 @@ def _copy(a, like_memory=False):
     low, high = np.lib.array_utils.byte_bounds(a) if a.size else (a.ctypes.data, a.ctypes.data)
     memory = np.empty(high - low, np.uint8)
     ctypes.memmove(memory.ctypes.data, low, high - low)
-    return np.ndarray(a.shape, a.dtype, memory, a.ctypes.data - low, a.strides) if a.size else a.copy(order="K")
+    return (
+        np.ndarray(a.shape, a.dtype, memory, a.ctypes.data - low, a.strides) if a.size else a.copy(order="K")
+    )
 
 
 # Where buffers lie to the pages around them: whole vectors, the last element at a page's end, the first one at its start.
@@ -139,7 +141,12 @@ def check(program, arguments, kernels=None, runs=None):
         result = program.function(*eager)
         kernels = kernels or kernels_of(program.function, arguments)
     expected = fresh_results(result, _arrays(eager))
-    runs = runs or [("aligned", "forward", 0), ("right", "reverse", 0), ("left", "random", 1), ("aligned", "random", 2)]
+    runs = runs or [
+        ("aligned", "forward", 0),
+        ("right", "reverse", 0),
+        ("left", "random", 1),
+        ("aligned", "random", 2),
+    ]
     for place, order, seed in runs:
         device = Device(_arrays(arguments), expected, place)
         launch(kernels, device, order, seed)

@@ -214,7 +214,9 @@ def transposed_sum(x):
     return (x.T + 1) * 2
 
 
-@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, (s[0], 1), "f4")), TABLES)
+@program(
+    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, (s[0], 1), "f4")), TABLES
+)
 def broadcast(x, row, column):
     return x * row + column
 
@@ -227,13 +229,23 @@ def outer(x, y):
 @program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 2), "f8"),), TABLES)
 def stencil_2d(u):
     v = np.zeros_like(u)
-    v[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+    v[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.25 * (
+        u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
+    )
     return v
 
 
 @program(lambda rng, s: (_values(rng, (4, s[0] + 2, s[1] + 2), "f4"),), TABLES)
 def stencil_3d(u):
-    return u[1:-1, 1:-1, 1:-1] * 6 - u[2:, 1:-1, 1:-1] - u[:-2, 1:-1, 1:-1] - u[1:-1, 2:, 1:-1] - u[1:-1, :-2, 1:-1] - u[1:-1, 1:-1, 2:] - u[1:-1, 1:-1, :-2]
+    return (
+        u[1:-1, 1:-1, 1:-1] * 6
+        - u[2:, 1:-1, 1:-1]
+        - u[:-2, 1:-1, 1:-1]
+        - u[1:-1, 2:, 1:-1]
+        - u[1:-1, :-2, 1:-1]
+        - u[1:-1, 1:-1, 2:]
+        - u[1:-1, 1:-1, :-2]
+    )
 
 
 @program(lambda rng, s: (np.asfortranarray(_values(rng, s, "f4")),), TABLES)
@@ -323,7 +335,12 @@ def softmax(x):
     return e / e.sum(axis=1, keepdims=True)
 
 
-@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, s[1], "f4")), ROWS[1:], exact=False, rtol=1e-3)
+@program(
+    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, s[1], "f4")),
+    ROWS[1:],
+    exact=False,
+    rtol=1e-3,
+)
 def layernorm(x, g, b):
     m = x.mean(axis=-1, keepdims=True)
     d = x - m

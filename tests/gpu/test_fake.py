@@ -2,9 +2,10 @@
 
 import ctypes
 
-import fake
 import numpy as np
 import pytest
+
+from tests.gpu import fake
 
 pytestmark = pytest.mark.skipif(fake.library("cuda") is None, reason="the fakes are not built")
 

@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import sass
+
+from tests.gpu import sass
 
 ROOT = Path(__file__).resolve().parents[2]
 

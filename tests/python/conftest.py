@@ -16,7 +16,11 @@ import pytest
 
 # Before stator is imported anywhere: it reads its options then.
 if not os.environ.get("STATOR_TEST_KEEP_ENV"):
-    for name in [n for n in os.environ if n.startswith("STATOR") and n != "STATOR_BLESS" and not n.startswith("STATOR_TEST_CUDA")]:
+    for name in [
+        n
+        for n in os.environ
+        if n.startswith("STATOR") and n != "STATOR_BLESS" and not n.startswith("STATOR_TEST_CUDA")
+    ]:
         del os.environ[name]
 _cache = tempfile.mkdtemp(prefix="stator-test-cache-")
 os.environ["STATOR_CACHE_DIR"] = _cache

@@ -177,7 +177,7 @@ def test_what_cannot_be_compiled_says_what_to_do(thing, says):
         ({"zzz": 1}, TypeError, "the options are fullgraph, fastmath, dynamic, device"),
         ({"fastmath": "yes"}, TypeError, "fastmath is True or False, found 'yes'"),
         ({"dynamic": False}, ValueError, "extents are always symbolic"),
-        ({"device": "cuda"}, ValueError, "compiles for device='cpu', found 'cuda'"),
+        ({"device": "tpu"}, ValueError, "device is 'cpu' or 'cuda', found 'tpu'"),
     ],
 )
 def test_unknown_options(options, kind, says):

@@ -92,8 +92,10 @@ def compile(function=None, /, **options):
         Allow results that differ from NumPy's in the last bits.
     dynamic : bool, optional
         Array extents are symbolic from the first trace on; only ``True`` and ``None`` are accepted.
-    device : {"cpu"}, optional
-        Where compiled code runs.
+    device : {"cpu", "cuda"}, optional
+        Where compiled code runs. ``"cuda"``: arrays are copied to the GPU and results back, once a call; without a GPU
+        the CPU serves, and `explain` says why. Results there are those of CUDA's functions, sums are added up in another
+        order, and nothing warns.
 
     Returns
     -------
@@ -117,7 +119,12 @@ def compile(function=None, /, **options):
         raise TypeError(_refuse.not_callable(function))
     if not _enabled:
         return function
-    return _compile(function, bool(options.get("fullgraph")), bool(options.get("fastmath")))
+    return _compile(
+        function,
+        bool(options.get("fullgraph")),
+        bool(options.get("fastmath")),
+        options.get("device") or "cpu",
+    )
 
 
 _OPTIONS = ("fullgraph", "fastmath", "dynamic", "device")
@@ -129,7 +136,7 @@ def _check_options(options):
             name not in _OPTIONS
             or (name in ("fullgraph", "fastmath") and not isinstance(value, bool))
             or (name == "dynamic" and value not in (None, True))
-            or (name == "device" and value not in (None, "cpu"))
+            or (name == "device" and value not in (None, "cpu", "cuda"))
         ):
             from stator import _refuse
 
@@ -148,12 +155,12 @@ _Method = type(_Probe().method)  # types.MethodType, without importing types
 del _Probe
 
 
-def _compile(f, fullgraph, fastmath):
+def _compile(f, fullgraph, fastmath, device="cpu"):
     kind = type(f)
     if kind is _Function:
         if not _stator.selected(f.__module__ or "", f.__qualname__):
             return f
-        compiled = _stator.compile(f, fullgraph, fastmath)
+        compiled = _stator.compile(f, fullgraph, fastmath, device)
         if _dumps:
             from stator import _dump
 
@@ -161,19 +168,19 @@ def _compile(f, fullgraph, fastmath):
         return compiled
     if kind is CompiledFunction:
         options = _stator.function_options(f)
-        if options == {"fullgraph": fullgraph, "fastmath": fastmath}:
+        if options == {"fullgraph": fullgraph, "fastmath": fastmath, "device": device}:
             return f
-        return _compile(f.__wrapped__, fullgraph, fastmath)
+        return _compile(f.__wrapped__, fullgraph, fastmath, device)
     if kind is staticmethod or kind is classmethod:
-        return kind(_compile(f.__func__, fullgraph, fastmath))
+        return kind(_compile(f.__func__, fullgraph, fastmath, device))
     if kind is _Method:
-        return _Method(_compile(f.__func__, fullgraph, fastmath), f.__self__)
+        return _Method(_compile(f.__func__, fullgraph, fastmath, device), f.__self__)
     functools = sys.modules.get("functools")
     if functools and kind is functools.partial:
-        return functools.partial(_compile(f.func, fullgraph, fastmath), *f.args, **f.keywords)
+        return functools.partial(_compile(f.func, fullgraph, fastmath, device), *f.args, **f.keywords)
     call = getattr(kind, "__call__", None)  # noqa: B004
     if type(call) in (_Function, CompiledFunction):
-        return _Method(_compile(call, fullgraph, fastmath), f)
+        return _Method(_compile(call, fullgraph, fastmath, device), f)
     from stator import _refuse
 
     raise TypeError(_refuse.no_code(f))

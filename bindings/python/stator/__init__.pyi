@@ -2,6 +2,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
 
+from stator._cuda import Kernel as Kernel
 from stator._inspect import Explanation as Explanation
 from stator._inspect import Graph as Graph
 from stator._options import Options
@@ -49,7 +50,7 @@ def compile(
     fullgraph: bool = False,
     fastmath: bool = False,
     dynamic: Literal[True] | None = None,
-    device: Literal["cpu"] | None = None,
+    device: Literal["cpu", "cuda"] | None = None,
 ) -> CompiledFunction[_P, _R]: ...
 @overload
 def compile(
@@ -59,7 +60,7 @@ def compile(
     fullgraph: bool = False,
     fastmath: bool = False,
     dynamic: Literal[True] | None = None,
-    device: Literal["cpu"] | None = None,
+    device: Literal["cpu", "cuda"] | None = None,
 ) -> Callable[[Callable[_P, _R]], CompiledFunction[_P, _R]]: ...
 def explain(function: Callable[_P, Any], /) -> Callable[_P, Explanation]: ...
 def stats(function: Callable[..., Any] | None = None, /) -> dict[str, float]: ...

@@ -1,6 +1,7 @@
 """`f.cuda(...)`: the CUDA kernels of a call, made on any machine with NVRTC."""
 
 import copy
+import ctypes
 import re
 import sys
 from dataclasses import dataclass, field
@@ -74,7 +75,7 @@ class _Copies:
     def __init__(self, values):
         self.arrays = []
         self._memo = {}
-        found = []
+        found: list[np.ndarray] = []
         self._collect(values, found, set())
         self._blocks = self._copy_memory(found)
         self.values = [self._copy(v) for v in values]
@@ -98,7 +99,7 @@ class _Copies:
     def _copy_memory(arrays):
         """(low, high, copy) of each stretch of memory that arrays lie in."""
         bounds = sorted(np.lib.array_utils.byte_bounds(a) for a in arrays if a.size and not a.dtype.hasobject)
-        merged = []
+        merged: list[list[int]] = []
         for low, high in bounds:
             if merged and low < merged[-1][1]:
                 merged[-1][1] = max(merged[-1][1], high)
@@ -110,7 +111,7 @@ class _Copies:
             # where it lies to a cache line decides about vectors
             start = (low - room.ctypes.data) % 64
             part = room[start : start + high - low]
-            part[:] = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_uint8 * (high - low)).from_address(low))
+            part[:] = np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low))
             blocks.append((low, high, part))
         return blocks
 

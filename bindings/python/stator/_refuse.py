@@ -50,4 +50,4 @@ def option(name, value, known):
         return ValueError(
             f"stator.compile: extents are always symbolic, so dynamic is True or None, found {value!r}"
         )
-    return ValueError(f"stator.compile: this version compiles for device='cpu', found {value!r}")
+    return ValueError(f"stator.compile: device is 'cpu' or 'cuda', found {value!r}")

@@ -108,7 +108,8 @@ Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtyp
     if (v == kNone) return kNone;
     v = tb.cast(v, dtype);
     Id id = tb.reduce(ufunc, v, r.axes, dtype);
-    if (kernels::can_reduce(tb.graph, id, !ordered) && (!ordered || run_is_whole(tb, id, shape, r.axes))) return id;
+    if (kernels::can_reduce(tb.graph, id, !ordered) && (!ordered || run_is_whole(tb, id, shape, r.axes)))
+        return id;
     if (id + 1 == static_cast<Id>(tb.graph.nodes.size()))
         tb.graph.nodes.pop_back();  // the reduction just appended
     return kNone;

@@ -261,6 +261,10 @@ char* locate(PyObject* array, int rank, int64_t* out) {
 }
 const int64_t* strides(PyObject* array) { return PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(array)); }
 const int64_t* shape(PyObject* array) { return PyArray_DIMS(reinterpret_cast<PyArrayObject*>(array)); }
+int rank(PyObject* array) { return PyArray_NDIM(reinterpret_cast<PyArrayObject*>(array)); }
+int itemsize(PyObject* array) {
+    return static_cast<int>(PyArray_ITEMSIZE(reinterpret_cast<PyArrayObject*>(array)));
+}
 
 namespace {
 

@@ -49,6 +49,8 @@ class StrictErrors {
 char* data(PyObject* array);
 const int64_t* strides(PyObject* array);
 const int64_t* shape(PyObject* array);
+int rank(PyObject* array);
+int itemsize(PyObject* array);  // bytes
 
 // Which of `faults` (kernels::Fault bits) np.errstate of this context does anything about: 0 = all ignored.
 uint32_t faults_that_matter(uint32_t faults);

@@ -1,0 +1,291 @@
+#include "frontend/replay/on_device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/replay/materialize.h"
+
+namespace stator::frontend {
+
+using graph::Id;
+using graph::Node;
+using graph::Op;
+using kernels::BufferKind;
+using kernels::CudaParamKind;
+using kernels::ScalarKind;
+
+namespace {
+
+constexpr kernels::DeviceStream kStream = nullptr;
+constexpr int64_t kScalarBytes = 16;
+
+kernels::DeviceState* open_device(std::string* why) {
+    const kernels::CompilerApi* api = compiler();
+    if (!api) {
+        *why = "stator's core library is not there";
+        return nullptr;
+    }
+    return api->cuda->open(0, why);
+}
+
+// The stretch of memory that an array's elements lie in, and where in it the first one is.
+struct Stretch {
+    char* begin;
+    int64_t bytes, first;
+};
+Stretch stretch_of(PyObject* array, int rank, int itemsize) {
+    const int64_t *shape = numpy::shape(array), *strides = numpy::strides(array);
+    int64_t low = 0, high = itemsize;
+    for (int d = 0; d < rank; ++d) {
+        if (shape[d] == 0) return {numpy::data(array), 0, 0};
+        (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
+    }
+    return {numpy::data(array) + low, high - low, -low};
+}
+
+}  // namespace
+
+bool device_available(std::string* why) { return open_device(why) != nullptr; }
+
+bool load_on_device(Trace& t, std::string* why) {
+    if (!t.cuda->error.empty()) {
+        *why = t.cuda->error;
+        return false;
+    }
+    kernels::DeviceState* device = open_device(why);
+    if (!device) return false;
+    t.device_code = compiler()->cuda->load(device, *t.cuda, t.name, why);
+    t.device = device;
+    return t.device_code != nullptr;
+}
+
+DeviceRun::DeviceRun(ReplayState& st, const kernels::DeviceApi& api, kernels::DeviceState* device,
+                     kernels::DeviceCode& code)
+    : st_(st), api_(api), device_(device), code_(code) {}
+
+DeviceRun::~DeviceRun() {
+    auto drop = [&](auto& copies) {
+        for (auto& [key, c] : copies)
+            if (c.memory) api_.release(device_, c.memory, kStream);
+    };
+    drop(arrays_), drop(values_), drop(scratch_);
+    if (partials_) api_.release(device_, partials_, kStream);
+}
+
+bool DeviceRun::allocate(int64_t bytes, kernels::DevicePointer* out) {
+    *out = 0;
+    return bytes <= 0 || api_.allocate(device_, bytes, kStream, out, &error_);
+}
+
+DeviceRun::Copy* DeviceRun::copy_of_array(PyObject* array) {
+    auto [it, fresh] = arrays_.try_emplace(array);
+    Copy& c = it->second;
+    if (!fresh) return &c;
+    Stretch s = stretch_of(array, numpy::rank(array), numpy::itemsize(array));
+    c.host = array, c.bytes = s.bytes, c.first = s.first;
+    if (!allocate(s.bytes, &c.memory)) return nullptr;
+    if (s.bytes > 0 && !api_.copy_in(device_, c.memory, s.begin, s.bytes, kStream, &error_)) return nullptr;
+    return &c;
+}
+
+// Memory of a value: of an array that the host has, or (bytes >= 0) new memory that a kernel fills.
+DeviceRun::Copy* DeviceRun::copy_of_value(int32_t value, int64_t bytes) {
+    const graph::Graph& g = st_.trace.graph;
+    Id root = graph::buffer_root(g, value);
+    const Node& n = g.nodes[root];
+    if (n.op == Op::Input) return copy_of_array(st_.entry->inputs[n.ints[0]]);
+    if (n.op == Op::Library) {
+        PyObject* made = st_.memory(value);
+        if (made) return copy_of_array(made);
+    }
+    auto [it, fresh] = values_.try_emplace(root);
+    if (fresh) {
+        it->second.bytes = bytes;
+        if (!allocate(bytes, &it->second.memory)) return nullptr;
+    }
+    return &it->second;
+}
+
+bool DeviceRun::address(int segment, int buffer, kernels::DevicePointer* out) {
+    const kernels::Program& p = *st_.trace.segments[static_cast<size_t>(segment)].gpu_program;
+    const kernels::Buffer& b = p.buffers[static_cast<size_t>(buffer)];
+    int64_t bytes = graph::info(b.dtype).size;
+    for (graph::Sym extent : b.shape) bytes *= st_.exprs[extent.id];
+    if (b.kind == BufferKind::Scratch) {
+        auto [it, fresh] = scratch_.try_emplace(buffer);
+        if (fresh && !allocate(bytes, &it->second.memory)) return false;
+        *out = it->second.memory;
+        return true;
+    }
+    Copy* c = copy_of_value(b.value, bytes);
+    if (!c) return false;
+    c->changed |= b.written;
+    *out = c->memory + static_cast<kernels::DevicePointer>(c->first);
+    return true;
+}
+
+bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kernels::Launch& launch,
+                           char* value) {
+    const Segment& s = st_.trace.segments[static_cast<size_t>(segment)];
+    const kernels::Program& program = *s.gpu_program;
+    auto put = [&](auto x) { memcpy(value, &x, sizeof x); };
+    switch (p.kind) {
+        case CudaParamKind::Buffer: {
+            kernels::DevicePointer at = 0;
+            if (!address(segment, p.index, &at)) return false;
+            return put(at), true;
+        }
+        case CudaParamKind::Extent:
+            return put(st_.exprs[program.syms[static_cast<size_t>(p.index)].id]), true;
+        case CudaParamKind::Stride: {
+            for (const kernels::Buffer& b : program.buffers) {
+                int dim = p.index - b.stride_base;
+                if (dim < 0 || dim >= static_cast<int>(b.shape.size())) continue;
+                PyObject* array = st_.memory(b.value);
+                if (array) put(numpy::strides(array)[dim]);
+            }
+            return true;
+        }
+        case CudaParamKind::Scalar: {
+            const kernels::Scalar& sc = program.scalars[static_cast<size_t>(p.index)];
+            if (sc.kind == ScalarKind::Sym)
+                int_to_bits(st_.exprs[st_.trace.graph.nodes[sc.value].syms[0].id], sc.dtype, value);
+            else
+                memcpy(value, st_.scalar(sc.value), kScalarBytes);
+            return true;
+        }
+        case CudaParamKind::Result: {
+            Copy* c = copy_of_value(program.scalars[static_cast<size_t>(p.index)].value, kScalarBytes);
+            if (!c) return false;
+            return put(c->memory + static_cast<kernels::DevicePointer>(c->first)), true;
+        }
+        case CudaParamKind::Partial:
+            if (!partials_ && !allocate(launch.partial_bytes, &partials_)) return false;
+            return put(partials_), true;
+        case CudaParamKind::Slices: return put(launch.slices), true;
+        case CudaParamKind::Staged: return put(static_cast<int64_t>(launch.staged)), true;
+    }
+    return false;
+}
+
+bool DeviceRun::segment(int index) {
+    const Segment& s = st_.trace.segments[static_cast<size_t>(index)];
+    const kernels::Program& p = *s.gpu_program;
+    std::vector<int64_t> syms;
+    for (graph::Sym sym : p.syms) syms.push_back(st_.exprs[sym.id]);
+    const auto& all = st_.trace.cuda->kernels;
+    bool ok = true;
+    for (size_t k = 0; k < all.size() && ok; ++k) {
+        if (all[k].unit != index) continue;
+        kernels::Launch launch =
+            kernels::plan_launch(all[k].schedule, syms.data(), api_.shared_limit(device_));
+        std::vector<char> values(kScalarBytes * (all[k].params.size() + 1));
+        std::vector<void*> params;
+        for (size_t i = 0; i < all[k].params.size() && ok; ++i) {
+            params.push_back(values.data() + kScalarBytes * i);
+            ok = fill_param(index, all[k].params[i], launch, values.data() + kScalarBytes * i);
+        }
+        ok = ok && api_.launch(code_, static_cast<int>(k), launch, params.data(), kStream, &error_);
+        if (all[k].schedule.form == kernels::Form::Combine && partials_) {
+            api_.release(device_, partials_, kStream);
+            partials_ = 0;
+        }
+    }
+    for (auto& [buffer, c] : scratch_)
+        if (c.memory) api_.release(device_, c.memory, kStream);
+    scratch_.clear();
+    unseen_.push_back(index);
+    return ok;
+}
+
+// ---- back to the host ----
+
+bool DeviceRun::array_to_host(Copy& c) {
+    if (c.bytes == 0) return true;
+    int itemsize = numpy::itemsize(c.host), rank = numpy::rank(c.host);
+    Stretch s = stretch_of(c.host, rank, itemsize);
+    int64_t elements = itemsize * numpy::array_size(c.host);
+    if (elements == s.bytes) return api_.copy_out(device_, s.begin, c.memory, s.bytes, kStream, &error_);
+    // What lies between its elements is not the array's.
+    std::vector<char> stretch(static_cast<size_t>(s.bytes));
+    if (!api_.copy_out(device_, stretch.data(), c.memory, s.bytes, kStream, &error_)) return false;
+    const int64_t *shape = numpy::shape(c.host), *strides = numpy::strides(c.host);
+    std::vector<int64_t> at(static_cast<size_t>(rank), 0);
+    for (int64_t left = elements / itemsize; left > 0; --left) {
+        int64_t offset = s.first;
+        for (int d = 0; d < rank; ++d) offset += at[static_cast<size_t>(d)] * strides[d];
+        memcpy(s.begin + offset, stretch.data() + offset, static_cast<size_t>(itemsize));
+        for (int d = rank - 1; d >= 0 && ++at[static_cast<size_t>(d)] == shape[d]; --d)
+            at[static_cast<size_t>(d)] = 0;
+    }
+    return true;
+}
+
+bool DeviceRun::result_to_host(int segment, int buffer) {
+    const kernels::Buffer& b =
+        st_.trace.segments[static_cast<size_t>(segment)].gpu_program->buffers[static_cast<size_t>(buffer)];
+    auto it = values_.find(graph::buffer_root(st_.trace.graph, b.value));
+    int slot = st_.trace.value_slots[b.value];
+    if (it == values_.end() || slot < 0) return true;
+    if (!it->second.host) {
+        std::vector<int64_t> dims;
+        for (graph::Sym extent : b.shape) dims.push_back(st_.exprs[extent.id]);
+        bool own = st_.trace.graph.nodes[graph::buffer_root(st_.trace.graph, b.value)].own_dtype;
+        PyObject* array = numpy::new_array(b.dtype, static_cast<int>(dims.size()), dims.data(), b.perm, own);
+        if (!array) {
+            PyErr_Clear();
+            error_ = "no memory for a result";
+            return false;
+        }
+        it->second.host = array;
+        st_.set_array(b.value, array);
+    } else if (!st_.arrays[slot]) {
+        st_.set_array(b.value, Py_NewRef(it->second.host));
+    }
+    if (!it->second.changed || it->second.bytes == 0) return true;
+    it->second.changed = false;
+    return api_.copy_out(device_, numpy::data(it->second.host), it->second.memory, it->second.bytes, kStream,
+                         &error_);
+}
+
+bool DeviceRun::results_to_host(int segment) {
+    const kernels::Program& p = *st_.trace.segments[static_cast<size_t>(segment)].gpu_program;
+    for (size_t b = 0; b < p.buffers.size(); ++b)
+        if (p.buffers[b].kind == BufferKind::Output && !result_to_host(segment, static_cast<int>(b)))
+            return false;
+    for (const kernels::Scalar& sc : p.scalars) {
+        if (sc.kind != ScalarKind::Result || st_.trace.value_slots[sc.value] < 0) continue;
+        auto it = values_.find(graph::buffer_root(st_.trace.graph, sc.value));
+        char bits[kScalarBytes] = {};
+        if (it == values_.end()) continue;
+        if (!api_.copy_out(device_, bits, it->second.memory, graph::info(sc.dtype).size, kStream, &error_))
+            return false;
+        st_.set_scalar(sc.value, bits);
+    }
+    return true;
+}
+
+bool DeviceRun::to_host() {
+    for (int segment : unseen_)
+        if (!results_to_host(segment)) return false;
+    unseen_.clear();
+    for (auto& [object, c] : arrays_) {
+        if (!c.changed) continue;
+        st_.committed = true;
+        c.changed = false;
+        if (!array_to_host(c)) return false;
+    }
+    return true;
+}
+
+void DeviceRun::host_wrote() {
+    for (auto& [object, c] : arrays_)
+        if (c.memory) api_.release(device_, c.memory, kStream);
+    arrays_.clear();
+    for (auto& [root, c] : values_)
+        if (c.host && c.bytes > 0)
+            api_.copy_in(device_, c.memory, numpy::data(c.host), c.bytes, kStream, &error_);
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,256 @@
+"""device="cuda" from end to end: NVRTC and the driver are fakes that compile with the shim and run threads as fibers."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _fakes():
+    import stator
+
+    folder = Path(stator._stator.__file__).resolve().parents[2] / "fake"
+    found = [folder / "libfakenvrtc.so", folder / "libfakecuda.so"]
+    return found if all(f.exists() for f in found) else None
+
+
+def run(body, prelude=True, **environment):
+    """Runs a program in a process of its own, which a defect may end."""
+    fakes = _fakes()
+    if not fakes:
+        pytest.skip("the fakes are not built here")
+    env = dict(os.environ)
+    env.update(STATOR_NVRTC=str(fakes[0]), STATOR_CUDA_DRIVER=str(fakes[1]))
+    env.update({k: str(v) for k, v in environment.items()})
+    program = (
+        "import ctypes, os, numpy as np, stator\n" + (PRELUDE if prelude else "") + textwrap.dedent(body)
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+PRELUDE = """
+import warnings
+warnings.simplefilter("error")
+cuda = ctypes.CDLL(os.environ["STATOR_CUDA_DRIVER"])
+for name in ("violations", "leaks"):
+    getattr(cuda, "fake_cuda_" + name).restype = ctypes.c_char_p
+def launches():
+    return cuda.fake_cuda_calls(b"cuLaunchKernel")
+def flat(x):
+    return [x] if isinstance(x, np.ndarray) or np.isscalar(x) else [] if x is None else [z for y in x for z in flat(y)]
+def same(x, y):
+    return np.allclose(x, y, rtol=1e-5, atol=1e-5, equal_nan=True) and np.asarray(x).dtype == np.asarray(y).dtype
+def check(f, make, times=3, replays=1):
+    c = stator.compile(f, device="cuda")
+    for i in range(times):
+        a, b = make(i), make(i)
+        before = launches()
+        with np.errstate(all="ignore"):
+            expected = f(*a)
+        found = c(*b)
+        for x, y in zip(flat((a, expected)), flat((b, found)), strict=True):
+            assert same(x, y), (i, x, y)
+    assert launches() > before, "nothing ran on the device"
+    assert c.stats()["replays"] >= replays, c.stats()
+    clean()
+    return c
+def clean():
+    assert not cuda.fake_cuda_violations(), cuda.fake_cuda_violations().decode()
+    held = [l for l in cuda.fake_cuda_leaks().decode().splitlines() if "allocated" in l]
+    assert not held, held
+rng = np.random.default_rng(3)
+def rows(i, dtype="f8"):
+    return rng_of(i).standard_normal((5 + i, 33 + 9 * i)).astype(dtype)
+def rng_of(i):
+    return np.random.default_rng(i)
+"""
+
+
+def test_new_shapes():
+    run("""
+    def f(x, y):
+        return x * 2 + y
+    check(f, lambda i: (np.arange(100.0 + 7 * i), np.ones(100 + 7 * i)))
+    """)
+
+
+def test_arguments_are_changed_in_place():
+    run("""
+    def f(x, y, z):
+        x *= 2
+        y[1:] += x[:-1]
+        z[::2] = 7
+    check(f, lambda i: (np.arange(100.0 + i), np.arange(100.0 + i), np.arange(2 * (30.0 + i))))
+    """)
+
+
+def test_gaps_of_arguments_are_not_written():
+    run("""
+    def f(x, y):
+        x += 1
+        y -= 1
+    def make(i):
+        base = np.arange(200.0 + i)
+        return base[::2], base[1::2]
+    check(f, make)
+    """)
+
+
+def test_reductions_and_scalars():
+    run("""
+    def f(x, k):
+        m = x.mean()
+        return (x - m) * k, x.max(axis=1), x.sum(), np.argmax(x)
+    check(f, lambda i: (rows(i), 2.5 + i))
+    """)
+
+
+def test_softmax():
+    run("""
+    def f(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+    check(f, lambda i: (rows(i, "f4"),))
+    """)
+
+
+def test_branches_on_device_values():
+    run("""
+    def f(x):
+        y = x * 2
+        if y.sum() > 0:
+            return y + 1, "up"
+        return y - 1, "down"
+    def g(x):
+        return f(x)[0]
+    check(g, lambda i: (np.full(50, 1.0 if i % 3 else -1.0),), times=9)
+    """)
+
+
+def test_host_functions_in_between():
+    run("""
+    def f(x, y):
+        z = x * 2 + y
+        w = z @ z.T
+        return w + 1, np.sort(z, axis=1) * 2
+    check(f, lambda i: (rows(i), rows(i)))
+    """)
+
+
+def test_loops_and_opaque_steps():
+    run("""
+    def f(x, log):
+        for k in range(3):
+            x = x * 0.5 + k
+            log.append(k)
+        return x
+    check(f, lambda i: (rows(i), []), replays=0)
+    """)
+
+
+def test_views_of_results():
+    run("""
+    def f(x):
+        y = x * 2
+        return y, y[1:], y.T
+    c = check(f, lambda i: (rows(i),))
+    y, part, t = c(rows(1))
+    assert part.base is y and t.base is y
+    """)
+
+
+def test_nothing_to_do():
+    run("""
+    def f(x):
+        return x * 2, x.sum()
+    check(f, lambda i: (np.zeros(0) if i == 3 else np.ones(10 + i),), times=5)
+    """)
+
+
+def test_no_warnings_as_on_gpus():
+    run("""
+    def f(x):
+        return 1 / x
+    c = check(f, lambda i: (np.arange(1.0, 10 + i),))
+    assert np.isinf(c(np.zeros(3))).all()
+    """)
+
+
+def test_without_a_driver_the_cpu_serves():
+    out = run(
+        """
+    def f(x):
+        return x * 2 + 1
+    c = stator.compile(f, device="cuda")
+    for i in range(3):
+        assert (c(np.arange(10.0 + i)) == f(np.arange(10.0 + i))).all()
+    stator.wait()
+    assert c.stats()["replays"] >= 1
+    print(stator.explain(c)(np.arange(10.0)))
+    """,
+        prelude=False,
+        STATOR_CUDA_DRIVER="/nonexistent/libcuda.so",
+    )
+    assert "cannot be had" in out, out
+
+
+def test_without_nvrtc():
+    run(
+        """
+    def f(x):
+        return x * 2 + 1
+    c = stator.compile(f, device="cuda")
+    for i in range(3):
+        assert (c(np.arange(10.0 + i)) == f(np.arange(10.0 + i))).all()
+    """,
+        prelude=False,
+        STATOR_NVRTC="/nonexistent/libnvrtc.so",
+    )
+
+
+@pytest.mark.parametrize(
+    "function, code",
+    [
+        ("cuMemAllocAsync", 2),
+        ("cuLaunchKernel", 701),
+        ("cuLaunchKernel", 719),
+        ("cuMemcpyHtoDAsync", 700),
+        ("cuMemcpyDtoHAsync", 700),
+        ("cuStreamSynchronize", 700),
+        ("cuModuleLoadData", 200),
+        ("cuModuleGetFunction", 500),
+    ],
+)
+@pytest.mark.parametrize("nth", [1, 2])
+def test_failures_leave_eager_results(function, code, nth):
+    """Whatever the driver answers, calls return what eager returns, and arguments are as eager leaves them."""
+    run(f"""
+    def f(x, y):
+        z = x * 2 + y
+        return z - 1, z.sum()
+    c = stator.compile(f, device="cuda")
+    def make(i):
+        return rows(i), rows(i)
+    def call(i):
+        a, b = make(i), make(i)
+        for x, y in zip(flat((a, f(*a))), flat((b, c(*b))), strict=True):
+            assert same(x, y), (i, x, y)
+    inject = lambda: cuda.fake_cuda_inject({function!r}.encode(), {nth}, {code})
+    if "Module" in {function!r}:
+        inject()
+    call(0), call(1)
+    inject()
+    before = cuda.fake_cuda_calls({function!r}.encode())
+    for i in range(2, 6):
+        call(i)
+    assert "Module" in {function!r} or cuda.fake_cuda_calls({function!r}.encode()) > before
+    """)
