@@ -1,0 +1,244 @@
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
+template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a < b || a != a ? a : b; }
+template <class T> __device__ __forceinline__ T both(T a, T b) { return a && b; }
+template <class T> __device__ __forceinline__ T either(T a, T b) { return a || b; }
+__device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
+__device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
+__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
+template <class T> __device__ __forceinline__ T sum(T a, T b) { return (T)((u64)a + (u64)b); }
+template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
+__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
+template <class T> __device__ __forceinline__ u32 raw(T x) {
+    if constexpr (sizeof(T) == 1) return (u8)x;
+    else if constexpr (sizeof(T) == 2) return (u16)x;
+    else return (u32)x;
+}
+__device__ __forceinline__ u64 raw8(f64 x) { return (u64)__double_as_longlong(x); }
+template <class T> __device__ __forceinline__ u64 raw8(T x) { return (u64)x; }
+template <class T> struct as {
+    static __device__ __forceinline__ T from(u32 x) { return (T)x; }
+    static __device__ __forceinline__ T from8(u64 x) { return (T)x; }
+};
+template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 x) { return __uint_as_float(x); } };
+template <> struct as<f64> { static __device__ __forceinline__ f64 from8(u64 x) { return __longlong_as_double((i64)x); } };
+template <int K> __device__ __forceinline__ u32& part(uint4& w) {
+    if constexpr (K == 0) return w.x;
+    else if constexpr (K == 1) return w.y;
+    else if constexpr (K == 2) return w.z;
+    else return w.w;
+}
+template <int K> __device__ __forceinline__ u32& part(uint2& w) {
+    if constexpr (K == 0) return w.x;
+    else return w.y;
+}
+template <int K> __device__ __forceinline__ u32& part(u32& w) { return w; }
+template <int K> __device__ __forceinline__ u16& part(u16& w) { return w; }
+template <int K> __device__ __forceinline__ u8& part(u8& w) { return w; }
+template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
+    if constexpr (sizeof(T) == 8) {
+        return as<T>::from8((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
+    } else {
+        constexpr int each = 4 / sizeof(T);
+        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
+    }
+}
+template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
+    if constexpr (sizeof(T) == 8) {
+        u64 r = raw8(x);
+        part<2 * E>(w) = (u32)r, part<2 * E + 1>(w) = (u32)(r >> 32);
+    } else {
+        constexpr int each = 4 / sizeof(T);
+        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
+        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
+    }
+}
+__device__ __forceinline__ i32 from_lane(i32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+__device__ __forceinline__ i64 from_lane(i64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+__device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+__device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> __device__ __forceinline__ T from_lane(T x, int mask) {
+    if constexpr (sizeof(T) == 8) return (T)from_lane((i64)x, mask);
+    else return (T)from_lane((i32)x, mask);
+}
+template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
+    const int width = blockDim.x < 32 ? blockDim.x : 32;
+    for (int mask = 1; mask < width; mask <<= 1) {
+        T other = from_lane(x, mask);
+        x = threadIdx.x & mask ? combine(other, x) : combine(x, other);
+    }
+    if (blockDim.x > 32) {
+        const int warps = blockDim.x / 32, mine = 32 * turn + threadIdx.y * warps;
+        turn ^= 1;
+        if (threadIdx.x % 32 == 0) *(T*)(meet + mine + threadIdx.x / 32) = x;
+        __syncthreads();
+        x = *(T*)(meet + mine);
+        for (int w = 1; w < warps; ++w) x = combine(x, *(T*)(meet + mine + w));
+    }
+    return x;
+}
+
+// rows, nest 0 1 2: vectors of 4, 1 operands kept in shared memory
+extern "C" __global__ void __launch_bounds__(512)
+softmax_1_k0(i64 n1, i64 n0, i64 staged, const f32* __restrict__ b0, f32* __restrict__ b3) {
+    extern __shared__ uint4 meet[];
+    int turn = 0;
+    const i64 rows = (i64)n0, columns = (i64)n1;
+    const i64 room_s0 = (columns * 4 + 15) / 16;
+    uint4* const stage = meet + 64 + threadIdx.y * (0 + room_s0);
+    f32* const s0 = (f32*)(stage);
+    for (i64 first = (i64)blockIdx.x * blockDim.y; first < rows; first += (i64)gridDim.x * blockDim.y) {
+        const bool active = first + threadIdx.y < rows;
+        const i64 row = active ? first + threadIdx.y : rows - 1;
+        const f32* const p0_0 = b0 + row * n1;
+        f32* const p2_6 = b3 + row * n1;
+        const bool vectors = columns % 4 == 0 && (u64)p0_0 % 16 == 0 && (u64)p2_6 % 16 == 0;
+        f32 a0_1 = __uint_as_float(0xff800000u);
+        if (vectors) {
+#pragma unroll 2
+            for (i64 at = (threadIdx.x) * 4; at < columns; at += blockDim.x * 4) {
+                uint4 x0_0;
+                x0_0 = ((const uint4*)(p0_0 + at))[0];
+                if (staged) {
+                    ((uint4*)(s0 + at))[0] = x0_0;
+                }
+                {
+                    const i64 k = at + 0;
+                    const f32 v0_0 = get<f32, 0>(x0_0);
+                    a0_1 = maximum(a0_1, v0_0);
+                }
+                {
+                    const i64 k = at + 1;
+                    const f32 v0_0 = get<f32, 1>(x0_0);
+                    a0_1 = maximum(a0_1, v0_0);
+                }
+                {
+                    const i64 k = at + 2;
+                    const f32 v0_0 = get<f32, 2>(x0_0);
+                    a0_1 = maximum(a0_1, v0_0);
+                }
+                {
+                    const i64 k = at + 3;
+                    const f32 v0_0 = get<f32, 3>(x0_0);
+                    a0_1 = maximum(a0_1, v0_0);
+                }
+            }
+        }
+#pragma unroll 4
+        for (i64 k = threadIdx.x; !vectors && k < columns; k += blockDim.x) {
+            const f32 v0_0 = p0_0[k];
+            if (staged) s0[k] = v0_0;
+            a0_1 = maximum(a0_1, v0_0);
+        }
+        a0_1 = across(a0_1, [](f32 a, f32 b) { return maximum(a, b); }, meet, turn);
+        const f32 v0_1 = a0_1;
+        const f32 v1_0 = 0x0p+0f;
+        const f32* const r_s1_1 = staged ? s0 : p0_0;
+        f32 a1_5 = -0x0p+0f;
+        if (vectors) {
+#pragma unroll 2
+            for (i64 at = (threadIdx.x) * 4; at < columns; at += blockDim.x * 4) {
+                uint4 x1_0;
+                x1_0 = ((const uint4*)(r_s1_1 + at))[0];
+                {
+                    const i64 k = at + 0;
+                    const f32 v1_1 = get<f32, 0>(x1_0);
+                    const f32 v1_3 = __fsub_rn(v1_1, v0_1);
+                    const f32 v1_4 = expf(v1_3);
+                    a1_5 = sum(a1_5, v1_4);
+                }
+                {
+                    const i64 k = at + 1;
+                    const f32 v1_1 = get<f32, 1>(x1_0);
+                    const f32 v1_3 = __fsub_rn(v1_1, v0_1);
+                    const f32 v1_4 = expf(v1_3);
+                    a1_5 = sum(a1_5, v1_4);
+                }
+                {
+                    const i64 k = at + 2;
+                    const f32 v1_1 = get<f32, 2>(x1_0);
+                    const f32 v1_3 = __fsub_rn(v1_1, v0_1);
+                    const f32 v1_4 = expf(v1_3);
+                    a1_5 = sum(a1_5, v1_4);
+                }
+                {
+                    const i64 k = at + 3;
+                    const f32 v1_1 = get<f32, 3>(x1_0);
+                    const f32 v1_3 = __fsub_rn(v1_1, v0_1);
+                    const f32 v1_4 = expf(v1_3);
+                    a1_5 = sum(a1_5, v1_4);
+                }
+            }
+        }
+#pragma unroll 4
+        for (i64 k = threadIdx.x; !vectors && k < columns; k += blockDim.x) {
+            const f32 v1_1 = r_s1_1[k];
+            const f32 v1_3 = __fsub_rn(v1_1, v0_1);
+            const f32 v1_4 = expf(v1_3);
+            a1_5 = sum(a1_5, v1_4);
+        }
+        a1_5 = across(a1_5, [](f32 a, f32 b) { return sum(a, b); }, meet, turn);
+        const f32 v1_5 = sum(v1_0, a1_5);
+        const f32* const r_s2_0 = staged ? s0 : p0_0;
+        if (vectors) {
+#pragma unroll 2
+            for (i64 at = (threadIdx.x) * 4; active && at < columns; at += blockDim.x * 4) {
+                uint4 x0_0;
+                x0_0 = ((const uint4*)(r_s2_0 + at))[0];
+                uint4 x6_0;
+                {
+                    const i64 k = at + 0;
+                    const f32 v2_0 = get<f32, 0>(x0_0);
+                    const f32 v2_2 = __fsub_rn(v2_0, v0_1);
+                    const f32 v2_3 = expf(v2_2);
+                    const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
+                    set<0>(x6_0, v2_5);
+                }
+                {
+                    const i64 k = at + 1;
+                    const f32 v2_0 = get<f32, 1>(x0_0);
+                    const f32 v2_2 = __fsub_rn(v2_0, v0_1);
+                    const f32 v2_3 = expf(v2_2);
+                    const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
+                    set<1>(x6_0, v2_5);
+                }
+                {
+                    const i64 k = at + 2;
+                    const f32 v2_0 = get<f32, 2>(x0_0);
+                    const f32 v2_2 = __fsub_rn(v2_0, v0_1);
+                    const f32 v2_3 = expf(v2_2);
+                    const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
+                    set<2>(x6_0, v2_5);
+                }
+                {
+                    const i64 k = at + 3;
+                    const f32 v2_0 = get<f32, 3>(x0_0);
+                    const f32 v2_2 = __fsub_rn(v2_0, v0_1);
+                    const f32 v2_3 = expf(v2_2);
+                    const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
+                    set<3>(x6_0, v2_5);
+                }
+                ((uint4*)(p2_6 + at))[0] = x6_0;
+            }
+        }
+#pragma unroll 4
+        for (i64 k = threadIdx.x; !vectors && active && k < columns; k += blockDim.x) {
+            const f32 v2_0 = r_s2_0[k];
+            const f32 v2_2 = __fsub_rn(v2_0, v0_1);
+            const f32 v2_3 = expf(v2_2);
+            const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
+            p2_6[k] = v2_5;
+        }
+    }
+}
+// softmax_1_k0: rows, vectors of 4
