@@ -41,6 +41,8 @@ namespace cuda {
 
 using graph::DType;
 
+static std::string text(int n) { return std::to_string(n); }
+
 void Lines::line(const std::string& s) {
     if (s.starts_with("#"))
         text += s + "\n";
@@ -328,8 +330,11 @@ void KernelPrinter::row_pointers() {
         out_.line(constness + type + "* const " + q + " = " + address + ";");
         pointers_[static_cast<size_t>(i)] = q;
         row_pointers_.emplace_back(s.access, q);
-        if (vector_access(i))
-            aligned_.emplace_back(q, std::min(kVectorBytes, k_.vector * graph::info(t).size));
+        if (!vector_access(i)) continue;
+        if (shifted(i))
+            out_.line("const bool whole_" + q + " = (u64)" + q + " % " + text(word_bytes(i)) + " == 0;");
+        else
+            aligned_.emplace_back(q, word_bytes(i));
     }
 }
 
@@ -350,6 +355,27 @@ bool KernelPrinter::vector_access(int i) const {
     const Stmt& s = stmt(i);
     return k_.vector > 1 && (s.kind == StmtKind::Load || s.kind == StmtKind::Store) && innermost(i) &&
            movement(s.access, row_axes_) == Movement::Unit;
+}
+
+// Whether statement `i` loads beside the element that is stored, as stencils do: seldom whole vectors then.
+bool KernelPrinter::shifted(int i) const {
+    if (k_.form != Form::Elementwise || stmt(i).kind != StmtKind::Load) return false;
+    for (const Stmt& s : nest().stmts)
+        if (s.kind == StmtKind::Store) return !same_row(s.access, stmt(i).access, 0);
+    return false;
+}
+
+// Whether anything but accesses in vectors depends on the column.
+bool KernelPrinter::names_column() const {
+    for (int i = 0; i < count(); ++i) {
+        StmtKind kind = stmt(i).kind;
+        if (!innermost(i) || vector_access(i)) continue;
+        if (kind == StmtKind::Load || kind == StmtKind::Store || kind == StmtKind::Index || kind == StmtKind::ArgReduce)
+            return true;
+        if (kind == StmtKind::Reduce && reductions_[static_cast<size_t>(i)].position) return true;
+    }
+    return std::any_of(nest().stmts.begin(), nest().stmts.end(),
+                       [](const Stmt& s) { return s.kind == StmtKind::ArgReduce; });
 }
 
 // Whether all accesses that are made in vectors lie on whole ones.

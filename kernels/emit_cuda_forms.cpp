@@ -125,36 +125,47 @@ void KernelPrinter::set_lane(int i, const std::string& words, int lane) {
               ");");
 }
 
+void KernelPrinter::load_words(int i, const std::string& words, const std::string& at) {
+    const std::string& q = pointers_[static_cast<size_t>(i)];
+    if (!shifted(i)) return move_words(i, words, q + " + " + at, false);
+    out_.open("if (whole_" + q + ")");
+    move_words(i, words, q + " + " + at, false);
+    out_.close();
+    out_.open("else");
+    int each = word_bytes(i) / graph::info(stmt(i).dtype).size;
+    for (int lane = 0; lane < k_.vector; ++lane)
+        out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + q + "[" + at +
+                  " + " + text(lane) + "]);");
+    out_.close();
+}
+
 // All loads of a thread first, so that they are in flight together.
 void KernelPrinter::elementwise_vectors() {
     std::string v = text(k_.vector);
     auto words = [](int u) { return "x" + text(u) + "_"; };
+    std::vector<int> loads, stores;
+    for (int i = 0; i < count(); ++i)
+        if (vector_access(i)) (stmt(i).kind == StmtKind::Load ? loads : stores).push_back(i);
     for (int u = 0; u < k_.unroll; ++u) {
         std::string at = "at" + text(u);
-        out_.line("const i64 " + at + " = begin + ((i64)blockDim.x * " + text(u) + " + threadIdx.x) * " + v +
-                  ";");
-        for (int i = 0; i < count(); ++i)
-            if (vector_access(i) && stmt(i).kind == StmtKind::Load) declare_words(i, words(u));
+        out_.line("const i64 " + at + " = begin + ((i64)blockDim.x * " + text(u) + " + threadIdx.x) * " + v + ";");
+        for (int i : loads) declare_words(i, words(u));
+        if (loads.empty()) continue;
         out_.open("if (" + at + " + " + v + " <= end)");
-        for (int i = 0; i < count(); ++i)
-            if (vector_access(i) && stmt(i).kind == StmtKind::Load)
-                move_words(i, words(u), pointers_[static_cast<size_t>(i)] + " + " + at, false);
+        for (int i : loads) load_words(i, words(u), at);
         out_.close();
     }
     for (int u = 0; u < k_.unroll; ++u) {
         std::string at = "at" + text(u);
         out_.open("if (" + at + " + " + v + " <= end)");
-        for (int i = 0; i < count(); ++i)
-            if (vector_access(i) && stmt(i).kind == StmtKind::Store) declare_words(i, words(u));
+        for (int i : stores) declare_words(i, words(u));
         for (int lane = 0; lane < k_.vector; ++lane) {
             out_.open("");
-            out_.line("const i64 k = " + at + " + " + text(lane) + ";");
+            if (names_column()) out_.line("const i64 k = " + at + " + " + text(lane) + ";");
             body(lane, words(u));
             out_.close();
         }
-        for (int i = 0; i < count(); ++i)
-            if (vector_access(i) && stmt(i).kind == StmtKind::Store)
-                move_words(i, words(u), pointers_[static_cast<size_t>(i)] + " + " + at, true);
+        for (int i : stores) move_words(i, words(u), pointers_[static_cast<size_t>(i)] + " + " + at, true);
         out_.close();
     }
 }
@@ -290,7 +301,7 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
         }
         for (int lane = 0; lane < k_.vector; ++lane) {
             out_.open("");
-            out_.line("const i64 k = at + " + text(lane) + ";");
+            if (names_column()) out_.line("const i64 k = at + " + text(lane) + ";");
             body(lane, "x");
             reduce();
             out_.close();

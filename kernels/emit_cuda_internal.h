@@ -61,6 +61,8 @@ class KernelPrinter {
     void row_pointers();         // pointers to the current row of every access
     std::string element(int i);  // what an access names at the current indices
     bool vector_access(int i) const;
+    bool shifted(int i) const;
+    bool names_column() const;
     std::string aligned_test() const;
     void value(int i, const std::string& text);
     void compute(int i);
@@ -80,6 +82,7 @@ class KernelPrinter {
     std::string word_type(int i) const;
     void declare_words(int i, const std::string& words);
     void move_words(int i, const std::string& words, const std::string& pointer, bool store);
+    void load_words(int i, const std::string& words, const std::string& at);
     std::string lane_of(int i, const std::string& words, int lane) const;
     void set_lane(int i, const std::string& words, int lane);
     void rows();

@@ -87,7 +87,6 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
         if (at0 + 2 <= end) {
             uint4 x0_30_0;
             {
-                const i64 k = at0 + 0;
                 const f64 v5 = get<f64, 0>(x0_5_0);
                 const f64 v6 = get<f64, 0>(x0_6_0);
                 const f64 v7 = __ddiv_rn(v5, v6);
@@ -116,7 +115,6 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
                 set<0>(x0_30_0, v29);
             }
             {
-                const i64 k = at0 + 1;
                 const f64 v5 = get<f64, 1>(x0_5_0);
                 const f64 v6 = get<f64, 1>(x0_6_0);
                 const f64 v7 = __ddiv_rn(v5, v6);

@@ -130,7 +130,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
             uint4 x0_6_0, x0_6_1, x0_6_2, x0_6_3;
             uint4 x0_8_0;
             {
-                const i64 k = at0 + 0;
                 const f32 v1 = get<f32, 0>(x0_1_0);
                 const i32 v2 = (i32)v1;
                 set<0>(x0_3_0, v2);
@@ -141,7 +140,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<0>(x0_8_0, v7);
             }
             {
-                const i64 k = at0 + 1;
                 const f32 v1 = get<f32, 1>(x0_1_0);
                 const i32 v2 = (i32)v1;
                 set<1>(x0_3_0, v2);
@@ -152,7 +150,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<1>(x0_8_0, v7);
             }
             {
-                const i64 k = at0 + 2;
                 const f32 v1 = get<f32, 2>(x0_1_0);
                 const i32 v2 = (i32)v1;
                 set<2>(x0_3_0, v2);
@@ -163,7 +160,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<2>(x0_8_0, v7);
             }
             {
-                const i64 k = at0 + 3;
                 const f32 v1 = get<f32, 3>(x0_1_0);
                 const i32 v2 = (i32)v1;
                 set<3>(x0_3_0, v2);
@@ -174,7 +170,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<3>(x0_8_0, v7);
             }
             {
-                const i64 k = at0 + 4;
                 const f32 v1 = get<f32, 0>(x0_1_1);
                 const i32 v2 = (i32)v1;
                 set<0>(x0_3_1, v2);
@@ -185,7 +180,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<4>(x0_8_0, v7);
             }
             {
-                const i64 k = at0 + 5;
                 const f32 v1 = get<f32, 1>(x0_1_1);
                 const i32 v2 = (i32)v1;
                 set<1>(x0_3_1, v2);
@@ -196,7 +190,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<5>(x0_8_0, v7);
             }
             {
-                const i64 k = at0 + 6;
                 const f32 v1 = get<f32, 2>(x0_1_1);
                 const i32 v2 = (i32)v1;
                 set<2>(x0_3_1, v2);
@@ -207,7 +200,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<6>(x0_8_0, v7);
             }
             {
-                const i64 k = at0 + 7;
                 const f32 v1 = get<f32, 3>(x0_1_1);
                 const i32 v2 = (i32)v1;
                 set<3>(x0_3_1, v2);
@@ -226,7 +218,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
             uint4 x1_6_0, x1_6_1, x1_6_2, x1_6_3;
             uint4 x1_8_0;
             {
-                const i64 k = at1 + 0;
                 const f32 v1 = get<f32, 0>(x1_1_0);
                 const i32 v2 = (i32)v1;
                 set<0>(x1_3_0, v2);
@@ -237,7 +228,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<0>(x1_8_0, v7);
             }
             {
-                const i64 k = at1 + 1;
                 const f32 v1 = get<f32, 1>(x1_1_0);
                 const i32 v2 = (i32)v1;
                 set<1>(x1_3_0, v2);
@@ -248,7 +238,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<1>(x1_8_0, v7);
             }
             {
-                const i64 k = at1 + 2;
                 const f32 v1 = get<f32, 2>(x1_1_0);
                 const i32 v2 = (i32)v1;
                 set<2>(x1_3_0, v2);
@@ -259,7 +248,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<2>(x1_8_0, v7);
             }
             {
-                const i64 k = at1 + 3;
                 const f32 v1 = get<f32, 3>(x1_1_0);
                 const i32 v2 = (i32)v1;
                 set<3>(x1_3_0, v2);
@@ -270,7 +258,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<3>(x1_8_0, v7);
             }
             {
-                const i64 k = at1 + 4;
                 const f32 v1 = get<f32, 0>(x1_1_1);
                 const i32 v2 = (i32)v1;
                 set<0>(x1_3_1, v2);
@@ -281,7 +268,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<4>(x1_8_0, v7);
             }
             {
-                const i64 k = at1 + 5;
                 const f32 v1 = get<f32, 1>(x1_1_1);
                 const i32 v2 = (i32)v1;
                 set<1>(x1_3_1, v2);
@@ -292,7 +278,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<5>(x1_8_0, v7);
             }
             {
-                const i64 k = at1 + 6;
                 const f32 v1 = get<f32, 2>(x1_1_1);
                 const i32 v2 = (i32)v1;
                 set<2>(x1_3_1, v2);
@@ -303,7 +288,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
                 set<6>(x1_8_0, v7);
             }
             {
-                const i64 k = at1 + 7;
                 const f32 v1 = get<f32, 3>(x1_1_1);
                 const i32 v2 = (i32)v1;
                 set<3>(x1_3_1, v2);

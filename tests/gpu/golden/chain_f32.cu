@@ -85,7 +85,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
         if (at0 + 4 <= end) {
             uint4 x0_10_0;
             {
-                const i64 k = at0 + 0;
                 const f32 v1 = get<f32, 0>(x0_1_0);
                 const f32 v2 = get<f32, 0>(x0_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);
@@ -98,7 +97,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
                 set<0>(x0_10_0, v9);
             }
             {
-                const i64 k = at0 + 1;
                 const f32 v1 = get<f32, 1>(x0_1_0);
                 const f32 v2 = get<f32, 1>(x0_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);
@@ -111,7 +109,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
                 set<1>(x0_10_0, v9);
             }
             {
-                const i64 k = at0 + 2;
                 const f32 v1 = get<f32, 2>(x0_1_0);
                 const f32 v2 = get<f32, 2>(x0_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);
@@ -124,7 +121,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
                 set<2>(x0_10_0, v9);
             }
             {
-                const i64 k = at0 + 3;
                 const f32 v1 = get<f32, 3>(x0_1_0);
                 const f32 v2 = get<f32, 3>(x0_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);
@@ -141,7 +137,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
         if (at1 + 4 <= end) {
             uint4 x1_10_0;
             {
-                const i64 k = at1 + 0;
                 const f32 v1 = get<f32, 0>(x1_1_0);
                 const f32 v2 = get<f32, 0>(x1_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);
@@ -154,7 +149,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
                 set<0>(x1_10_0, v9);
             }
             {
-                const i64 k = at1 + 1;
                 const f32 v1 = get<f32, 1>(x1_1_0);
                 const f32 v2 = get<f32, 1>(x1_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);
@@ -167,7 +161,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
                 set<1>(x1_10_0, v9);
             }
             {
-                const i64 k = at1 + 2;
                 const f32 v1 = get<f32, 2>(x1_1_0);
                 const f32 v2 = get<f32, 2>(x1_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);
@@ -180,7 +173,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
                 set<2>(x1_10_0, v9);
             }
             {
-                const i64 k = at1 + 3;
                 const f32 v1 = get<f32, 3>(x1_1_0);
                 const f32 v2 = get<f32, 3>(x1_2_0);
                 const f32 v3 = __fmul_rn(v1, v2);

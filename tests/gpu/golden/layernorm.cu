@@ -116,22 +116,18 @@ layernorm_1_k0(i64 n1, i64 n0, i64 staged, const f32* __restrict__ b0, const f32
                     ((uint4*)(s0 + at))[0] = x3_0;
                 }
                 {
-                    const i64 k = at + 0;
                     const f32 v0_3 = get<f32, 0>(x3_0);
                     a0_4 = sum(a0_4, v0_3);
                 }
                 {
-                    const i64 k = at + 1;
                     const f32 v0_3 = get<f32, 1>(x3_0);
                     a0_4 = sum(a0_4, v0_3);
                 }
                 {
-                    const i64 k = at + 2;
                     const f32 v0_3 = get<f32, 2>(x3_0);
                     a0_4 = sum(a0_4, v0_3);
                 }
                 {
-                    const i64 k = at + 3;
                     const f32 v0_3 = get<f32, 3>(x3_0);
                     a0_4 = sum(a0_4, v0_3);
                 }

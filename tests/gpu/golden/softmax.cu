@@ -113,22 +113,18 @@ softmax_1_k0(i64 n1, i64 n0, i64 staged, const f32* __restrict__ b0, f32* __rest
                     ((uint4*)(s0 + at))[0] = x0_0;
                 }
                 {
-                    const i64 k = at + 0;
                     const f32 v0_0 = get<f32, 0>(x0_0);
                     a0_1 = maximum(a0_1, v0_0);
                 }
                 {
-                    const i64 k = at + 1;
                     const f32 v0_0 = get<f32, 1>(x0_0);
                     a0_1 = maximum(a0_1, v0_0);
                 }
                 {
-                    const i64 k = at + 2;
                     const f32 v0_0 = get<f32, 2>(x0_0);
                     a0_1 = maximum(a0_1, v0_0);
                 }
                 {
-                    const i64 k = at + 3;
                     const f32 v0_0 = get<f32, 3>(x0_0);
                     a0_1 = maximum(a0_1, v0_0);
                 }

@@ -67,25 +67,15 @@ stencil_2d_1_k0(i64 n0, f64* __restrict__ b0) {
     i64 rest = begin;
     if ((u64)p1 % 16 == 0) {
         const i64 at0 = begin + ((i64)blockDim.x * 0 + threadIdx.x) * 2;
-        if (at0 + 2 <= end) {
-        }
         const i64 at1 = begin + ((i64)blockDim.x * 1 + threadIdx.x) * 2;
-        if (at1 + 2 <= end) {
-        }
         const i64 at2 = begin + ((i64)blockDim.x * 2 + threadIdx.x) * 2;
-        if (at2 + 2 <= end) {
-        }
         const i64 at3 = begin + ((i64)blockDim.x * 3 + threadIdx.x) * 2;
-        if (at3 + 2 <= end) {
-        }
         if (at0 + 2 <= end) {
             uint4 x0_1_0;
             {
-                const i64 k = at0 + 0;
                 set<0>(x0_1_0, v0);
             }
             {
-                const i64 k = at0 + 1;
                 set<1>(x0_1_0, v0);
             }
             ((uint4*)(p1 + at0))[0] = x0_1_0;
@@ -93,11 +83,9 @@ stencil_2d_1_k0(i64 n0, f64* __restrict__ b0) {
         if (at1 + 2 <= end) {
             uint4 x1_1_0;
             {
-                const i64 k = at1 + 0;
                 set<0>(x1_1_0, v0);
             }
             {
-                const i64 k = at1 + 1;
                 set<1>(x1_1_0, v0);
             }
             ((uint4*)(p1 + at1))[0] = x1_1_0;
@@ -105,11 +93,9 @@ stencil_2d_1_k0(i64 n0, f64* __restrict__ b0) {
         if (at2 + 2 <= end) {
             uint4 x2_1_0;
             {
-                const i64 k = at2 + 0;
                 set<0>(x2_1_0, v0);
             }
             {
-                const i64 k = at2 + 1;
                 set<1>(x2_1_0, v0);
             }
             ((uint4*)(p1 + at2))[0] = x2_1_0;
@@ -117,11 +103,9 @@ stencil_2d_1_k0(i64 n0, f64* __restrict__ b0) {
         if (at3 + 2 <= end) {
             uint4 x3_1_0;
             {
-                const i64 k = at3 + 0;
                 set<0>(x3_1_0, v0);
             }
             {
-                const i64 k = at3 + 1;
                 set<1>(x3_1_0, v0);
             }
             ((uint4*)(p1 + at3))[0] = x3_1_0;
@@ -150,12 +134,16 @@ stencil_2d_1_k1(f64 c2, i64 n2, i64 n1, const f64* __restrict__ b1, i64 n3, i64 
     const i64 end = begin + width < columns ? begin + width : columns;
     const f64* const p2 = b1 + n3 + row * n4;
     const f64* const p3 = b1 + n5 + row * n4;
+    const bool whole_p3 = (u64)p3 % 16 == 0;
     const f64* const p4 = b1 + 1 + row * n4;
+    const bool whole_p4 = (u64)p4 % 16 == 0;
     const f64* const p6 = b1 + n6 + row * n4;
+    const bool whole_p6 = (u64)p6 % 16 == 0;
     const f64* const p8 = b1 + n4 + row * n4;
+    const bool whole_p8 = (u64)p8 % 16 == 0;
     f64* const p14 = b0 + n3 + row * n4;
     i64 rest = begin;
-    if ((u64)p2 % 16 == 0 && (u64)p3 % 16 == 0 && (u64)p4 % 16 == 0 && (u64)p6 % 16 == 0 && (u64)p8 % 16 == 0 && (u64)p14 % 16 == 0) {
+    if ((u64)p2 % 16 == 0 && (u64)p14 % 16 == 0) {
         const i64 at0 = begin + ((i64)blockDim.x * 0 + threadIdx.x) * 2;
         uint4 x0_2_0;
         uint4 x0_3_0;
@@ -164,15 +152,38 @@ stencil_2d_1_k1(f64 c2, i64 n2, i64 n1, const f64* __restrict__ b1, i64 n3, i64 
         uint4 x0_8_0;
         if (at0 + 2 <= end) {
             x0_2_0 = ((const uint4*)(p2 + at0))[0];
-            x0_3_0 = ((const uint4*)(p3 + at0))[0];
-            x0_4_0 = ((const uint4*)(p4 + at0))[0];
-            x0_6_0 = ((const uint4*)(p6 + at0))[0];
-            x0_8_0 = ((const uint4*)(p8 + at0))[0];
+            if (whole_p3) {
+                x0_3_0 = ((const uint4*)(p3 + at0))[0];
+            }
+            else {
+                set<0>(x0_3_0, p3[at0 + 0]);
+                set<1>(x0_3_0, p3[at0 + 1]);
+            }
+            if (whole_p4) {
+                x0_4_0 = ((const uint4*)(p4 + at0))[0];
+            }
+            else {
+                set<0>(x0_4_0, p4[at0 + 0]);
+                set<1>(x0_4_0, p4[at0 + 1]);
+            }
+            if (whole_p6) {
+                x0_6_0 = ((const uint4*)(p6 + at0))[0];
+            }
+            else {
+                set<0>(x0_6_0, p6[at0 + 0]);
+                set<1>(x0_6_0, p6[at0 + 1]);
+            }
+            if (whole_p8) {
+                x0_8_0 = ((const uint4*)(p8 + at0))[0];
+            }
+            else {
+                set<0>(x0_8_0, p8[at0 + 0]);
+                set<1>(x0_8_0, p8[at0 + 1]);
+            }
         }
         if (at0 + 2 <= end) {
             uint4 x0_14_0;
             {
-                const i64 k = at0 + 0;
                 const f64 v2 = get<f64, 0>(x0_2_0);
                 const f64 v3 = get<f64, 0>(x0_3_0);
                 const f64 v4 = get<f64, 0>(x0_4_0);
@@ -188,7 +199,6 @@ stencil_2d_1_k1(f64 c2, i64 n2, i64 n1, const f64* __restrict__ b1, i64 n3, i64 
                 set<0>(x0_14_0, v13);
             }
             {
-                const i64 k = at0 + 1;
                 const f64 v2 = get<f64, 1>(x0_2_0);
                 const f64 v3 = get<f64, 1>(x0_3_0);
                 const f64 v4 = get<f64, 1>(x0_4_0);

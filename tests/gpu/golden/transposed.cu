@@ -71,17 +71,9 @@ transposed_1_k0(f64 c0, i64 n1, i64 n0, const f64* __restrict__ b1, f64* __restr
     i64 rest = begin;
     if ((u64)p3 % 16 == 0) {
         const i64 at0 = begin + ((i64)blockDim.x * 0 + threadIdx.x) * 2;
-        if (at0 + 2 <= end) {
-        }
         const i64 at1 = begin + ((i64)blockDim.x * 1 + threadIdx.x) * 2;
-        if (at1 + 2 <= end) {
-        }
         const i64 at2 = begin + ((i64)blockDim.x * 2 + threadIdx.x) * 2;
-        if (at2 + 2 <= end) {
-        }
         const i64 at3 = begin + ((i64)blockDim.x * 3 + threadIdx.x) * 2;
-        if (at3 + 2 <= end) {
-        }
         if (at0 + 2 <= end) {
             uint4 x0_3_0;
             {
