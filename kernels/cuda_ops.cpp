@@ -112,7 +112,7 @@ constexpr const char *kFloorF = "floorf", *kFloor = "floor", *kCeilF = "ceilf", 
 
 std::string extremum(const Args& a, std::string_view f) {
     if (a.complex()) return {};
-    a.uses.insert("max");
+    a.uses.insert(f);
     return call(f, {a[0], a[1]});
 }
 std::string maximum(const Args& a) { return extremum(a, "maximum"); }
@@ -277,7 +277,7 @@ constexpr FunctionRow kFunctions[] = {
     {"rad2deg", "__fmul_rn(%0, 0x1.ca5dc2p+5f)", "__dmul_rn(%0, 0x1.ca5dc1a63c1f8p+5)"},
     {"degrees", "__fmul_rn(%0, 0x1.ca5dc2p+5f)", "__dmul_rn(%0, 0x1.ca5dc1a63c1f8p+5)"},
     {"ldexp", "ldexpf(%0, (i32)%1)", "ldexp(%0, (i32)%1)"},
-    {"clip", "minimum(maximum(%0, %1), %2)", "minimum(maximum(%0, %1), %2)", "max"},
+    {"clip", "minimum(maximum(%0, %1), %2)", "minimum(maximum(%0, %1), %2)", "clip"},
     {"conjugate", "%0", "%0"},
     {"positive", "%0", "%0"},
     {"py.floor_divide", "", "float_floor_divide(%0, %1)", "float_division"},
@@ -311,7 +311,7 @@ constexpr FunctionRow kIntegerFunctions[] = {
     {"gcd", "gcd_of(%0, %1)", "", "gcd"},
     {"lcm", "lcm_of(%0, %1)", "", "gcd"},
     {"sign", "(%0 > 0) - (%0 < 0)", ""},
-    {"clip", "minimum(maximum(%0, %1), %2)", "", "max"},
+    {"clip", "minimum(maximum(%0, %1), %2)", "", "clip"},
     {"conjugate", "%0", ""},
     {"positive", "%0", ""},
     {"bitwise_count", "__popcll((u64)(%0 < 0 ? 0 - (u64)%0 : (u64)%0))", ""},
@@ -518,6 +518,47 @@ int code_weight(const LoopNest& nest, int i) {
     return straight ? (narrow ? 1 : 2) : narrow ? 4 : 6;
 }
 
+namespace {
+
+std::string arithmetic_of(DType t) {
+    return real_float(t) ? type(t) : graph::is_complex(t) ? "complex" : "integer";
+}
+
+// The piece of the prelude by which lanes exchange values of a type.
+std::string lane_piece(DType t) {
+    switch (t) {
+        case DType::I32:
+        case DType::I64:
+        case DType::U64:
+        case DType::F32:
+        case DType::F64:
+        case DType::C64:
+        case DType::C128: return "lane_" + type(t);
+        default: return "lane_small";
+    }
+}
+
+// That by which elements of a type are put into words, and taken out of them.
+std::string bits_piece(DType t) {
+    if (graph::is_integer(t) || t == DType::Bool) {
+        int size = graph::info(t).size;
+        return size == 8 ? "i64" : size == 4 ? "i32" : "small";
+    }
+    return type(t);
+}
+
+}  // namespace
+
+void use_words(DType t, int bytes, bool store, Uses& uses) {
+    uses.insert("word" + std::to_string(bytes));
+    uses.insert(store ? "set" : "get");
+    std::string bits = bits_piece(t);
+    if (store)
+        uses.insert("bits_" + bits);
+    else if (!graph::is_integer(t) && t != DType::Bool)
+        uses.insert("as_" + bits);
+}
+
 bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses) {
     const Stmt& s = nest.stmts[i];
     DType t = s.kind == StmtKind::ArgReduce ? nest.stmts[s.in[0]].dtype : s.dtype;
@@ -537,33 +578,34 @@ bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses) {
                    : t == DType::F64 || t == DType::C128 ? 0x3ff0000000000000u
                                                          : 1;
     out->position = s.kind == StmtKind::ArgReduce;
+    const std::string lane = lane_piece(t);
     if (out->position) {
         if (graph::is_complex(t)) return false;
-        uses.insert("position"), uses.insert("shuffle_position");
         out->combine = name == "argmax" ? "first_max" : "first_min";
         out->start = "{" + constant(t, 0, 0, uses) + ", -1}";
+        for (const std::string& piece : {lane, std::string("lane_position"), out->combine})
+            uses.insert(piece);
         return true;
     }
-    if (graph::is_complex(t))
-        uses.insert("complex_reduce"), uses.insert("shuffle_complex");
-    else
-        uses.insert("reduce_ops");
+    uses.insert(lane);
     if (name == "add") {
         // -0.0 is the neutral one of floats
         uint64_t zero = t == DType::F32 ? 0x80000000u : t == DType::F64 ? uint64_t{1} << 63 : 0;
         out->start = constant(t, zero, 0, uses), out->combine = "sum";
+        uses.insert("sum_" + arithmetic_of(t));
     } else if (name == "multiply") {
         out->start = constant(t, one, 0, uses), out->combine = "product";
+        uses.insert("product_" + arithmetic_of(t));
     } else if (name == "logical_and") {
         out->start = "true", out->combine = "both";
     } else if (name == "logical_or") {
         out->start = "false", out->combine = "either";
     } else if ((name == "maximum" || name == "minimum") && !graph::is_complex(t)) {
-        uses.insert("max");
         out->start = lowest(name == "minimum"), out->combine = std::string(name);
     } else {
         return false;
     }
+    if (out->combine != "sum" && out->combine != "product") uses.insert(out->combine);
     return true;
 }
 

@@ -41,6 +41,9 @@ struct Reduction {
 };
 bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses);
 
+// Elements of a dtype in words of so many bytes: taken out of them, or (store) put into them.
+void use_words(graph::DType t, int bytes, bool store, Uses& uses);
+
 // About how much code one copy of statement `i` is: 0 for arithmetic, 1 for a function without branches.
 int code_weight(const LoopNest& nest, int i);
 

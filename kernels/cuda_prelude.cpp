@@ -117,10 +117,13 @@ __device__ __forceinline__ c128 exp_c(c128 x) {
     return c128{x.im == 0 ? r : times(r, cos(x.im)), x.im == 0 ? x.im : times(r, sin(x.im))};
 }
 )"},
-    {"max", "types",
+    {"maximum", "types",
      R"(template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
-template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a < b || a != a ? a : b; }
 )"},
+    {"minimum", "types",
+     R"(template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a < b || a != a ? a : b; }
+)"},
+    {"clip", "maximum minimum", ""},
     {"shift", "types", R"(template <class T, class U> __device__ __forceinline__ T left_shift(T a, T b) {
     return (U)b < 8 * sizeof(T) ? (T)((U)a << (U)b) : (T)0;
 }
@@ -201,21 +204,29 @@ __device__ __forceinline__ f32 log_sum(f32 a, f32 b) {
     return d > 0 ? a + log1pf(expf(-d)) : d <= 0 ? b + log1pf(expf(d)) : d;
 }
 )"},
-    {"reduce_ops", "types",
-     R"(template <class T> __device__ __forceinline__ T both(T a, T b) { return a && b; }
-template <class T> __device__ __forceinline__ T either(T a, T b) { return a || b; }
-__device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
-__device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
-__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
-__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
-template <class T> __device__ __forceinline__ T sum(T a, T b) { return (T)((u64)a + (u64)b); }
-template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
+    {"both", "types", R"(__device__ __forceinline__ bool both(bool a, bool b) { return a && b; }
 )"},
-    {"complex_reduce", "complex reduce_ops",
-     R"(__device__ __forceinline__ c64 sum(c64 a, c64 b) { return add(a, b); }
-__device__ __forceinline__ c128 sum(c128 a, c128 b) { return add(a, b); }
-__device__ __forceinline__ c64 product(c64 a, c64 b) { return multiply(a, b); }
-__device__ __forceinline__ c128 product(c128 a, c128 b) { return multiply(a, b); }
+    {"either", "types", R"(__device__ __forceinline__ bool either(bool a, bool b) { return a || b; }
+)"},
+    {"sum_f32", "types", R"(__device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
+)"},
+    {"sum_f64", "types", R"(__device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
+)"},
+    {"sum_integer", "types",
+     R"(template <class T> __device__ __forceinline__ T sum(T a, T b) { return (T)((u64)a + (u64)b); }
+)"},
+    {"sum_complex", "complex",
+     R"(template <class C> __device__ __forceinline__ C sum(C a, C b) { return add(a, b); }
+)"},
+    {"product_f32", "types", R"(__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
+)"},
+    {"product_f64", "types", R"(__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
+)"},
+    {"product_integer", "types",
+     R"(template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
+)"},
+    {"product_complex", "complex",
+     R"(template <class C> __device__ __forceinline__ C product(C a, C b) { return multiply(a, b); }
 )"},
     // A value and where it was found: the first of equal ones wins, and NaN wins over everything.
     {"position", "types", R"(template <class T> struct found { T value; i64 at; };
@@ -226,50 +237,87 @@ template <class T> __device__ __forceinline__ bool wins(found<T> a, found<T> b, 
     if (a.value == b.value) return a.at < b.at;
     return more ? a.value > b.value : a.value < b.value;
 }
-template <class T> __device__ __forceinline__ found<T> first_max(found<T> a, found<T> b) { return wins(a, b, true) ? a : b; }
-template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
 )"},
-    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a
-    // word, set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
-    {"vector", "types", R"(__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
-template <class T> __device__ __forceinline__ u32 raw(T x) {
-    if constexpr (sizeof(T) == 1) return (u8)x;
-    else if constexpr (sizeof(T) == 2) return (u16)x;
-    else return (u32)x;
-}
-__device__ __forceinline__ u64 raw8(f64 x) { return (u64)__double_as_longlong(x); }
-template <class T> __device__ __forceinline__ u64 raw8(T x) { return (u64)x; }
-template <class T> struct as {
-    static __device__ __forceinline__ T from(u32 x) { return (T)x; }
-    static __device__ __forceinline__ T from8(u64 x) { return (T)x; }
-};
-template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 x) { return __uint_as_float(x); } };
-template <> struct as<f64> { static __device__ __forceinline__ f64 from8(u64 x) { return __longlong_as_double((i64)x); } };
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
+    {"first_max", "position",
+     R"(template <class T> __device__ __forceinline__ found<T> first_max(found<T> a, found<T> b) { return wins(a, b, true) ? a : b; }
+)"},
+    {"first_min", "position",
+     R"(template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
+)"},
+    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a word,
+    // set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
+    {"word16", "types", R"(template <int K> __device__ __forceinline__ u32& part(uint4& w) {
     if constexpr (K == 0) return w.x;
     else if constexpr (K == 1) return w.y;
     else if constexpr (K == 2) return w.z;
     else return w.w;
 }
-template <int K> __device__ __forceinline__ u32& part(uint2& w) {
+)"},
+    {"word8", "types", R"(template <int K> __device__ __forceinline__ u32& part(uint2& w) {
     if constexpr (K == 0) return w.x;
     else return w.y;
 }
-template <int K> __device__ __forceinline__ u32& part(u32& w) { return w; }
-template <int K> __device__ __forceinline__ u16& part(u16& w) { return w; }
-template <int K> __device__ __forceinline__ u8& part(u8& w) { return w; }
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
+)"},
+    {"word4", "types", R"(template <int K> __device__ __forceinline__ u32& part(u32& w) { return w; }
+)"},
+    {"word2", "types", R"(template <int K> __device__ __forceinline__ u16& part(u16& w) { return w; }
+)"},
+    {"word1", "types", R"(template <int K> __device__ __forceinline__ u8& part(u8& w) { return w; }
+)"},
+    // The bits of an element as an integer, and back.
+    {"bits_small", "types", R"(template <class T> __device__ __forceinline__ u32 raw(T x) {
+    if constexpr (sizeof(T) == 1) return (u8)x;
+    else return (u16)x;
+}
+)"},
+    {"bits_i32", "types", R"(__device__ __forceinline__ u32 raw(i32 x) { return (u32)x; }
+__device__ __forceinline__ u32 raw(u32 x) { return x; }
+)"},
+    {"bits_i64", "types", R"(__device__ __forceinline__ u64 raw(i64 x) { return (u64)x; }
+__device__ __forceinline__ u64 raw(u64 x) { return x; }
+)"},
+    {"bits_f32", "types", R"(__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
+)"},
+    {"bits_f64", "types", R"(__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
+)"},
+    {"bits_f16", "f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
+)"},
+    {"bits_c64", "complex", R"(__device__ __forceinline__ u64 raw(c64 x) {
+    return (u64)__float_as_uint(x.im) << 32 | __float_as_uint(x.re);
+}
+)"},
+    {"as", "types", R"(template <class T> struct as {
+    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
+};
+)"},
+    {"as_f32", "as",
+     R"(template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
+)"},
+    {"as_f64", "as",
+     R"(template <> struct as<f64> { static __device__ __forceinline__ f64 from(u64 bits) { return __longlong_as_double((i64)bits); } };
+)"},
+    {"as_f16", "as f16",
+     R"(template <> struct as<f16> { static __device__ __forceinline__ f16 from(u32 bits) { return f16{(u16)bits}; } };
+)"},
+    {"as_c64", "as complex", R"(template <> struct as<c64> {
+    static __device__ __forceinline__ c64 from(u64 bits) {
+        return c64{__uint_as_float((u32)bits), __uint_as_float((u32)(bits >> 32))};
+    }
+};
+)"},
+    {"get", "as", R"(template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
     if constexpr (sizeof(T) == 8) {
-        return as<T>::from8((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
+        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
     } else {
         constexpr int each = 4 / sizeof(T);
         return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
     }
 }
-template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
+)"},
+    {"set", "types", R"(template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
     if constexpr (sizeof(T) == 8) {
-        u64 r = raw8(x);
-        part<2 * E>(w) = (u32)r, part<2 * E + 1>(w) = (u32)(r >> 32);
+        u64 bits = raw(x);
+        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
     } else {
         constexpr int each = 4 / sizeof(T);
         if constexpr (E % each == 0) part<E / each>(w) = raw(x);
@@ -277,31 +325,32 @@ template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x
     }
 }
 )"},
-    {"vector_f16", "vector f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
-template <> struct as<f16> { static __device__ __forceinline__ f16 from(u32 x) { return f16{(u16)x}; } };
-)"},
-    {"vector_complex", "vector complex",
-     R"(__device__ __forceinline__ u64 raw8(c64 x) { return (u64)raw(x.im) << 32 | raw(x.re); }
-template <> struct as<c64> {
-    static __device__ __forceinline__ c64 from8(u64 x) { return c64{__uint_as_float((u32)x), __uint_as_float((u32)(x >> 32))}; }
-};
-)"},
     // Values from the lane whose number differs in the bits of `mask`.
-    {"shuffle", "types",
+    {"lane_i32", "types",
      R"(__device__ __forceinline__ i32 from_lane(i32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-__device__ __forceinline__ i64 from_lane(i64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-__device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-__device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-template <class T> __device__ __forceinline__ T from_lane(T x, int mask) {
-    if constexpr (sizeof(T) == 8) return (T)from_lane((i64)x, mask);
-    else return (T)from_lane((i32)x, mask);
-}
 )"},
-    {"shuffle_complex", "shuffle complex",
+    {"lane_i64", "types",
+     R"(__device__ __forceinline__ i64 from_lane(i64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+)"},
+    {"lane_u64", "lane_i64",
+     R"(__device__ __forceinline__ u64 from_lane(u64 x, int mask) { return (u64)from_lane((i64)x, mask); }
+)"},
+    {"lane_f32", "types",
+     R"(__device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+)"},
+    {"lane_f64", "types",
+     R"(__device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+)"},
+    {"lane_small", "lane_i32",
+     R"(template <class T> __device__ __forceinline__ T from_lane(T x, int mask) { return (T)from_lane((i32)x, mask); }
+)"},
+    {"lane_c64", "lane_f32 complex",
      R"(__device__ __forceinline__ c64 from_lane(c64 x, int mask) { return c64{from_lane(x.re, mask), from_lane(x.im, mask)}; }
-__device__ __forceinline__ c128 from_lane(c128 x, int mask) { return c128{from_lane(x.re, mask), from_lane(x.im, mask)}; }
 )"},
-    {"shuffle_position", "shuffle position",
+    {"lane_c128", "lane_f64 complex",
+     R"(__device__ __forceinline__ c128 from_lane(c128 x, int mask) { return c128{from_lane(x.re, mask), from_lane(x.im, mask)}; }
+)"},
+    {"lane_position", "lane_i64 position",
      R"(template <class T> __device__ __forceinline__ found<T> from_lane(found<T> x, int mask) {
     return found<T>{from_lane(x.value, mask), from_lane(x.at, mask)};
 }
@@ -309,7 +358,7 @@ __device__ __forceinline__ c128 from_lane(c128 x, int mask) { return c128{from_l
     // The values of all threads with one threadIdx.y, combined in a fixed order; all of them get the same
     // bits. blockDim.x is a power of two, and `meet` has 16 bytes for each of 32 warps, twice: `turn` says
     // which half is free. Whoever writes to a half again has met a barrier since it was read.
-    {"across", "shuffle",
+    {"across", "types",
      R"(template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
     const int width = blockDim.x < 32 ? blockDim.x : 32;
     for (int mask = 1; mask < width; mask <<= 1) {

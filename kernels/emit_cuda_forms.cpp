@@ -90,9 +90,8 @@ std::string KernelPrinter::word_type(int i) const {
 }
 
 void KernelPrinter::declare_words(int i, const std::string& words) {
-    uses_.insert("vector");
-    if (stmt(i).dtype == graph::DType::F16) uses_.insert("vector_f16");
-    if (graph::is_complex(stmt(i).dtype)) uses_.insert("vector_complex");
+    use_words(stmt(i).dtype, word_bytes(i), stmt(i).kind == StmtKind::Store || shifted(i), uses_);
+    if (stmt(i).kind == StmtKind::Load) use_words(stmt(i).dtype, word_bytes(i), false, uses_);
     std::string names;
     for (int w = 0; w * word_bytes(i) < k_.vector * graph::info(stmt(i).dtype).size; ++w)
         names += (w ? ", " : " ") + words + text(i) + "_" + text(w);
@@ -134,8 +133,8 @@ void KernelPrinter::load_words(int i, const std::string& words, const std::strin
     out_.open("else");
     int each = word_bytes(i) / graph::info(stmt(i).dtype).size;
     for (int lane = 0; lane < k_.vector; ++lane)
-        out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + q + "[" + at +
-                  " + " + text(lane) + "]);");
+        out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + q +
+                  "[" + at + " + " + text(lane) + "]);");
     out_.close();
 }
 
@@ -148,7 +147,8 @@ void KernelPrinter::elementwise_vectors() {
         if (vector_access(i)) (stmt(i).kind == StmtKind::Load ? loads : stores).push_back(i);
     for (int u = 0; u < k_.unroll; ++u) {
         std::string at = "at" + text(u);
-        out_.line("const i64 " + at + " = begin + ((i64)blockDim.x * " + text(u) + " + threadIdx.x) * " + v + ";");
+        out_.line("const i64 " + at + " = begin + ((i64)blockDim.x * " + text(u) + " + threadIdx.x) * " + v +
+                  ";");
         for (int i : loads) declare_words(i, words(u));
         if (loads.empty()) continue;
         out_.open("if (" + at + " + " + v + " <= end)");
@@ -386,11 +386,15 @@ void KernelPrinter::columns() {
     int turn = 0;
     out_.line("__shared__ uint4 meet[" + text(k_.reductions > 1 ? 2 * kBlockThreads : kBlockThreads) + "];");
     out_.line("const i64 columns = " + product(k_.columns) + ", depth = " + product(k_.depth) + ";");
-    out_.line("const i64 tiles = (columns + blockDim.x - 1) / blockDim.x;");
-    out_.line("if (tiles <= 0) return;");
-    out_.line("const i64 row = (i64)blockIdx.x / tiles;");
-    if (!k_.rows.empty()) out_.line("if (row >= " + product(k_.rows) + ") return;");
-    out_.line("const i64 mine = (i64)blockIdx.x % tiles * blockDim.x + threadIdx.x;");
+    out_.line("if (columns <= 0) return;");
+    if (!k_.rows.empty()) out_.line("const i64 tiles = (columns + blockDim.x - 1) / blockDim.x;");
+    if (k_.rows.empty()) {
+        out_.line("const i64 mine = (i64)blockIdx.x * blockDim.x + threadIdx.x;");
+    } else {
+        out_.line("const i64 row = (i64)blockIdx.x / tiles;");
+        out_.line("if (row >= " + product(k_.rows) + ") return;");
+        out_.line("const i64 mine = (i64)blockIdx.x % tiles * blockDim.x + threadIdx.x;");
+    }
     out_.line("const bool active = mine < columns;");
     out_.line("const i64 column = active ? mine : columns - 1;");
     split("row", k_.rows, 0);

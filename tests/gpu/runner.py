@@ -53,10 +53,12 @@ PLACES = {
 
 
 class Device:
-    """The memory of one run of a call's kernels."""
+    """The memory of one run of a call's kernels; the buffer with the number `off` lies one element beside whole vectors."""
 
-    def __init__(self, arguments, results, place):
+    def __init__(self, arguments, results, place, off=-1):
         self.place = place
+        self.off = off
+        self.count = 0
         self.ins = [self._array(a) for a in arguments]
         self.outs = [self._empty(np.asarray(r)) for r in results]
         self.scratch = {}
@@ -65,6 +67,9 @@ class Device:
     def _where(self, itemsize):
         where = dict(PLACES[self.place])
         where.setdefault("alignment", itemsize)
+        if self.count == self.off:
+            where.update(alignment=16, misalign=itemsize)
+        self.count += 1
         return where
 
     def _array(self, a):
@@ -141,16 +146,23 @@ def check(program, arguments, kernels=None, runs=None):
         result = program.function(*eager)
         kernels = kernels or kernels_of(program.function, arguments)
     expected = fresh_results(result, _arrays(eager))
-    runs = runs or [
-        ("aligned", "forward", 0),
-        ("right", "reverse", 0),
-        ("left", "random", 1),
-        ("aligned", "random", 2),
-    ]
-    for place, order, seed in runs:
-        device = Device(_arrays(arguments), expected, place)
+    runs = (
+        list(runs)
+        if runs
+        else [
+            ("aligned", "forward", 0),
+            ("right", "reverse", 0),
+            ("left", "random", 1),
+            ("aligned", "random", 2),
+        ]
+    )
+    buffers = len(_arrays(arguments)) + len(expected)
+    sizeable = sum(np.size(r) for r in expected) > 1000
+    runs += [("aligned", "forward", 0, off) for off in range(buffers) if sizeable]
+    for place, order, seed, *off in runs:
+        device = Device(_arrays(arguments), expected, place, *off)
         launch(kernels, device, order, seed)
-        where = f"{program.name}, {place}, {order} {seed}"
+        where = f"{program.name}, {place}, {order} {seed}, off: {off}"
         for i, (found, wanted) in enumerate(zip(device.outs, expected, strict=True)):
             if not _same(found, wanted, program.exact, program.rtol):
                 raise Mismatch(f"{where}: result {i}: {found!r} instead of {wanted!r}")

@@ -8,44 +8,21 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
-template <class T> __device__ __forceinline__ T both(T a, T b) { return a && b; }
-template <class T> __device__ __forceinline__ T either(T a, T b) { return a || b; }
 __device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
-__device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
-__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
-__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
-template <class T> __device__ __forceinline__ T sum(T a, T b) { return (T)((u64)a + (u64)b); }
-template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
-__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
-template <class T> __device__ __forceinline__ u32 raw(T x) {
-    if constexpr (sizeof(T) == 1) return (u8)x;
-    else if constexpr (sizeof(T) == 2) return (u16)x;
-    else return (u32)x;
-}
-__device__ __forceinline__ u64 raw8(f64 x) { return (u64)__double_as_longlong(x); }
-template <class T> __device__ __forceinline__ u64 raw8(T x) { return (u64)x; }
-template <class T> struct as {
-    static __device__ __forceinline__ T from(u32 x) { return (T)x; }
-    static __device__ __forceinline__ T from8(u64 x) { return (T)x; }
-};
-template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 x) { return __uint_as_float(x); } };
-template <> struct as<f64> { static __device__ __forceinline__ f64 from8(u64 x) { return __longlong_as_double((i64)x); } };
 template <int K> __device__ __forceinline__ u32& part(uint4& w) {
     if constexpr (K == 0) return w.x;
     else if constexpr (K == 1) return w.y;
     else if constexpr (K == 2) return w.z;
     else return w.w;
 }
-template <int K> __device__ __forceinline__ u32& part(uint2& w) {
-    if constexpr (K == 0) return w.x;
-    else return w.y;
-}
-template <int K> __device__ __forceinline__ u32& part(u32& w) { return w; }
-template <int K> __device__ __forceinline__ u16& part(u16& w) { return w; }
-template <int K> __device__ __forceinline__ u8& part(u8& w) { return w; }
+__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
+template <class T> struct as {
+    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
+};
+template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
 template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
     if constexpr (sizeof(T) == 8) {
-        return as<T>::from8((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
+        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
     } else {
         constexpr int each = 4 / sizeof(T);
         return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
@@ -53,22 +30,15 @@ template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
 }
 template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
     if constexpr (sizeof(T) == 8) {
-        u64 r = raw8(x);
-        part<2 * E>(w) = (u32)r, part<2 * E + 1>(w) = (u32)(r >> 32);
+        u64 bits = raw(x);
+        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
     } else {
         constexpr int each = 4 / sizeof(T);
         if constexpr (E % each == 0) part<E / each>(w) = raw(x);
         else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
     }
 }
-__device__ __forceinline__ i32 from_lane(i32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-__device__ __forceinline__ i64 from_lane(i64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 __device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-__device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-template <class T> __device__ __forceinline__ T from_lane(T x, int mask) {
-    if constexpr (sizeof(T) == 8) return (T)from_lane((i64)x, mask);
-    else return (T)from_lane((i32)x, mask);
-}
 template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
     const int width = blockDim.x < 32 ? blockDim.x : 32;
     for (int mask = 1; mask < width; mask <<= 1) {
@@ -147,7 +117,7 @@ layernorm_1_k0(i64 n1, i64 n0, i64 staged, const f32* __restrict__ b0, const f32
         const f32 v1_0 = 0x0p+0f;
         const i64 v1_1 = c1;
         const f64 v1_2 = (f64)v1_1;
-        const f32 v1_3 = 0x1.4f8b58p-17f;
+        const f32 v1_3 = 0x1p-1f;
         const f32* const r_s1_4 = staged ? s0 : p0_3;
         f32 a1_8 = -0x0p+0f;
         if (vectors) {

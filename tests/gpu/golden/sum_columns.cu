@@ -9,15 +9,8 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
-template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a < b || a != a ? a : b; }
-template <class T> __device__ __forceinline__ T both(T a, T b) { return a && b; }
-template <class T> __device__ __forceinline__ T either(T a, T b) { return a || b; }
-__device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
 __device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
-__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
-__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
-template <class T> __device__ __forceinline__ T sum(T a, T b) { return (T)((u64)a + (u64)b); }
-template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
+__device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 template <class T, class F> __device__ __forceinline__ T down(T x, F combine, uint4* meet) {
     *(T*)(meet + threadIdx.y * blockDim.x + threadIdx.x) = x;
     __syncthreads();
@@ -31,10 +24,8 @@ extern "C" __global__ void __launch_bounds__(256)
 sum_columns_1_k0(i64 n1, i64 n0, const f64* __restrict__ b0, f64* __restrict__ b1, f64* __restrict__ b2) {
     __shared__ uint4 meet[512];
     const i64 columns = (i64)n0, depth = (i64)n1;
-    const i64 tiles = (columns + blockDim.x - 1) / blockDim.x;
-    if (tiles <= 0) return;
-    const i64 row = (i64)blockIdx.x / tiles;
-    const i64 mine = (i64)blockIdx.x % tiles * blockDim.x + threadIdx.x;
+    if (columns <= 0) return;
+    const i64 mine = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     const bool active = mine < columns;
     const i64 column = active ? mine : columns - 1;
     const f64 v0 = 0x0p+0;

@@ -8,45 +8,17 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
-__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
-template <class T> __device__ __forceinline__ u32 raw(T x) {
-    if constexpr (sizeof(T) == 1) return (u8)x;
-    else if constexpr (sizeof(T) == 2) return (u16)x;
-    else return (u32)x;
-}
-__device__ __forceinline__ u64 raw8(f64 x) { return (u64)__double_as_longlong(x); }
-template <class T> __device__ __forceinline__ u64 raw8(T x) { return (u64)x; }
-template <class T> struct as {
-    static __device__ __forceinline__ T from(u32 x) { return (T)x; }
-    static __device__ __forceinline__ T from8(u64 x) { return (T)x; }
-};
-template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 x) { return __uint_as_float(x); } };
-template <> struct as<f64> { static __device__ __forceinline__ f64 from8(u64 x) { return __longlong_as_double((i64)x); } };
 template <int K> __device__ __forceinline__ u32& part(uint4& w) {
     if constexpr (K == 0) return w.x;
     else if constexpr (K == 1) return w.y;
     else if constexpr (K == 2) return w.z;
     else return w.w;
 }
-template <int K> __device__ __forceinline__ u32& part(uint2& w) {
-    if constexpr (K == 0) return w.x;
-    else return w.y;
-}
-template <int K> __device__ __forceinline__ u32& part(u32& w) { return w; }
-template <int K> __device__ __forceinline__ u16& part(u16& w) { return w; }
-template <int K> __device__ __forceinline__ u8& part(u8& w) { return w; }
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 8) {
-        return as<T>::from8((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
+__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
 template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
     if constexpr (sizeof(T) == 8) {
-        u64 r = raw8(x);
-        part<2 * E>(w) = (u32)r, part<2 * E + 1>(w) = (u32)(r >> 32);
+        u64 bits = raw(x);
+        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
     } else {
         constexpr int each = 4 / sizeof(T);
         if constexpr (E % each == 0) part<E / each>(w) = raw(x);
