@@ -203,7 +203,7 @@ extern "C" __global__ void k(int* out, int n) {
         "if (threadIdx.x < n) __syncthreads();",
         "if (threadIdx.x < n) __syncthreads(); else\n __syncthreads();",
         "if (threadIdx.x < n) __syncwarp(); else\n __syncthreads();",
-        "if (threadIdx.x < n) out[0] = __shfl_xor_sync(0xffffffffu, n, 1);",
+        "if (threadIdx.x < n) out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, n, 1);",
         "if (threadIdx.x != 3) __syncwarp(0xffffffffu);",
     ],
 )
@@ -407,7 +407,7 @@ def test_last_block(values):
         module.run(*call(), order=order, seed=seed)
         assert out[0] == values.sum()
     for old, new, pattern in [
-        ("__threadfence();", "", "wrote without a __threadfence"),
+        ("__threadfence();", "", "without a __threadfence"),
         ("atomicAdd(counter, 1u)", "counter[0]++", "block . of the same launch writes: nothing orders them"),
     ]:
         for schedule in shim.SCHEDULES:  # each with a counter of its own
@@ -426,6 +426,14 @@ def test_blocks_do_not_wait_for_each_other():
     with pytest.raises(shim.KernelFault, match="writes: "):
         for order, seed in shim.SCHEDULES:
             module.run("k", 4, 64, [a, 256], order=order, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("* blockDim.x", "* (blockDim.x - 1)"), ("threadIdx.x;", "threadIdx.x / 2;")]
+)
+def test_elements_that_are_written_twice(old, new):
+    call = ["scale", 4, 128, [shim.guarded(np.ones(400, np.float32)), shim.array(400), 400]]
+    finds(replaced(SCALE, old, new), "writes 4 bytes that .* writes: ", *call)
 
 
 def test_device_memory_behind_a_barrier():
@@ -475,13 +483,14 @@ def test_forms_of_shared_memory():
         __syncthreads();
         #pragma unroll
         for (int i = 0; i < 4; ++i) v += ((float*)bytes)[t * 4 + i];
-        out[t] = v + wide[t % 16].y + pairs[1].index;
+        out[blockIdx.x * 64 + t] = v + wide[t % 16].y + pairs[1].index;
         if (t == 0) atomicAdd(&calls, 1u);
         (void)more;
     }
     """.replace(
         "alignas(16) extern __shared__ double more[];", "extern __shared__ alignas(16) double more[];"
     )
-    out = shim.array(64)
+    out = shim.array((2, 8, 8))
     in_all_schedules(source, "k", 2, (8, 8), [out], shared_bytes=1024)
-    np.testing.assert_array_equal(out.reshape(8, 8), 5 * np.arange(64).reshape(8, 8).T + 4)
+    expected = 5 * np.arange(64).reshape(8, 8).T + 4
+    np.testing.assert_array_equal(out, [expected, expected])

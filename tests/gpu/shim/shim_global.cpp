@@ -32,34 +32,28 @@ std::string GlobalMemory::check(const volatile void* address, size_t size, Acces
     Word* word = words(address);
     if (!word) return "";
     if (access == Access::Atomic) met_others_ = true;
+    const auto warp_epoch = static_cast<uint16_t>(warp_epoch_[thread / 32] & 0x3fff);
+    const auto text = [&](const char* verb, const char* between) {
+        const std::string who = word->block == block_
+                                    ? "thread " + std::to_string(word->thread) + " of the same block"
+                                    : "block " + std::to_string(word->block) + " of the same launch";
+        return std::string(verb) + " " + std::to_string(size) + " bytes that " + who + " writes: " + between;
+    };
     for (size_t i = 0; i < size / 4; ++i, ++word) {
-        if (access != Access::Read) {
-            const bool atomic = access == Access::Atomic;
-            *word = {launch_,
-                     block_,
-                     epoch_,
-                     static_cast<uint16_t>(thread),
-                     static_cast<uint16_t>(warp_epoch_[thread / 32] & 0x3fff),
-                     atomic,
-                     atomic};
-            if (!atomic) unfenced_.push_back(word);
-            continue;
+        const bool written = word->launch == launch_ && !(access == Access::Atomic && word->atomic);
+        const char* verb = access == Access::Read ? "reads" : "writes";
+        if (written && word->block != block_) {
+            if (!met_others_) return text(verb, "nothing orders them");
+            if (!word->fenced) return text(verb, "it did so without a __threadfence behind it");
+        } else if (written && word->thread != thread && word->epoch == epoch_ &&
+                   !(word->atomic && access == Access::Read) &&
+                   (word->thread / 32 != thread / 32 || word->warp_epoch == warp_epoch)) {
+            return text(verb, "no barrier is between them");
         }
-        if (word->launch != launch_) continue;
-        const auto what = [&] { return "reads " + std::to_string(size) + " bytes that "; };
-        if (word->block != block_) {
-            if (!met_others_)
-                return what() + "block " + std::to_string(word->block) +
-                       " of the same launch writes: nothing orders them";
-            if (!word->fenced)
-                return what() + "block " + std::to_string(word->block) +
-                       " wrote without a __threadfence behind it";
-        } else if (word->thread != thread && word->epoch == epoch_ && !word->atomic &&
-                   (word->thread / 32 != thread / 32 ||
-                    word->warp_epoch == (warp_epoch_[thread / 32] & 0x3fff))) {
-            return what() + "thread " + std::to_string(word->thread) +
-                   " of the same block writes: no barrier is between them";
-        }
+        if (access == Access::Read) continue;
+        const bool atomic = access == Access::Atomic;
+        *word = {launch_, block_, epoch_, static_cast<uint16_t>(thread), warp_epoch, atomic, atomic};
+        if (!atomic) unfenced_.push_back(word);
     }
     return "";
 }

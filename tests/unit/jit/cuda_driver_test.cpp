@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <thread>
@@ -413,6 +414,38 @@ TEST_F(CudaDriverTest, AForkedChildIsTold) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(d.status().ok());
+}
+
+TEST_F(CudaDriverTest, ThreadsCompileLoadAndLaunchAtOnce) {
+    machine({{"DEVICES", "2"}});
+    std::atomic<int> wrong{0};
+    const auto work = [&](int thread) {
+        CudaStatus s;
+        CudaDevice* d = cuda_device(thread % 2, &s);
+        if (!d) return void(++wrong);
+        for (int i = 0; i < 4; ++i) {
+            // Some sources are common to the threads, some are one thread's own.
+            const std::string source = std::string(kSource) + "//" + std::to_string(i % 2 ? thread : i);
+            CudaBinary b;
+            std::string error;
+            if (!compile_cuda(source, "threads", "sm_90", {}, &b, &error)) return void(++wrong);
+            const auto m = CudaModule::load(*d, b.cubin, b.ptx, &s);
+            CudaStream stream = nullptr;
+            if (!m || !d->create_stream(&stream).ok()) return void(++wrong);
+            {
+                Scale scale(*d, stream);
+                if (!scale.run(*m).ok() || scale.last() != 6.0f) ++wrong;
+            }
+            if (!d->destroy_stream(stream).ok()) ++wrong;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i) threads.emplace_back(work, i);
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(violations(), "");
+    reset_cuda_driver();
+    EXPECT_EQ(leaks(), "");
 }
 
 // ---- defects, planted in the use of a driver: the fake must find each of them ----
