@@ -436,6 +436,26 @@ def test_elements_that_are_written_twice(old, new):
     finds(replaced(SCALE, old, new), "writes 4 bytes that .* writes: ", *call)
 
 
+def test_small_elements():
+    source = """
+    extern "C" __global__ void less(const float* a, bool* out, int n) {
+        int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+        if (i + 3 < n) *(uchar4*)(out + i) = make_uchar4(a[i] < 0, a[i + 1] < 0, a[i + 2] < 0, a[i + 3] < 0);
+        else for (; i < n; ++i) out[i] = a[i] < 0;
+    }
+    """
+    a, out = shim.guarded(np.arange(-101, 102, dtype=np.float32)), shim.array(203, np.bool_, alignment=4)
+    call = ["less", 2, 32, [a, out, 203]]
+    in_all_schedules(source, *call)
+    np.testing.assert_array_equal(out, a < 0)
+    finds(
+        replaced(source, "+ threadIdx.x) * 4", "+ threadIdx.x) * 3"),
+        "misaligned|writes: nothing|writes: no",
+        *call,
+    )
+    finds(replaced(source, "for (; i", "for (i -= 2; i"), "writes [14] bytes that", *call)
+
+
 def test_device_memory_behind_a_barrier():
     source = """
     extern "C" __global__ void k(float* a, float* out) {

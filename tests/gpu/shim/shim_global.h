@@ -2,13 +2,12 @@
 // after the other here; a read of what another block wrote is right only behind a fence of the writer and an
 // atomic operation of the reader's block, and a read of what another thread of the block wrote only behind a
 // barrier.
-//
-// Elements smaller than four bytes share words and are not followed.
 #pragma once
 
 #include <stdint.h>
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "shim_abi.h"
@@ -17,7 +16,10 @@ namespace shim {
 
 class GlobalMemory {
   public:
-    void begin_launch() { ++launch_; }
+    void begin_launch() {
+        ++launch_;
+        parts_.clear();
+    }
     void begin_block(uint32_t block) {
         block_ = block;
         ++epoch_;
@@ -37,12 +39,16 @@ class GlobalMemory {
         uint16_t thread, warp_epoch : 14, fenced : 1, atomic : 1;
     };
     Word* words(const volatile void* address);
+    uint16_t warp_epoch(int thread) const { return warp_epoch_[thread / 32] & 0x3fff; }
+    std::string conflict(const Word& word, size_t size, Access access, int thread) const;
+    void record(Word& word, Access access, int thread);
 
     Word* shadow_ = nullptr;
     uint32_t launch_ = 0, block_ = 0, epoch_ = 0;
     uint16_t warp_epoch_[32] = {};
     bool met_others_ = false;  // the block executed an atomic operation
     std::vector<Word*> unfenced_;
+    std::unordered_map<uintptr_t, Word> parts_;  // bytes, of elements smaller than a word
 };
 
 }  // namespace shim
