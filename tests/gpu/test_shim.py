@@ -514,3 +514,80 @@ def test_forms_of_shared_memory():
     in_all_schedules(source, "k", 2, (8, 8), [out], shared_bytes=1024)
     expected = 5 * np.arange(64).reshape(8, 8).T + 4
     np.testing.assert_array_equal(out, [expected, expected])
+
+
+CLUSTER_SUM = """
+extern "C" __global__ void sum(const float* a, float* out, int columns) {
+    __shared__ float partial[2];
+    extern __shared__ float all[];
+    unsigned rank = __clusterRelativeBlockRank(), blocks = __clusterSizeInBlocks();
+    int row = blockIdx.x / blocks;
+    float s = 0;
+    for (int i = rank * blockDim.x + threadIdx.x; i < columns; i += blocks * blockDim.x) s += a[row * columns + i];
+    for (int step = 16; step; step >>= 1) s += __shfl_xor_sync(~0u, s, step);
+    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = s;
+    __syncthreads();
+    if (threadIdx.x < blocks) *(float*)__cluster_map_shared_rank(&all[rank], threadIdx.x) = partial[0] + partial[1];
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+    s = 0;
+    for (unsigned i = 0; i < blocks; ++i) s += all[i];
+    if (threadIdx.x == 0 && rank == 0) out[row] = s;
+    if (threadIdx.x == 0) s += *(float*)__cluster_map_shared_rank(&partial[1], (rank + 1) % blocks);
+    if (s == 0.25f) out[row] = s;
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+}
+"""
+
+
+def test_clusters():
+    a, out = (
+        shim.guarded(np.random.default_rng(0).integers(-9, 9, (3, 1000)).astype(np.float32)),
+        shim.array(3),
+    )
+    module = shim.compile(CLUSTER_SUM)
+    for cluster in 1, 4, 8:
+        for order, seed in shim.SCHEDULES:
+            out[...] = np.nan
+            where = {"shared_bytes": 32, "cluster": cluster, "order": order, "seed": seed}
+            module.run("sum", 3 * cluster, 64, [a, out, 1000], read_only=[a], **where)
+            np.testing.assert_array_equal(out, a.sum(1))
+    call, where = ["sum", 12, 64, [a, out, 1000]], {"shared_bytes": 32, "cluster": 4}
+    first, last = (
+        "__cluster_barrier_arrive();\n    __cluster_barrier_wait();\n    s = 0;",
+        "__cluster_barrier_arrive();\n    __cluster_barrier_wait();\n}",
+    )
+    finds(
+        replaced(CLUSTER_SUM, first, "s = 0;"),
+        "nobody wrote|no barrier is between|which has ended",
+        *call,
+        **where,
+    )
+    finds(
+        replaced(CLUSTER_SUM, first, "__syncthreads(); s = 0;"),
+        "nobody wrote|no barrier|has ended",
+        *call,
+        **where,
+    )
+    # A block that ends takes its shared memory with it.
+    module = shim.compile(replaced(CLUSTER_SUM, last, "}"))
+    with pytest.raises(shim.KernelFault, match="shared memory of the cluster's block ., which has ended"):
+        for order, seed in shim.SCHEDULES:
+            module.run(*call, order=order, seed=seed, **where)
+    finds(
+        replaced(CLUSTER_SUM, last, "__cluster_barrier_wait();\n}"), "without having arrived", *call, **where
+    )
+    finds(
+        replaced(CLUSTER_SUM, "(rank + 1) % blocks", "rank + 1"),
+        "a block that its cluster does not have|divergent",
+        *call,
+        **where,
+    )
+    finds(
+        replaced(CLUSTER_SUM, last, "if (rank) { __cluster_barrier_arrive(); __cluster_barrier_wait(); }\n}"),
+        "divergent|which has ended",
+        *call,
+        **where,
+    )
+    finds(CLUSTER_SUM, "a multiple of it", "sum", 13, 64, [a, out, 1000], **where)

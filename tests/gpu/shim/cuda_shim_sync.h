@@ -63,13 +63,14 @@ SHIM_PLAIN void __threadfence_block() {}
 SHIM_PLAIN void __threadfence_system() { shim::runtime.fence(); }
 SHIM_PLAIN void __nanosleep(unsigned) {}
 
-// A cluster is one block here.
-#define __cluster_barrier_arrive() ((void)0)
-#define __cluster_barrier_arrive_relaxed() ((void)0)
-#define __cluster_barrier_wait() __syncthreads()
-SHIM_PLAIN unsigned __clusterRelativeBlockRank() { return 0; }
-SHIM_PLAIN unsigned __clusterSizeInBlocks() { return 1; }
-SHIM_PLAIN void* __cluster_map_shared_rank(const void* p, unsigned) { return const_cast<void*>(p); }
+#define __cluster_barrier_arrive() (shim::runtime.cluster_arrive())
+#define __cluster_barrier_arrive_relaxed() (shim::runtime.cluster_arrive())
+#define __cluster_barrier_wait() (shim::runtime.cluster_wait(__LINE__))
+SHIM_PLAIN unsigned __clusterRelativeBlockRank() { return shim::runtime.cluster(true); }
+SHIM_PLAIN unsigned __clusterSizeInBlocks() { return shim::runtime.cluster(false); }
+SHIM_PLAIN void* __cluster_map_shared_rank(const void* p, unsigned rank) {
+    return shim::runtime.map_shared(p, rank);
+}
 
 // Atomic because no fiber switches inside; the runtime is told, so that it can check the address.
 namespace shim {

@@ -20,27 +20,37 @@ GlobalMemory::Word* GlobalMemory::words(const volatile void* address) {
 // Makes visible what its thread wrote before it, and what the block's other threads wrote before the last
 // barrier.
 void GlobalMemory::fence(int thread) {
-    std::erase_if(unfenced_, [&](Word* word) {
-        if (word->thread != thread && word->epoch == epoch_) return false;
+    std::erase_if(block_->unfenced, [&](Word* word) {
+        if (word->thread != thread && word->epoch == block_->epoch) return false;
         word->fenced = 1;
         return true;
     });
 }
 
+// Orders the blocks of a cluster. Those of other clusters are taken for ordered as well, then.
+void GlobalMemory::cluster_barrier() {
+    for (Running& block : blocks_) {
+        ++block.epoch;
+        block.met_others = true;
+        for (Word* word : block.unfenced) word->fenced = 1;
+        block.unfenced.clear();
+    }
+}
+
 std::string GlobalMemory::conflict(const Word& word, size_t size, Access access, int thread) const {
     if (word.launch != launch_ || (access == Access::Atomic && word.atomic)) return "";
     const auto text = [&](const char* between) {
-        const std::string who = word.block == block_
+        const std::string who = word.block == block_->number
                                     ? "thread " + std::to_string(word.thread) + " of the same block"
                                     : "block " + std::to_string(word.block) + " of the same launch";
         return std::string(access == Access::Read ? "reads " : "writes ") + std::to_string(size) +
                " bytes that " + who + " writes: " + between;
     };
-    if (word.block != block_) {
-        if (!met_others_) return text("nothing orders them");
+    if (word.block != block_->number) {
+        if (!block_->met_others) return text("nothing orders them");
         return word.fenced ? "" : text("it did so without a __threadfence behind it");
     }
-    const bool ordered = word.thread == thread || word.epoch != epoch_ ||
+    const bool ordered = word.thread == thread || word.epoch != block_->epoch ||
                          (word.atomic && access == Access::Read) ||
                          (word.thread / 32 == thread / 32 && word.warp_epoch != warp_epoch(thread));
     return ordered ? "" : text("no barrier is between them");
@@ -48,15 +58,16 @@ std::string GlobalMemory::conflict(const Word& word, size_t size, Access access,
 
 void GlobalMemory::record(Word& word, Access access, int thread) {
     const bool atomic = access == Access::Atomic;
-    word = {launch_, block_, epoch_, static_cast<uint16_t>(thread), warp_epoch(thread), atomic, atomic};
-    if (!atomic) unfenced_.push_back(&word);
+    word = {launch_, block_->number, block_->epoch, static_cast<uint16_t>(thread), warp_epoch(thread),
+            atomic,  atomic};
+    if (!atomic) block_->unfenced.push_back(&word);
 }
 
 std::string GlobalMemory::check(const volatile void* address, size_t size, Access access, int thread) {
     const auto at = reinterpret_cast<uintptr_t>(address);
     Word* word = words(address);
     if (!word) return "";
-    if (access == Access::Atomic) met_others_ = true;
+    if (access == Access::Atomic) block_->met_others = true;
     std::string problem;
     const bool whole = size % 4 == 0 && at % 4 == 0;
     for (size_t i = 0; i < (whole ? size / 4 : 1) && problem.empty(); ++i, ++word) {

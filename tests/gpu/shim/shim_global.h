@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shim_abi.h"
+#include "shim_fiber.h"
 
 namespace shim {
 
@@ -20,14 +21,16 @@ class GlobalMemory {
         ++launch_;
         parts_.clear();
     }
-    void begin_block(uint32_t block) {
-        block_ = block;
-        ++epoch_;
-        met_others_ = false;
-        unfenced_.clear();
+    void begin_block(int rank, uint32_t block) {
+        blocks_[rank].number = block;
+        ++blocks_[rank].epoch;
+        blocks_[rank].met_others = false;
+        blocks_[rank].unfenced.clear();
     }
-    void barrier() { ++epoch_; }
-    void warp_barrier(int warp) { ++warp_epoch_[warp & 31]; }
+    void run_block(int rank) { block_ = &blocks_[rank]; }  // of the cluster, whose thread goes on
+    void barrier(int rank) { ++blocks_[rank].epoch; }
+    void cluster_barrier();
+    void warp_barrier(int warp) { ++warp_epoch_[warp]; }
     void fence(int thread);
 
     // "" or what is wrong; `address` is in device memory.
@@ -44,10 +47,15 @@ class GlobalMemory {
     void record(Word& word, Access access, int thread);
 
     Word* shadow_ = nullptr;
-    uint32_t launch_ = 0, block_ = 0, epoch_ = 0;
-    uint16_t warp_epoch_[32] = {};
-    bool met_others_ = false;  // the block executed an atomic operation
-    std::vector<Word*> unfenced_;
+    struct Running {
+        uint32_t number = 0, epoch = 0;
+        bool met_others = false;  // the block executed an atomic operation
+        std::vector<Word*> unfenced;
+    };
+    Running blocks_[kMaxCluster];
+    Running* block_ = blocks_;
+    uint32_t launch_ = 0;
+    uint16_t warp_epoch_[kMaxFibers / 32] = {};
     std::unordered_map<uintptr_t, Word> parts_;  // bytes, of elements smaller than a word
 };
 

@@ -33,12 +33,13 @@ namespace {
 
 constexpr size_t kDynamicBytes = 256 << 10;  // more than any GPU has
 
-enum class State : uint8_t { Ready, AtBarrier, AtWarp, Done };
+enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtCluster, Done };
 
 struct Fiber {
     void* context;
     uint3 index;
     State state;
+    bool arrived;  // at the cluster's barrier
     int line;
     Vote vote;  // at a barrier
     WarpOp op;  // at a warp operation
@@ -56,16 +57,25 @@ struct Machine {
     void** parameters = nullptr;
     const Launch* launch = nullptr;
     std::string problem;
-    Fiber fibers[kMaxThreads];
+    Fiber fibers[kMaxFibers];  // of all blocks of a cluster
     int threads = 0, current = 0, alive = 0;
-    uint16_t order[kMaxThreads], place[kMaxThreads];
-    int cursor = 0;                      // no fiber before it in the order is ready
-    unsigned waiting[kMaxThreads / 32];  // lanes at a warp operation
+    int block_threads = 0, blocks = 1;  // threads of a block, blocks of a cluster
+    uint3 block_index[kMaxCluster];
+    uint16_t order[kMaxFibers], place[kMaxFibers];
+    int cursor = 0;                     // no fiber before it in the order is ready
+    unsigned waiting[kMaxFibers / 32];  // lanes at a warp operation
     uint64_t random = 1;
     SharedMemory shared;
     GlobalMemory global;
     size_t static_bytes = 0;
     char *dynamic_region = nullptr, *dynamic = nullptr;
+    // A module's shared variables exist once. Those of a cluster's other blocks are kept here, and are put in
+    // their place when a thread of that block goes on; a pointer to another block's variable points to here.
+    std::vector<char> images;
+    int resident = 0;
+    size_t image_bytes() const { return (static_bytes + 15) / 16 * 16 + launch->shared_bytes; }
+    char* image(int rank) { return images.data() + static_cast<size_t>(rank) * image_bytes(); }
+    int rank_of(int thread) const { return thread / block_threads; }
 };
 Machine& machine() {
     static Machine* m = new Machine;
@@ -98,7 +108,7 @@ void wake(Machine& m, int thread) {
 }
 
 std::string place_text(const Machine& m, int thread) {
-    const uint3 t = m.fibers[thread].index, b = *m.module->block;
+    const uint3 t = m.fibers[thread].index, b = m.block_index[m.rank_of(thread)];
     const auto three = [](uint3 v) {
         return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
     };
@@ -130,7 +140,7 @@ int barrier(Vote vote, int value, int line) {
 unsigned active_mask() {
     Machine& m = machine();
     unsigned mask = 0;
-    const int first = m.current & ~31;
+    const int first = m.current - m.current % m.block_threads % 32;
     for (int lane = 0; lane < 32 && first + lane < m.threads; ++lane)
         if (m.fibers[first + lane].state != State::Done) mask |= 1u << lane;
     return mask;
@@ -240,6 +250,66 @@ size_t distance(const volatile void* p, const void* begin) {
     return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(begin);
 }
 
+unsigned cluster(bool rank) {
+    const Machine& m = machine();
+    return static_cast<unsigned>(rank ? m.rank_of(m.current) : m.blocks);
+}
+
+void cluster_arrive() {
+    Machine& m = machine();
+    if (m.fibers[m.current].arrived) fault("arrives twice at the cluster's barrier");
+    m.fibers[m.current].arrived = true;
+}
+
+// All have arrived when all wait: what a thread does between the two is taken for ordered.
+void cluster_wait(int line) {
+    Machine& m = machine();
+    Fiber& f = m.fibers[m.current];
+    if (!f.arrived) fault("waits at the cluster's barrier without having arrived");
+    f.state = State::AtCluster;
+    f.line = line;
+    to_scheduler(m);
+}
+
+void* map_shared(const void* address, unsigned rank) {
+    Machine& m = machine();
+    auto* p = static_cast<char*>(const_cast<void*>(address));
+    if (rank >= static_cast<unsigned>(m.blocks)) fault("asks for a block that its cluster does not have");
+    if (static_cast<int>(rank) == m.resident) return p;
+    const size_t dynamic_at = m.image_bytes() - m.launch->shared_bytes;
+    if (within(p, m.module->shared_begin, m.static_bytes))
+        return m.image(static_cast<int>(rank)) + distance(p, m.module->shared_begin);
+    if (!within(p, m.dynamic, m.launch->shared_bytes + 1))
+        fault("maps an address that is not in shared memory");
+    return m.image(static_cast<int>(rank)) + dynamic_at + distance(p, m.dynamic);
+}
+
+// Makes the block resident whose thread is to go on.
+void switch_block(Machine& m, int rank) {
+    const size_t dynamic_at = m.image_bytes() - m.launch->shared_bytes;
+    const auto copy = [&](char* image, bool out) {
+        const auto move = [&](char* there, char* here, size_t n) {
+            out ? memcpy(there, here, n) : memcpy(here, there, n);
+        };
+        move(image, m.module->shared_begin, m.static_bytes);
+        move(image + dynamic_at, m.dynamic, m.launch->shared_bytes);
+    };
+    copy(m.image(m.resident), true);
+    copy(m.image(rank), false);
+    m.resident = rank;
+}
+
+std::string check_remote(Machine& m, const volatile void* address, size_t size, Access kind) {
+    const size_t at = distance(address, m.images.data());
+    const int rank = static_cast<int>(at / m.image_bytes());
+    bool ended = true;
+    for (int i = 0; i < m.block_threads; ++i)
+        ended &= m.fibers[rank * m.block_threads + i].state == State::Done;
+    if (ended)
+        return "accesses shared memory of the cluster's block " + std::to_string(rank) + ", which has ended";
+    return m.shared.check(at, size, kind, m.current);
+}
+
 void access(const volatile void* address, size_t size, Access kind) {
     Machine& m = machine();
     const bool write = kind != Access::Read;
@@ -256,12 +326,15 @@ void access(const volatile void* address, size_t size, Access kind) {
         return;
     }
     std::string problem;
-    if (within(address, m.module->shared_begin, m.static_bytes)) {
-        problem = m.shared.check(distance(address, m.module->shared_begin), size, kind, m.current);
+    const size_t own = static_cast<size_t>(m.rank_of(m.current)) * m.image_bytes();
+    if (within(address, m.images.data(), m.images.size())) {
+        problem = check_remote(m, address, size, kind);
+    } else if (within(address, m.module->shared_begin, m.static_bytes)) {
+        problem = m.shared.check(own + distance(address, m.module->shared_begin), size, kind, m.current);
     } else if (within(address, m.dynamic_region, kDynamicBytes + 4096)) {
         const size_t bytes = m.launch->shared_bytes, offset = distance(address, m.dynamic);
         if (offset < bytes && bytes - offset >= size)
-            problem = m.shared.check(m.static_bytes + offset, size, kind, m.current);
+            problem = m.shared.check(own + m.image_bytes() - bytes + offset, size, kind, m.current);
         else
             problem =
                 std::string(write ? "writes" : "reads") + " dynamic shared memory out of bounds: offset " +
@@ -278,7 +351,8 @@ void fence() {
     m.global.fence(m.current);
 }
 
-constexpr Runtime kRuntime = {barrier, warp, active_mask, access, fence, fault};
+constexpr Runtime kRuntime = {barrier, warp,           active_mask,  access,     fence,
+                              cluster, cluster_arrive, cluster_wait, map_shared, fault};
 
 void fiber_main() {
     Machine& m = machine();
@@ -289,14 +363,15 @@ void fiber_main() {
     __builtin_unreachable();
 }
 
-// Nothing is ready. True when all threads wait at one barrier, which then opens; else the block is stuck.
-bool open_barrier(Machine& m) {
+// Nothing is ready: says which thread waits for what in vain.
+void report_divergence(Machine& m) {
     const Fiber& first = m.fibers[0];
-    const char* what[] = {"is ready", "waits at a barrier", "waits for its warp", "has ended"};
+    const char* what[] = {"is ready", "waits at a barrier", "waits for its warp", "waits for its cluster",
+                          "has ended"};
     for (int i = 0; i < m.threads; ++i) {
         const Fiber& f = m.fibers[i];
-        if (f.state == State::AtBarrier && first.state == State::AtBarrier && f.line == first.line &&
-            f.vote == first.vote)
+        if (f.state == first.state && f.line == first.line && f.state != State::AtWarp &&
+            f.state != State::Done)
             continue;
         // Blame a thread that waits, and name one that does not do the same.
         int waiting = i, other = 0;
@@ -317,46 +392,93 @@ bool open_barrier(Machine& m) {
         m.problem = place_text(m, waiting) + what[static_cast<int>(w.state)] + line(w) + " that thread " +
                     std::to_string(other) + " does not come to: it " + what[static_cast<int>(o->state)] +
                     line(*o) + " (divergent barrier)";
-        return false;
+        return;
     }
+}
+
+// Opens the barrier at which all threads of the block wait; false when they do not.
+bool open_block(Machine& m, int rank) {
+    Fiber* block = m.fibers + rank * m.block_threads;
     int count = 0;
-    for (int i = 0; i < m.threads; ++i) count += static_cast<int>(m.fibers[i].value);
-    const int results[] = {0, count, count == m.threads, count != 0};
-    for (int i = 0; i < m.threads; ++i) {
-        m.fibers[i].result = static_cast<uint64_t>(results[static_cast<int>(first.vote)]);
-        m.fibers[i].state = State::Ready;
+    for (int i = 0; i < m.block_threads; ++i) {
+        if (block[i].state != State::AtBarrier || block[i].line != block[0].line ||
+            block[i].vote != block[0].vote)
+            return false;
+        count += static_cast<int>(block[i].value);
     }
-    m.shared.barrier();
-    m.global.barrier();
-    draw_order(m);
+    const int results[] = {0, count, count == m.block_threads, count != 0};
+    for (int i = 0; i < m.block_threads; ++i) {
+        block[i].result = static_cast<uint64_t>(results[static_cast<int>(block[i].vote)]);
+        block[i].state = State::Ready;
+    }
+    m.shared.barrier(rank);
+    m.global.barrier(rank);
     return true;
 }
 
-bool run_block(Machine& m, uint3 block) {
-    const Module& module = *m.module;
-    fill_with_garbage(module.shared_begin, m.static_bytes);
-    fill_with_garbage(m.dynamic, m.launch->shared_bytes);
-    m.shared.begin_block();
-    m.global.begin_block(block.x + m.launch->grid[0] * (block.y + m.launch->grid[1] * block.z));
-    *module.block = block;
-    const unsigned* dim = m.launch->block;
+bool open_cluster(Machine& m) {
+    for (int i = 0; i < m.threads; ++i)
+        if (m.fibers[i].state != State::AtCluster || m.fibers[i].line != m.fibers[0].line) return false;
     for (int i = 0; i < m.threads; ++i) {
-        Fiber& f = m.fibers[i];
+        m.fibers[i].state = State::Ready;
+        m.fibers[i].arrived = false;
+    }
+    m.shared.cluster_barrier();
+    for (int rank = 0; rank < m.blocks; ++rank) m.shared.barrier(rank);
+    m.global.cluster_barrier();
+    return true;
+}
+
+bool open_barriers(Machine& m) {
+    bool opened = false;
+    for (int rank = 0; rank < m.blocks; ++rank) opened |= open_block(m, rank);
+    if (!opened) opened = open_cluster(m);
+    if (opened)
+        draw_order(m);
+    else
+        report_divergence(m);
+    return opened;
+}
+
+void begin_block(Machine& m, int rank, uint3 block) {
+    m.block_index[rank] = block;
+    m.global.begin_block(rank, block.x + m.launch->grid[0] * (block.y + m.launch->grid[1] * block.z));
+    const unsigned* dim = m.launch->block;
+    for (int i = 0; i < m.block_threads; ++i) {
+        const int id = rank * m.block_threads + i;
+        Fiber& f = m.fibers[id];
         const auto n = static_cast<unsigned>(i);
         f.index = {n % dim[0], n / dim[0] % dim[1], n / dim[0] / dim[1]};
         f.state = State::Ready;
-        f.context = prepare_fiber(stacks().end_of(i), fiber_main);
+        f.arrived = false;
+        f.context = prepare_fiber(stacks().end_of(id), fiber_main);
     }
+    if (m.blocks > 1) fill_with_garbage(m.image(rank), m.image_bytes());
+}
+
+// Runs the blocks of a cluster, the first of which is `block`; false after a fault.
+bool run_cluster(Machine& m, uint3 block) {
+    const Module& module = *m.module;
+    fill_with_garbage(module.shared_begin, m.static_bytes);
+    fill_with_garbage(m.dynamic, m.launch->shared_bytes);
+    m.shared.begin_cluster();
+    m.resident = 0;
+    for (int rank = 0; rank < m.blocks; ++rank)
+        begin_block(m, rank, {block.x + static_cast<unsigned>(rank), block.y, block.z});
     memset(m.waiting, 0, sizeof m.waiting);
     m.alive = m.threads;
     draw_order(m);
     while (m.alive > 0) {
         while (m.cursor < m.threads && m.fibers[m.order[m.cursor]].state != State::Ready) ++m.cursor;
         if (m.cursor == m.threads) {
-            if (!open_barrier(m)) return false;
+            if (!open_barriers(m)) return false;
             continue;
         }
         m.current = m.order[m.cursor];
+        const int rank = m.rank_of(m.current);
+        if (rank != m.resident) switch_block(m, rank);
+        m.global.run_block(rank);
+        *module.block = m.block_index[rank];
         *module.thread = m.fibers[m.current].index;
         shim_switch(&m.scheduler, m.fibers[m.current].context);
         if (!m.problem.empty()) return false;
@@ -366,7 +488,9 @@ bool run_block(Machine& m, uint3 block) {
 
 void run_grid(Machine& m) {
     const unsigned* grid = m.launch->grid;
-    const uint64_t blocks = uint64_t(grid[0]) * grid[1] * grid[2];
+    const auto wide = static_cast<unsigned>(m.blocks);
+    const unsigned columns = grid[0] / wide;
+    const uint64_t blocks = uint64_t(columns) * grid[1] * grid[2];  // clusters
     std::vector<uint32_t> order;
     if (m.launch->order == Order::Random) {
         order.resize(blocks);
@@ -375,9 +499,10 @@ void run_grid(Machine& m) {
     }
     for (uint64_t i = 0; i < blocks; ++i) {
         const uint64_t b = !order.empty() ? order[i] : m.launch->order == Order::Reverse ? blocks - 1 - i : i;
-        const uint3 block = {static_cast<unsigned>(b % grid[0]), static_cast<unsigned>(b / grid[0] % grid[1]),
-                             static_cast<unsigned>(b / grid[0] / grid[1])};
-        if (!run_block(m, block)) return;
+        const uint3 block = {static_cast<unsigned>(b % columns) * wide,
+                             static_cast<unsigned>(b / columns % grid[1]),
+                             static_cast<unsigned>(b / columns / grid[1])};
+        if (!run_cluster(m, block)) return;
     }
 }
 
@@ -411,6 +536,11 @@ std::string check_launch(const Kernel& kernel, const Launch& launch) {
         launch.grid[1] > 65535 || launch.grid[2] > 65535)
         return "a grid has 1 to 2147483647 x 65535 x 65535 blocks, not " + std::to_string(launch.grid[0]) +
                " x " + std::to_string(launch.grid[1]) + " x " + std::to_string(launch.grid[2]);
+    if (launch.cluster < 1 || launch.cluster > kMaxCluster ||
+        launch.grid[0] % static_cast<unsigned>(launch.cluster))
+        return "a cluster has 1 to 8 blocks, and the grid's width is a multiple of it: not " +
+               std::to_string(launch.cluster) + " of " + std::to_string(launch.grid[0]);
+    if (launch.cluster > 1 && threads % 32) return "the shim runs clusters of whole warps only";
     if (launch.shared_bytes > kDynamicBytes)
         return std::to_string(launch.shared_bytes) +
                " bytes of dynamic shared memory are more than any GPU has";
@@ -423,7 +553,10 @@ void set_up(Machine& m, const Module& module, const Kernel& kernel, const Launch
     m.launch = &launch;
     m.parameters = parameters;
     m.problem.clear();
-    m.threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
+    m.block_threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
+    m.blocks = launch.cluster;
+    m.threads = m.block_threads * m.blocks;
+    open_stacks(m.threads);
     m.random = launch.seed * 0x9e3779b97f4a7c15 + 0x1234567;
     m.static_bytes = static_cast<size_t>(module.shared_end - module.shared_begin);
     if (!m.dynamic_region) {
@@ -433,7 +566,8 @@ void set_up(Machine& m, const Module& module, const Kernel& kernel, const Launch
     }
     m.dynamic = m.dynamic_region + kDynamicBytes - (launch.shared_bytes + 15) / 16 * 16;
     m.global.begin_launch();
-    m.shared.begin_launch(m.static_bytes + launch.shared_bytes);
+    m.shared.begin_launch(m.image_bytes() * static_cast<size_t>(m.blocks), m.block_threads);
+    m.images.assign(m.blocks > 1 ? m.image_bytes() * static_cast<size_t>(m.blocks) : 0, 0);
     *module.dynamic_shared = m.dynamic;
     *module.block_dim = {launch.block[0], launch.block[1], launch.block[2]};
     *module.grid_dim = {launch.grid[0], launch.grid[1], launch.grid[2]};

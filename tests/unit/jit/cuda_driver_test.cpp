@@ -35,6 +35,9 @@ extern "C" __global__ void big(float* out) {
     __syncthreads();
     out[threadIdx.x] = s[(31 - threadIdx.x) * 512];
 }
+extern "C" __global__ void ranks(int* out) {
+    out[blockIdx.x * 32 + threadIdx.x] = __clusterRelativeBlockRank() + 10 * __clusterSizeInBlocks();
+}
 )";
 const std::vector<int> kScaleParameters = {8, 8, 8, 4};
 
@@ -235,6 +238,28 @@ TEST_F(CudaDriverTest, SharedMemoryBeyondTheDefault) {
     l.shared_bytes = 65537;
     EXPECT_EQ(m->launch(f, l, parameters).code, CudaStatus::kBadLaunch);
     EXPECT_EQ(m->function("big", 300 << 10, {8}, &f).code, CudaStatus::kBadLaunch);
+    EXPECT_EQ(violations(), "");
+    d.release(out, nullptr);
+}
+
+TEST_F(CudaDriverTest, Clusters) {
+    CudaDevice& d = device();
+    EXPECT_TRUE(d.info().clusters);
+    const auto m = load(d);
+    CudaFunction f;
+    ASSERT_TRUE(m->function("ranks", 0, {8}, &f).ok());
+    DevicePointer out = 0;
+    ASSERT_TRUE(d.allocate(1024, nullptr, &out).ok());
+    void* parameters[] = {&out};
+    CudaLaunch l;
+    l.grid[0] = 8;
+    l.block[0] = 32;
+    l.cluster = 4;
+    EXPECT_TRUE(m->launch(f, l, parameters).ok());
+    int host[256];
+    EXPECT_TRUE(d.copy_out(host, out, 1024, nullptr).ok());
+    EXPECT_EQ(host[0], 40);
+    EXPECT_EQ(host[255], 43);
     EXPECT_EQ(violations(), "");
     d.release(out, nullptr);
 }
