@@ -26,7 +26,7 @@ __all__ = ["SCHEDULES", "KernelFault", "Module", "array", "compile", "guarded"]
 
 FOLDER = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("STATOR_SHIM_CACHE") or FOLDER.parents[2] / "build" / "shim")
-RUNTIME = ("runtime", "memory", "fiber", "shared", "global", "signals", "build", "c_api")
+RUNTIME = ("runtime", "builtins", "memory", "fiber", "shared", "global", "signals", "build", "c_api")
 ORDERS = {"forward": 0, "reverse": 1, "random": 2}
 # (order, seed): run a kernel under each and compare.
 SCHEDULES = [("forward", 0), ("reverse", 0), ("random", 1), ("random", 2)]
