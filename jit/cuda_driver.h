@@ -1,8 +1,8 @@
 // The CUDA driver: devices, modules, launches, memory.
 //
 // libcuda is opened when the first device is asked for; nothing of NVIDIA's is needed to build. Every failure
-// is a value, `CudaStatus`; nothing here throws, prints, exits or synchronizes, but for functions whose name
-// says so.
+// is a value, `CudaStatus`; nothing here throws, exits or synchronizes, but for synchronize() and, when
+// memory is short, allocate().
 //
 // Rules. A device's context is its primary one, which is also CuPy's and PyTorch's; it is made current for
 // the length of a call and what was current before is restored. A device that reported a sticky error

@@ -165,13 +165,15 @@ CudaStatus CudaCall::failed(int code, const std::string& doing) {
     CudaStatus s = driver_.failure(code, doing);
     if (std::find(std::begin(kSticky), std::end(kSticky), code) == std::end(kSticky)) return s;
     s.lost = true;
-    std::lock_guard lock(driver_.mutex);
-    if (device_.lost_code_.load(std::memory_order_relaxed) == 0) {
+    {
+        std::lock_guard lock(driver_.mutex);
+        if (device_.lost_code_.load(std::memory_order_relaxed) != 0) return s;
         device_.lost_text_ = s.text;
         device_.lost_code_.store(code, std::memory_order_release);
-        log_warning("GPU " + std::to_string(device_.info_.ordinal) +
-                    " cannot be used any more in this process: " + s.text);
     }
+    // Without the lock: the log may wait for the GIL, and who holds the GIL for the lock.
+    log_warning("GPU " + std::to_string(device_.info_.ordinal) +
+                " cannot be used any more in this process: " + s.text);
     return s;
 }
 

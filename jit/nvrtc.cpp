@@ -314,15 +314,19 @@ bool compile_checked(const std::string& source, const std::string& name, const s
         }
 
     auto binary = std::make_shared<CudaBinary>();
+    std::shared_ptr<const CudaBinary> known;  // another thread was first
     {
         std::lock_guard lock(state().mutex);
-        if (const auto known = find_in_memory(key)) return serve(known);  // another thread was first
-        if (!ensure_open(error) || !compile_locked(source, name, arch, wanted, binary.get(), error))
-            return false;
-        binary->kernels = parse_ptxas_log(binary->log);
-        binary->seconds = seconds_since(start);
-        remember(key, binary);
+        known = find_in_memory(key);
+        if (!known) {
+            if (!ensure_open(error) || !compile_locked(source, name, arch, wanted, binary.get(), error))
+                return false;
+            binary->kernels = parse_ptxas_log(binary->log);
+            binary->seconds = seconds_since(start);
+            remember(key, binary);
+        }
     }
+    if (known) return serve(known);
     *out = *binary;
     report(name, arch, *out);
     disk->store(key, pack(*binary));

@@ -204,7 +204,7 @@ extern "C" __global__ void k(int* out, int n) {
         "if (threadIdx.x < n) __syncthreads();",
         "if (threadIdx.x < n) __syncthreads(); else\n __syncthreads();",
         "if (threadIdx.x < n) __syncwarp(); else\n __syncthreads();",
-        "if (threadIdx.x < n) out[0] = __shfl_xor_sync(0xffffffffu, n, 1);",
+        "if (threadIdx.x < n) out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, n, 1);",
         "if (threadIdx.x != 3) __syncwarp(0xffffffffu);",
     ],
 )
@@ -408,7 +408,7 @@ def test_last_block(values):
         module.run(*call(), order=order, seed=seed)
         assert out[0] == values.sum()
     for old, new, pattern in [
-        ("__threadfence();", "", "wrote without a __threadfence"),
+        ("__threadfence();", "", "without a __threadfence"),
         ("atomicAdd(counter, 1u)", "counter[0]++", "block . of the same launch writes: nothing orders them"),
     ]:
         for schedule in shim.SCHEDULES:  # each with a counter of its own
@@ -427,6 +427,34 @@ def test_blocks_do_not_wait_for_each_other():
     with pytest.raises(shim.KernelFault, match="writes: "):
         for order, seed in shim.SCHEDULES:
             module.run("k", 4, 64, [a, 256], order=order, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("* blockDim.x", "* (blockDim.x - 1)"), ("threadIdx.x;", "threadIdx.x / 2;")]
+)
+def test_elements_that_are_written_twice(old, new):
+    call = ["scale", 4, 128, [shim.guarded(np.ones(400, np.float32)), shim.array(400), 400]]
+    finds(replaced(SCALE, old, new), "writes 4 bytes that .* writes: ", *call)
+
+
+def test_small_elements():
+    source = """
+    extern "C" __global__ void less(const float* a, bool* out, int n) {
+        int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+        if (i + 3 < n) *(uchar4*)(out + i) = make_uchar4(a[i] < 0, a[i + 1] < 0, a[i + 2] < 0, a[i + 3] < 0);
+        else for (; i < n; ++i) out[i] = a[i] < 0;
+    }
+    """
+    a, out = shim.guarded(np.arange(-101, 102, dtype=np.float32)), shim.array(203, np.bool_, alignment=4)
+    call = ["less", 2, 32, [a, out, 203]]
+    in_all_schedules(source, *call)
+    np.testing.assert_array_equal(out, a < 0)
+    finds(
+        replaced(source, "+ threadIdx.x) * 4", "+ threadIdx.x) * 3"),
+        "misaligned|writes: nothing|writes: no",
+        *call,
+    )
+    finds(replaced(source, "for (; i", "for (i -= 2; i"), "writes [14] bytes that", *call)
 
 
 def test_device_memory_behind_a_barrier():
@@ -476,13 +504,91 @@ def test_forms_of_shared_memory():
         __syncthreads();
         #pragma unroll
         for (int i = 0; i < 4; ++i) v += ((float*)bytes)[t * 4 + i];
-        out[t] = v + wide[t % 16].y + pairs[1].index;
+        out[blockIdx.x * 64 + t] = v + wide[t % 16].y + pairs[1].index;
         if (t == 0) atomicAdd(&calls, 1u);
         (void)more;
     }
     """.replace(
         "alignas(16) extern __shared__ double more[];", "extern __shared__ alignas(16) double more[];"
     )
-    out = shim.array(64)
+    out = shim.array((2, 8, 8))
     in_all_schedules(source, "k", 2, (8, 8), [out], shared_bytes=1024)
-    np.testing.assert_array_equal(out.reshape(8, 8), 5 * np.arange(64).reshape(8, 8).T + 4)
+    expected = 5 * np.arange(64).reshape(8, 8).T + 4
+    np.testing.assert_array_equal(out, [expected, expected])
+
+
+CLUSTER_SUM = """
+extern "C" __global__ void sum(const float* a, float* out, int columns) {
+    __shared__ float partial[2];
+    extern __shared__ float all[];
+    unsigned rank = __clusterRelativeBlockRank(), blocks = __clusterSizeInBlocks();
+    int row = blockIdx.x / blocks;
+    float s = 0;
+    for (int i = rank * blockDim.x + threadIdx.x; i < columns; i += blocks * blockDim.x) s += a[row * columns + i];
+    for (int step = 16; step; step >>= 1) s += __shfl_xor_sync(~0u, s, step);
+    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = s;
+    __syncthreads();
+    if (threadIdx.x < blocks) *(float*)__cluster_map_shared_rank(&all[rank], threadIdx.x) = partial[0] + partial[1];
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+    s = 0;
+    for (unsigned i = 0; i < blocks; ++i) s += all[i];
+    if (threadIdx.x == 0 && rank == 0) out[row] = s;
+    if (threadIdx.x == 0) s += *(float*)__cluster_map_shared_rank(&partial[1], (rank + 1) % blocks);
+    if (s == 0.25f) out[row] = s;
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+}
+"""
+
+
+def test_clusters():
+    a, out = (
+        shim.guarded(np.random.default_rng(0).integers(-9, 9, (3, 1000)).astype(np.float32)),
+        shim.array(3),
+    )
+    module = shim.compile(CLUSTER_SUM)
+    for cluster in 1, 4, 8:
+        for order, seed in shim.SCHEDULES:
+            out[...] = np.nan
+            where = {"shared_bytes": 32, "cluster": cluster, "order": order, "seed": seed}
+            module.run("sum", 3 * cluster, 64, [a, out, 1000], read_only=[a], **where)
+            np.testing.assert_array_equal(out, a.sum(1))
+    call, where = ["sum", 12, 64, [a, out, 1000]], {"shared_bytes": 32, "cluster": 4}
+    first, last = (
+        "__cluster_barrier_arrive();\n    __cluster_barrier_wait();\n    s = 0;",
+        "__cluster_barrier_arrive();\n    __cluster_barrier_wait();\n}",
+    )
+    finds(
+        replaced(CLUSTER_SUM, first, "s = 0;"),
+        "nobody wrote|no barrier is between|which has ended",
+        *call,
+        **where,
+    )
+    finds(
+        replaced(CLUSTER_SUM, first, "__syncthreads(); s = 0;"),
+        "nobody wrote|no barrier|has ended",
+        *call,
+        **where,
+    )
+    # A block that ends takes its shared memory with it.
+    module = shim.compile(replaced(CLUSTER_SUM, last, "}"))
+    with pytest.raises(shim.KernelFault, match="shared memory of the cluster's block ., which has ended"):
+        for order, seed in shim.SCHEDULES:
+            module.run(*call, order=order, seed=seed, **where)
+    finds(
+        replaced(CLUSTER_SUM, last, "__cluster_barrier_wait();\n}"), "without having arrived", *call, **where
+    )
+    finds(
+        replaced(CLUSTER_SUM, "(rank + 1) % blocks", "rank + 1"),
+        "a block that its cluster does not have|divergent",
+        *call,
+        **where,
+    )
+    finds(
+        replaced(CLUSTER_SUM, last, "if (rank) { __cluster_barrier_arrive(); __cluster_barrier_wait(); }\n}"),
+        "divergent|which has ended",
+        *call,
+        **where,
+    )
+    finds(CLUSTER_SUM, "a multiple of it", "sum", 13, 64, [a, out, 1000], **where)

@@ -191,7 +191,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
         case 81: *value = (s.major >= 9 ? 228 : 164) << 10; break;
         case 97: *value = (s.major >= 9 ? 227 : 163) << 10; break;
         case 115: *value = s.pools; break;
-        case 120: *value = 0; break;  // the shim knows no clusters
+        case 120: *value = s.major >= 9; break;
         default: *value = 0;
     }
     return kSuccess;

@@ -129,7 +129,7 @@ bool take_parameters(const shim::Kernel& kernel, void** parameters, Device& devi
 }
 
 int launch(Entry& e, void* function, const unsigned* grid, const unsigned* block, unsigned shared,
-           void* stream, void** parameters) {
+           int cluster, void* stream, void** parameters) {
     if (e.early) return e.early;
     State& s = state();
     int code = kSuccess;
@@ -155,6 +155,7 @@ int launch(Entry& e, void* function, const unsigned* grid, const unsigned* block
     shim::Launch l;
     for (int i = 0; i < 3; ++i) l.grid[i] = grid[i], l.block[i] = block[i];
     l.shared_bytes = shared;
+    l.cluster = cluster;
     l.order = s.order;
     l.seed = s.seed;
     for (const shim::Block* block : blocks) shim::set_access(*block, true);
@@ -283,15 +284,21 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
     Entry e("cuLaunchKernel", true, true);
     const unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
     if (extra) state().violate("cuLaunchKernel: the fake takes no `extra`");
-    return launch(e, function, grid, block, shared, stream, parameters);
+    return launch(e, function, grid, block, shared, 1, stream, parameters);
 }
 EXPORT int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void** extra) {
     Entry e("cuLaunchKernelEx", true, true);
     if (extra) state().violate("cuLaunchKernelEx: the fake takes no `extra`");
-    for (unsigned i = 0; i < config->count; ++i)
-        if (config->attributes[i].id == 4 && config->attributes[i].cluster[0] > 1) {
-            state().violate("cuLaunchKernelEx: the fake's devices have no clusters");
+    int cluster = 1;
+    for (unsigned i = 0; i < config->count; ++i) {
+        const LaunchAttribute& attribute = config->attributes[i];
+        if (attribute.id != 4) continue;
+        cluster = static_cast<int>(attribute.cluster[0]);
+        if (state().major < 9 || attribute.cluster[1] != 1 || attribute.cluster[2] != 1) {
+            state().violate("cuLaunchKernelEx: a cluster, of a device of before 9.0 or not along x");
             return kInvalidValue;
         }
-    return launch(e, function, config->grid, config->block, config->shared, config->stream, parameters);
+    }
+    return launch(e, function, config->grid, config->block, config->shared, cluster, config->stream,
+                  parameters);
 }

@@ -38,10 +38,18 @@ constexpr const char* kOptions[] = {"gpu-architecture",
                                     "prec-sqrt",
                                     "ftz"};
 
+constexpr const char* kOnlyFromCuda12[] = {"minimal", "no-cache", "modify-stack-limit", "Ofast-compile"};
+
 struct Program {
     std::string source, name, log, cubin, ptx;
     bool compiled = false;
 };
+
+// FAKE_NVRTC_VERSION=11.8 makes it an old one.
+int major_version() {
+    const char* version = std::getenv("FAKE_NVRTC_VERSION");
+    return version && *version ? std::atoi(version) : 13;
+}
 
 std::string cache_folder() {
     const char* chosen = std::getenv("STATOR_SHIM_CACHE");
@@ -118,6 +126,7 @@ EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* opti
         const std::string name = option.substr(0, option.find('='));
         bool known = false;
         for (const char* k : kOptions) known |= name == k;
+        for (const char* k : kOnlyFromCuda12) known &= name != k || major_version() >= 12;
         if (!known)
             return fail(p, kInvalidOption,
                         std::string("nvrtc: error: unrecognized option ") + options[i] + " found\n");

@@ -26,7 +26,7 @@ __all__ = ["SCHEDULES", "KernelFault", "Module", "array", "compile", "guarded"]
 
 FOLDER = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("STATOR_SHIM_CACHE") or FOLDER.parents[2] / "build" / "shim")
-RUNTIME = ("runtime", "memory", "fiber", "shared", "global", "signals", "build", "c_api")
+RUNTIME = ("runtime", "builtins", "memory", "fiber", "shared", "global", "signals", "build", "c_api")
 ORDERS = {"forward": 0, "reverse": 1, "random": 2}
 # (order, seed): run a kernel under each and compare.
 SCHEDULES = [("forward", 0), ("reverse", 0), ("random", 1), ("random", 2)]
@@ -57,6 +57,7 @@ class _Launch(ctypes.Structure):
         ("grid", ctypes.c_uint * 3),
         ("block", ctypes.c_uint * 3),
         ("shared_bytes", ctypes.c_size_t),
+        ("cluster", ctypes.c_int),
         ("order", ctypes.c_int),
         ("seed", ctypes.c_uint64),
         ("seconds", ctypes.c_double),
@@ -145,6 +146,7 @@ class Module:
         params: Iterable,
         *,
         shared_bytes: int = 0,
+        cluster: int = 1,
         order: str = "forward",
         seed: int = 0,
         read_only: Iterable[np.ndarray] = (),
@@ -156,6 +158,8 @@ class Module:
         ----------
         params
             One for each parameter: an array in device memory, a NumPy scalar, a Python number, or packed bytes.
+        cluster : int
+            Blocks along x that run at the same time and see each other's shared memory.
         order, seed
             One of `SCHEDULES`.
         read_only
@@ -171,7 +175,7 @@ class Module:
         sizes = self.kernels[kernel]
         packed = [_pack(value, size) for value, size in zip(params, sizes, strict=True)]
         pointers = (ctypes.c_void_p * (len(packed) + 1))(*[ctypes.addressof(p) for p in packed])
-        launch = _Launch(_three(grid), _three(block), shared_bytes, ORDERS[order], seed, seconds)
+        launch = _Launch(_three(grid), _three(block), shared_bytes, cluster, ORDERS[order], seed, seconds)
         message = ctypes.create_string_buffer(_MESSAGE)
         lib = _runtime()
         read_only = [a.ctypes.data for a in read_only]

@@ -5,7 +5,6 @@
 // __shared__ T x[];` becomes a pointer, and each __global__ function is listed at the end with SHIM_KERNEL.
 #pragma once
 
-#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,6 +51,22 @@ extern const Runtime runtime;
 #pragma GCC visibility push(hidden)
 extern const dim3 blockDim, gridDim;
 #pragma GCC visibility pop
+
+// What NVRTC does not have without headers.
+#undef INFINITY
+#undef NAN
+#undef HUGE_VAL
+#undef HUGE_VALF
+#undef M_PI
+#undef INT_MAX
+#undef INT_MIN
+#undef UINT_MAX
+#undef LONG_MAX
+#undef LONG_MIN
+#undef LLONG_MAX
+#undef LLONG_MIN
+#undef FLT_MAX
+#undef DBL_MAX
 
 #undef assert
 #define SHIM_TEXT2(x) #x

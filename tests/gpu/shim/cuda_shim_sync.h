@@ -63,6 +63,15 @@ SHIM_PLAIN void __threadfence_block() {}
 SHIM_PLAIN void __threadfence_system() { shim::runtime.fence(); }
 SHIM_PLAIN void __nanosleep(unsigned) {}
 
+#define __cluster_barrier_arrive() (shim::runtime.cluster_arrive())
+#define __cluster_barrier_arrive_relaxed() (shim::runtime.cluster_arrive())
+#define __cluster_barrier_wait() (shim::runtime.cluster_wait(__LINE__))
+SHIM_PLAIN unsigned __clusterRelativeBlockRank() { return shim::runtime.cluster(true); }
+SHIM_PLAIN unsigned __clusterSizeInBlocks() { return shim::runtime.cluster(false); }
+SHIM_PLAIN void* __cluster_map_shared_rank(const void* p, unsigned rank) {
+    return shim::runtime.map_shared(p, rank);
+}
+
 // Atomic because no fiber switches inside; the runtime is told, so that it can check the address.
 namespace shim {
 template <class T, class F>

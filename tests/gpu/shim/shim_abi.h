@@ -38,6 +38,10 @@ struct Runtime {
     unsigned (*active_mask)();
     void (*access)(const volatile void* address, size_t size, Access access);
     void (*fence)();
+    unsigned (*cluster)(bool rank);  // the block's rank in its cluster, or the cluster's blocks
+    void (*cluster_arrive)();
+    void (*cluster_wait)(int line);
+    void* (*map_shared)(const void* address, unsigned rank);  // the same variable of another block
     void (*fault)(const char* what);
 };
 

@@ -112,7 +112,7 @@ std::string prepare_folder(const fs::path& cache, std::string* error) {
     const fs::path header = folder / "cuda_shim.h", gch = folder / "cuda_shim.h.gch",
                    object = folder / "module.o";
     if (!spawn(command_line({"-x", "c++-header", header, "-o", gch.string() + mine}), log) ||
-        !spawn({compiler(), "-std=c++17", "-O2", "-fPIC", "-U_FORTIFY_SOURCE", "-c",
+        !spawn({compiler(), "-std=c++20", "-O2", "-fPIC", "-U_FORTIFY_SOURCE", "-c",
                 fs::path(SHIM_SOURCE_DIR) / "shim_module.cpp", "-o", object.string() + mine},
                log)) {
         *error = "the shim's own files do not compile:\n" + read_file(log);

@@ -88,16 +88,18 @@ void* prepare_fiber(char* stack_end, void (*entry)()) {
 const Stacks& stacks() {
     static const Stacks all = [] {
         Stacks s;
-        s.bytes = kStackBytes * kMaxThreads;
-        void* p = mmap(nullptr, s.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1, 0);
-        if (p == MAP_FAILED) return Stacks{};
-        s.begin = static_cast<char*>(p);
-        for (int i = 0; i < kMaxThreads; ++i)
-            mprotect(s.begin + static_cast<size_t>(i) * kStackBytes, 4096, PROT_NONE);
-        return s;
+        s.bytes = kStackBytes * kMaxFibers;
+        void* p = mmap(nullptr, s.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        return p == MAP_FAILED ? Stacks{} : Stacks{static_cast<char*>(p), s.bytes};
     }();
     return all;
+}
+
+void open_stacks(int count) {
+    static int open = 0;
+    for (; open < count; ++open)
+        mprotect(stacks().begin + static_cast<size_t>(open) * kStackBytes + 4096, kStackBytes - 4096,
+                 PROT_READ | PROT_WRITE);
 }
 
 }  // namespace shim

@@ -11,12 +11,15 @@ extern "C" void shim_switch(void** save, void* load);
 void* prepare_fiber(char* stack_end, void (*entry)());
 
 constexpr size_t kStackBytes = 96 << 10;
-constexpr int kMaxThreads = 1024;
+constexpr int kMaxThreads = 1024;  // of a block
+constexpr int kMaxCluster = 8;     // blocks
+constexpr int kMaxFibers = kMaxThreads * kMaxCluster;
 struct Stacks {
     char* begin = nullptr;
     size_t bytes = 0;
     char* end_of(int thread) const { return begin + static_cast<size_t>(thread + 1) * kStackBytes; }
 };
-const Stacks& stacks();  // the lowest page of each cannot be accessed
+const Stacks& stacks();
+void open_stacks(int count);  // so many can be used; the lowest page of each cannot be accessed
 
 }  // namespace shim

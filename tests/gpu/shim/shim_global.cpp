@@ -20,48 +20,68 @@ GlobalMemory::Word* GlobalMemory::words(const volatile void* address) {
 // Makes visible what its thread wrote before it, and what the block's other threads wrote before the last
 // barrier.
 void GlobalMemory::fence(int thread) {
-    std::erase_if(unfenced_, [&](Word* word) {
-        if (word->thread != thread && word->epoch == epoch_) return false;
+    std::erase_if(block_->unfenced, [&](Word* word) {
+        if (word->thread != thread && word->epoch == block_->epoch) return false;
         word->fenced = 1;
         return true;
     });
 }
 
+// Orders the blocks of a cluster. Those of other clusters are taken for ordered as well, then.
+void GlobalMemory::cluster_barrier() {
+    for (Running& block : blocks_) {
+        ++block.epoch;
+        block.met_others = true;
+        for (Word* word : block.unfenced) word->fenced = 1;
+        block.unfenced.clear();
+    }
+}
+
+std::string GlobalMemory::conflict(const Word& word, size_t size, Access access, int thread) const {
+    if (word.launch != launch_ || (access == Access::Atomic && word.atomic)) return "";
+    const auto text = [&](const char* between) {
+        const std::string who = word.block == block_->number
+                                    ? "thread " + std::to_string(word.thread) + " of the same block"
+                                    : "block " + std::to_string(word.block) + " of the same launch";
+        return std::string(access == Access::Read ? "reads " : "writes ") + std::to_string(size) +
+               " bytes that " + who + " writes: " + between;
+    };
+    if (word.block != block_->number) {
+        if (!block_->met_others) return text("nothing orders them");
+        return word.fenced ? "" : text("it did so without a __threadfence behind it");
+    }
+    const bool ordered = word.thread == thread || word.epoch != block_->epoch ||
+                         (word.atomic && access == Access::Read) ||
+                         (word.thread / 32 == thread / 32 && word.warp_epoch != warp_epoch(thread));
+    return ordered ? "" : text("no barrier is between them");
+}
+
+void GlobalMemory::record(Word& word, Access access, int thread) {
+    const bool atomic = access == Access::Atomic;
+    word = {launch_, block_->number, block_->epoch, static_cast<uint16_t>(thread), warp_epoch(thread),
+            atomic,  atomic};
+    if (!atomic) block_->unfenced.push_back(&word);
+}
+
 std::string GlobalMemory::check(const volatile void* address, size_t size, Access access, int thread) {
-    if (size < 4 || reinterpret_cast<uintptr_t>(address) % 4 != 0) return "";
+    const auto at = reinterpret_cast<uintptr_t>(address);
     Word* word = words(address);
     if (!word) return "";
-    if (access == Access::Atomic) met_others_ = true;
-    for (size_t i = 0; i < size / 4; ++i, ++word) {
-        if (access != Access::Read) {
-            const bool atomic = access == Access::Atomic;
-            *word = {launch_,
-                     block_,
-                     epoch_,
-                     static_cast<uint16_t>(thread),
-                     static_cast<uint16_t>(warp_epoch_[thread / 32] & 0x3fff),
-                     atomic,
-                     atomic};
-            if (!atomic) unfenced_.push_back(word);
-            continue;
-        }
-        if (word->launch != launch_) continue;
-        const auto what = [&] { return "reads " + std::to_string(size) + " bytes that "; };
-        if (word->block != block_) {
-            if (!met_others_)
-                return what() + "block " + std::to_string(word->block) +
-                       " of the same launch writes: nothing orders them";
-            if (!word->fenced)
-                return what() + "block " + std::to_string(word->block) +
-                       " wrote without a __threadfence behind it";
-        } else if (word->thread != thread && word->epoch == epoch_ && !word->atomic &&
-                   (word->thread / 32 != thread / 32 ||
-                    word->warp_epoch == (warp_epoch_[thread / 32] & 0x3fff))) {
-            return what() + "thread " + std::to_string(word->thread) +
-                   " of the same block writes: no barrier is between them";
-        }
+    if (access == Access::Atomic) block_->met_others = true;
+    std::string problem;
+    const bool whole = size % 4 == 0 && at % 4 == 0;
+    for (size_t i = 0; i < (whole ? size / 4 : 1) && problem.empty(); ++i, ++word) {
+        problem = conflict(*word, size, access, thread);
+        if (whole && access != Access::Read) record(*word, access, thread);
     }
-    return "";
+    // Parts of words have records of their own, in a map: few kernels have any.
+    if (whole && parts_.empty()) return problem;
+    for (size_t i = 0; i < size && problem.empty(); ++i) {
+        const auto part = parts_.find(at + i);
+        if (part != parts_.end()) problem = conflict(part->second, size, access, thread);
+        if (!whole && access != Access::Read) record(parts_[at + i], access, thread);
+    }
+    return problem;
 }
 
 }  // namespace shim

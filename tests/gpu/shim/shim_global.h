@@ -2,30 +2,35 @@
 // after the other here; a read of what another block wrote is right only behind a fence of the writer and an
 // atomic operation of the reader's block, and a read of what another thread of the block wrote only behind a
 // barrier.
-//
-// Elements smaller than four bytes share words and are not followed.
 #pragma once
 
 #include <stdint.h>
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "shim_abi.h"
+#include "shim_fiber.h"
 
 namespace shim {
 
 class GlobalMemory {
   public:
-    void begin_launch() { ++launch_; }
-    void begin_block(uint32_t block) {
-        block_ = block;
-        ++epoch_;
-        met_others_ = false;
-        unfenced_.clear();
+    void begin_launch() {
+        ++launch_;
+        parts_.clear();
     }
-    void barrier() { ++epoch_; }
-    void warp_barrier(int warp) { ++warp_epoch_[warp & 31]; }
+    void begin_block(int rank, uint32_t block) {
+        blocks_[rank].number = block;
+        ++blocks_[rank].epoch;
+        blocks_[rank].met_others = false;
+        blocks_[rank].unfenced.clear();
+    }
+    void run_block(int rank) { block_ = &blocks_[rank]; }  // of the cluster, whose thread goes on
+    void barrier(int rank) { ++blocks_[rank].epoch; }
+    void cluster_barrier();
+    void warp_barrier(int warp) { ++warp_epoch_[warp]; }
     void fence(int thread);
 
     // "" or what is wrong; `address` is in device memory.
@@ -37,12 +42,21 @@ class GlobalMemory {
         uint16_t thread, warp_epoch : 14, fenced : 1, atomic : 1;
     };
     Word* words(const volatile void* address);
+    uint16_t warp_epoch(int thread) const { return warp_epoch_[thread / 32] & 0x3fff; }
+    std::string conflict(const Word& word, size_t size, Access access, int thread) const;
+    void record(Word& word, Access access, int thread);
 
     Word* shadow_ = nullptr;
-    uint32_t launch_ = 0, block_ = 0, epoch_ = 0;
-    uint16_t warp_epoch_[32] = {};
-    bool met_others_ = false;  // the block executed an atomic operation
-    std::vector<Word*> unfenced_;
+    struct Running {
+        uint32_t number = 0, epoch = 0;
+        bool met_others = false;  // the block executed an atomic operation
+        std::vector<Word*> unfenced;
+    };
+    Running blocks_[kMaxCluster];
+    Running* block_ = blocks_;
+    uint32_t launch_ = 0;
+    uint16_t warp_epoch_[kMaxFibers / 32] = {};
+    std::unordered_map<uintptr_t, Word> parts_;  // bytes, of elements smaller than a word
 };
 
 }  // namespace shim

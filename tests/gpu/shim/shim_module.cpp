@@ -17,7 +17,16 @@ extern "C" char __start_cuda_shared[], __stop_cuda_shared[], __ehdr_start[], _en
 namespace shim {
 // A copy, because kernels may only read what belongs to the module. Variables may be initialized before it is
 // there.
-Runtime runtime = {nullptr, nullptr, nullptr, [](const volatile void*, size_t, Access) {}, nullptr, nullptr};
+Runtime runtime = {.barrier = nullptr,
+                   .warp = nullptr,
+                   .active_mask = nullptr,
+                   .access = [](const volatile void*, size_t, Access) {},
+                   .fence = nullptr,
+                   .cluster = nullptr,
+                   .cluster_arrive = nullptr,
+                   .cluster_wait = nullptr,
+                   .map_shared = nullptr,
+                   .fault = nullptr};
 extern const Kernel kernels[];
 extern const int kernel_count;
 // The section must exist. Its content also keeps a kernel's first variable from lying at the very start.

@@ -15,6 +15,7 @@ enum class Order : int { Forward, Reverse, Random };
 struct Launch {
     unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
     size_t shared_bytes = 0;  // dynamic
+    int cluster = 1;          // blocks along x that run at the same time and see each other's shared memory
     Order order = Order::Forward;
     uint64_t seed = 0;
     double seconds = 30;  // processor time after which the kernel counts as hanging

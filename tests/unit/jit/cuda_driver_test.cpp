@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <thread>
@@ -33,6 +34,9 @@ extern "C" __global__ void big(float* out) {
     s[threadIdx.x * 512] = threadIdx.x;
     __syncthreads();
     out[threadIdx.x] = s[(31 - threadIdx.x) * 512];
+}
+extern "C" __global__ void ranks(int* out) {
+    out[blockIdx.x * 32 + threadIdx.x] = __clusterRelativeBlockRank() + 10 * __clusterSizeInBlocks();
 }
 )";
 const std::vector<int> kScaleParameters = {8, 8, 8, 4};
@@ -238,6 +242,28 @@ TEST_F(CudaDriverTest, SharedMemoryBeyondTheDefault) {
     d.release(out, nullptr);
 }
 
+TEST_F(CudaDriverTest, Clusters) {
+    CudaDevice& d = device();
+    EXPECT_TRUE(d.info().clusters);
+    const auto m = load(d);
+    CudaFunction f;
+    ASSERT_TRUE(m->function("ranks", 0, {8}, &f).ok());
+    DevicePointer out = 0;
+    ASSERT_TRUE(d.allocate(1024, nullptr, &out).ok());
+    void* parameters[] = {&out};
+    CudaLaunch l;
+    l.grid[0] = 8;
+    l.block[0] = 32;
+    l.cluster = 4;
+    EXPECT_TRUE(m->launch(f, l, parameters).ok());
+    int host[256];
+    EXPECT_TRUE(d.copy_out(host, out, 1024, nullptr).ok());
+    EXPECT_EQ(host[0], 40);
+    EXPECT_EQ(host[255], 43);
+    EXPECT_EQ(violations(), "");
+    d.release(out, nullptr);
+}
+
 TEST_F(CudaDriverTest, LaunchesThatCannotBe) {
     CudaDevice& d = device();
     const auto m = load(d);
@@ -413,6 +439,38 @@ TEST_F(CudaDriverTest, AForkedChildIsTold) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(d.status().ok());
+}
+
+TEST_F(CudaDriverTest, ThreadsCompileLoadAndLaunchAtOnce) {
+    machine({{"DEVICES", "2"}});
+    std::atomic<int> wrong{0};
+    const auto work = [&](int thread) {
+        CudaStatus s;
+        CudaDevice* d = cuda_device(thread % 2, &s);
+        if (!d) return void(++wrong);
+        for (int i = 0; i < 4; ++i) {
+            // Some sources are common to the threads, some are one thread's own.
+            const std::string source = std::string(kSource) + "//" + std::to_string(i % 2 ? thread : i);
+            CudaBinary b;
+            std::string error;
+            if (!compile_cuda(source, "threads", "sm_90", {}, &b, &error)) return void(++wrong);
+            const auto m = CudaModule::load(*d, b.cubin, b.ptx, &s);
+            CudaStream stream = nullptr;
+            if (!m || !d->create_stream(&stream).ok()) return void(++wrong);
+            {
+                Scale scale(*d, stream);
+                if (!scale.run(*m).ok() || scale.last() != 6.0f) ++wrong;
+            }
+            if (!d->destroy_stream(stream).ok()) ++wrong;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i) threads.emplace_back(work, i);
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(violations(), "");
+    reset_cuda_driver();
+    EXPECT_EQ(leaks(), "");
 }
 
 // ---- defects, planted in the use of a driver: the fake must find each of them ----

@@ -217,6 +217,28 @@ TEST_F(NvrtcTest, AbsenceSaysWhatToDo) {
     }
 }
 
+#ifdef STATOR_FAKE_NVRTC
+TEST_F(NvrtcTest, AnOldOneIsAskedWithoutNewOptions) {
+    with([](Options& o) {
+        o.nvrtc = STATOR_FAKE_NVRTC;
+        o.cache_size = 0;
+    });
+    setenv("FAKE_NVRTC_VERSION", "11.8", 1);
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(compile(std::string(kSource) + "//" + std::to_string(i))) << error;
+        EXPECT_FALSE(has(binary.options, "--minimal"));
+        EXPECT_FALSE(has(binary.options, "--Ofast-compile=min"));
+        EXPECT_TRUE(has(binary.options, "--fmad=false"));
+    }
+    ASSERT_FALSE(compile(kSource, "sm_90", {"--no-such-option"}));
+    EXPECT_NE(error.find("--no-such-option"), std::string::npos) << error;
+    unsetenv("FAKE_NVRTC_VERSION");
+    reset_nvrtc();
+    ASSERT_TRUE(compile(kSource)) << error;
+    EXPECT_TRUE(has(binary.options, "--minimal"));
+}
+#endif
+
 TEST_F(NvrtcTest, WorksInAForkedChild) {
     NEEDS_NVRTC();
     ASSERT_TRUE(compile(kSource)) << error;
