@@ -218,9 +218,11 @@ __device__ __forceinline__ f32 log_sum(f32 a, f32 b) {
     {"sum_complex", "complex",
      R"(template <class C> __device__ __forceinline__ C sum(C a, C b) { return add(a, b); }
 )"},
-    {"product_f32", "types", R"(__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
+    {"product_f32", "types",
+     R"(__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
 )"},
-    {"product_f64", "types", R"(__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
+    {"product_f64", "types",
+     R"(__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
 )"},
     {"product_integer", "types",
      R"(template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
@@ -244,8 +246,8 @@ template <class T> __device__ __forceinline__ bool wins(found<T> a, found<T> b, 
     {"first_min", "position",
      R"(template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
 )"},
-    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a word,
-    // set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
+    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a
+    // word, set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
     {"word16", "types", R"(template <int K> __device__ __forceinline__ u32& part(uint4& w) {
     if constexpr (K == 0) return w.x;
     else if constexpr (K == 1) return w.y;
@@ -278,7 +280,8 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 )"},
     {"bits_f32", "types", R"(__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
 )"},
-    {"bits_f64", "types", R"(__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
+    {"bits_f64", "types",
+     R"(__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
 )"},
     {"bits_f16", "f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
 )"},

@@ -215,7 +215,7 @@ void KernelPrinter::enter(int number, int row_axes) {
     for (int i = 0; i < count(); ++i) {
         const Stmt& s = stmt(i);
         if (s.kind != StmtKind::Reduce && s.kind != StmtKind::ArgReduce) continue;
-        if (!reduction(nest(), i, &reductions_[static_cast<size_t>(i)], uses_))
+        if (!reduction(nest(), i, k_.form != Form::Columns, &reductions_[static_cast<size_t>(i)], uses_))
             fail("no CUDA code for the reduction " + s.name + " of " +
                  std::string(graph::info(s.dtype).text));
     }
@@ -370,7 +370,8 @@ bool KernelPrinter::names_column() const {
     for (int i = 0; i < count(); ++i) {
         StmtKind kind = stmt(i).kind;
         if (!innermost(i) || vector_access(i)) continue;
-        if (kind == StmtKind::Load || kind == StmtKind::Store || kind == StmtKind::Index || kind == StmtKind::ArgReduce)
+        if (kind == StmtKind::Load || kind == StmtKind::Store || kind == StmtKind::Index ||
+            kind == StmtKind::ArgReduce)
             return true;
         if (kind == StmtKind::Reduce && reductions_[static_cast<size_t>(i)].position) return true;
     }
