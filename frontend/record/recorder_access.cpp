@@ -47,7 +47,8 @@ bool Recorder::on_load_attr(const Insn& insn) {
     PyObject* result = top().frame->peek(0);
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
-    const Host& host = numpy_host();
+    const Host& host = host_of(base);
+    const HostScope scope(b_, host);
     bool number =
         is_ndarray(base) || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
     if (number)
@@ -72,11 +73,13 @@ bool Recorder::on_load_method(const Insn& insn) {
     ShadowRef out, self;
     bool bound = upper && lower && upper == base.obj;
     bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
-                  base.shadow->kind == ShadowKind::Int || numpy_host().is_array(base.obj);
+                  base.shadow->kind == ShadowKind::Int || host_of(base).is_array(base.obj);
     if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Dict ||
                   base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
-        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE))
+        // A class that can change has a host whose guards look for that.
+        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE) &&
+            torch_host().method(base.obj, insn.obj) != lower)
             return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
         out = b_.constant(lower), self = base.shadow;
     } else {
@@ -104,7 +107,8 @@ bool Recorder::on_subscript(const Insn& insn) {
         return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
     if (is_ndarray(base)) {
-        out = numpy_host().lower_subscript(b_, base, key, result);
+        const HostScope scope(b_, host_of(base));
+        out = host_of(base).lower_subscript(b_, base, key, result);
     } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List) &&
                PyLong_CheckExact(key.obj)) {
         if (!b_.require_constant(key.shadow, key.obj)) return refuse(Reason::UnknownOp, "subscript");
@@ -147,9 +151,10 @@ bool Recorder::on_slice(const Insn&) {
     PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
     PyObject* result = top().frame->peek(0);
+    const HostScope scope(b_, host_of(base));
     ShadowRef out = base.shadow->kind == ShadowKind::Tuple
                         ? sequence_slice(base, k, result)
-                        : numpy_host().lower_subscript(b_, base, k, result);
+                        : host_of(base).lower_subscript(b_, base, k, result);
     if (!out && b_.reason == Reason::None) return refuse(Reason::UnknownOp, "a slice of tuple");
     ShadowRef s[3] = {pop(), pop(), pop()};
     if (push_result(out)) return true;
@@ -170,7 +175,8 @@ bool Recorder::store_before(const Insn& insn) {
         key = {slice_shadow(std::span(ops_).subspan(2, 2), b_.constant(Py_None)), slice.get()};
     }
     b_.reason = Reason::None;
-    if (numpy_host().lower_store(b_, base, key, value)) return true;
+    const HostScope scope(b_, host_of(base));
+    if (host_of(base).lower_store(b_, base, key, value)) return true;
     return refuse(b_.reason == Reason::None ? Reason::Unstoreable : b_.reason, b_.reason_detail);
 }
 

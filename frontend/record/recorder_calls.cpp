@@ -173,7 +173,7 @@ bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
         func = inner;
         func_shadow = b_.constant(inner);
     }
-    if (!func || !PyFunction_Check(func) || numpy_host().knows(func)) return false;
+    if (!func || !PyFunction_Check(func) || host_that_knows(func)) return false;
     if (levels_.size() >= kMaxInlineDepth || !inlinable(func)) return false;
     const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func)));
     for (const Operand& a : call.args) args.push_back(a.shadow);
@@ -266,7 +266,7 @@ bool Recorder::may_be_modelled(PyObject* callable) {
     bool builtin = PyCFunction_Check(callable) &&
                    (!PyCFunction_GET_SELF(callable) || PyModule_Check(PyCFunction_GET_SELF(callable)));
     if (!builtin && !PyFunction_Check(callable)) return true;
-    if (callable == isinstance_function() || numpy_host().knows(callable)) return true;
+    if (callable == isinstance_function() || host_that_knows(callable)) return true;
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     PyErr_Clear();
     return refuse(Reason::UnknownCall,
@@ -309,7 +309,7 @@ bool Recorder::on_call(const Insn& insn) {
         PyErr_Clear();
     else if (PyUnicode_Check(qualname.get()))
         what = PyUnicode_AsUTF8(qualname.get());
-    if (callable.shadow->kind != ShadowKind::Object && !numpy_host().knows(callable.obj))
+    if (callable.shadow->kind != ShadowKind::Object && !host_that_knows(callable.obj))
         return refuse(Reason::UnknownCall, what);
     if (callable.shadow->kind == ShadowKind::Opaque && callable.shadow->source != guards::kNoSource)
         b_.guards.expect_is(callable.shadow->source, callable.obj);
@@ -323,10 +323,12 @@ bool Recorder::on_call(const Insn& insn) {
         static PyObject* get = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "get");
         if (callable.obj == get) out = dict_get(args, kwnames);
         if (!out) return refuse(Reason::UnknownCall, what);
-    } else if (numpy_host().knows(callable.obj)) {
+    } else if (const Host* known = host_that_knows(callable.obj)) {
         for (const Operand& a : args)
             if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
-        out = numpy_host().lower_call(b_, {callable.obj, args, kwnames, result});
+        const Host& host = known == &numpy_host() ? host_of(args) : *known;
+        const HostScope scope(b_, host);
+        out = host.lower_call(b_, {callable.obj, args, kwnames, result});
     } else {
         return refuse(Reason::UnknownCall, what);
     }

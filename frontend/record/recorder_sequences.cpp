@@ -180,7 +180,8 @@ bool Recorder::unpack_array(const Operand& a, int count) {
     for (int i = 0; i < count; ++i) {
         PyRef key = PyRef::steal(PyLong_FromLong(i));
         PyObject* result = top().frame->peek(i);
-        ShadowRef item = numpy_host().lower_subscript(b_, a, {b_.constant(key.get()), key.get()}, result);
+        const HostScope scope(b_, host_of(a));
+        ShadowRef item = host_of(a).lower_subscript(b_, a, {b_.constant(key.get()), key.get()}, result);
         if (!item || !same_as_model(item, result))
             return refuse(b_.reason == Reason::None ? Reason::ModelMismatch : b_.reason, b_.reason_detail);
         items.push_back(std::move(item));

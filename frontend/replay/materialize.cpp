@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "frontend/cpython/functions.h"
-#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/record/array_meta.h"
 
 namespace stator::frontend {
@@ -87,8 +87,31 @@ bool ReplayState::evaluate_syms() {
                                  {exprs, static_cast<size_t>(trace.expr_count)});
 }
 
+bool ReplayState::bind_number(Id v, PyObject* result) {
+    char bits[16] = {};
+    if (trace.graph.nodes[v].box == Box::PyBool) {
+        if (!PyBool_Check(result)) return false;
+        bits[0] = result == Py_True;
+    } else {
+        if (!PyFloat_CheckExact(result)) return false;
+        const double value = PyFloat_AS_DOUBLE(result);
+        memcpy(bits, &value, 8);
+    }
+    set_scalar(v, bits);
+    return true;
+}
+
 bool ReplayState::bind_result(Id v, PyRef result) {
     const Node& n = trace.graph.nodes[v];
+    if (n.ints[3] <= graph::kGivesObject) {
+        PyObject* kind = trace.objects[graph::kGivesObject - n.ints[3]].get();
+        if (reinterpret_cast<PyObject*>(Py_TYPE(result.get())) != PyTuple_GET_ITEM(kind, 0) ||
+            PyTuple_GET_SIZE(result.get()) != PyLong_AsSsize_t(PyTuple_GET_ITEM(kind, 1)))
+            return false;
+        set_array(v, result.release());
+        return true;
+    }
+    if (n.box == Box::PyFloat || n.box == Box::PyBool) return bind_number(v, result.get());
     if (n.ints[3] >= 0) {
         if (!guards::is_host_array(result.get(), n.ints[3])) return false;
         set_array(v, result.release());
@@ -105,7 +128,10 @@ bool ReplayState::bind_result(Id v, PyRef result) {
     ArrayMeta meta;
     std::string why;
     if (!read_array_meta(result.get(), &meta, &why)) return false;
-    if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm ||
+    if (meta.host == graph::HostId::Torch && guards::state(guards::tensor_api()->grad_enabled) &&
+        guards::requires_grad(result.get()))
+        return false;
+    if (meta.dtype != n.dtype || meta.host != n.host || meta.layout != n.layout || meta.perm != n.perm ||
         meta.own_dtype != n.own_dtype || meta.shape.size() != n.shape.size())
         return false;
     const auto& t = trace.graph.syms;
@@ -141,6 +167,17 @@ PyObject* Materializer::build(int32_t index) {
     return o;
 }
 
+// A 0-d array is a number until it leaves the trace.
+PyObject* Materializer::new_zero_d(Id v, const char* bits) {
+    const auto& g = st_.trace.graph;
+    const Node& n = g.nodes[v];
+    PyObject* array =
+        new_host_array(n.host, n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
+    char* data = array ? locate_host_array(n.host, array, 0, nullptr) : nullptr;
+    if (data) memcpy(data, bits, graph::info(n.dtype).size);
+    return array;
+}
+
 PyObject* Materializer::build_value(Id v) {
     const auto& g = st_.trace.graph;
     const Node& n = g.nodes[v];
@@ -150,6 +187,7 @@ PyObject* Materializer::build_value(Id v) {
             int_to_bits(st_.exprs[n.syms[0].id], n.dtype, bits);
         else
             for (size_t i = 0; i < n.ints.size(); ++i) memcpy(bits + 8 * i, &n.ints[i], 8);
+        if (n.box == Box::Array) return new_zero_d(v, bits);
         return numpy::box_scalar(n.box, n.dtype, bits);
     }
     if (n.box != Box::Array) return numpy::box_scalar(n.box, n.dtype, st_.scalar(v));
@@ -158,9 +196,7 @@ PyObject* Materializer::build_value(Id v) {
         PyErr_SetString(PyExc_SystemError, "stator: a value that a snapshot needs was not kept");
         return nullptr;
     }
-    PyObject* array = numpy::new_array(n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
-    if (array) memcpy(numpy::data(array), st_.scalar(v), graph::info(n.dtype).size);
-    return array;
+    return new_zero_d(v, st_.scalar(v));
 }
 
 namespace {

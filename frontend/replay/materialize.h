@@ -32,6 +32,7 @@ struct ReplayState {
     // Takes a library result: type, dtype, rank and layout must be as recorded; its extents become symbol
     // values.
     bool bind_result(graph::Id v, PyRef result);
+    bool bind_number(graph::Id v, PyObject* result);
 };
 
 class Materializer {
@@ -48,6 +49,7 @@ class Materializer {
   private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
+    PyObject* new_zero_d(graph::Id v, const char* bits);
     PyObject* build_dict(const graph::Recipe& r);
     PyObject* build_made(const graph::Recipe& r);
     PyObject* build_function(const graph::Recipe& r);

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "frontend/hosts/numpy/benign.h"
-#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/profile.h"
 #include "frontend/replay/trace.h"
@@ -142,6 +142,12 @@ int64_t fill_contiguous(const BufferPlan& b, const int32_t* shape, const int64_t
     return step;
 }
 
+bool has_elements(const BufferPlan& b, const int32_t* shape, const int64_t* exprs) {
+    for (int d = 0; d < b.rank; ++d)
+        if (exprs[shape[d]] == 0) return false;
+    return true;
+}
+
 // Allocates results and scratch and finds the memory of all buffers. False: some memory is missing.
 bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char** data, int64_t* strides) {
     for (const BufferPlan& plan : s.buffer_plans) {
@@ -156,7 +162,7 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
             case kernels::BufferKind::Output: {
                 int64_t dims[16];
                 for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[shape[d]];
-                array = numpy::new_array(plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
+                array = new_host_array(plan.host, plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
                 if (!array) {
                     PyErr_Clear();
                     return false;
@@ -176,7 +182,15 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
                 "internal: " + st.trace.name + " has no memory for %" + std::to_string(plan.value));
             return false;
         }
-        *data++ = numpy::locate(array, plan.rank, own);
+        if (plan.host == graph::HostId::Torch && plan.input >= 0) {  // its guard has read it
+            const guards::TensorView& t = st.entry->tensors[plan.input];
+            for (int d = 0; d < plan.rank; ++d) own[d] = t.strides[d] * graph::info(plan.dtype).size;
+            *data++ = t.data;
+            continue;
+        }
+        *data = locate_host_array(plan.host, array, plan.rank, own);
+        if (!*data++ && plan.host == graph::HostId::Torch && has_elements(plan, shape, st.exprs))
+            return false;
     }
     return true;
 }
@@ -191,7 +205,7 @@ void fill_scalars(ReplayState& st, const Segment& s, char* scalars) {
             // A 0-d array counts as a scalar operand, but its value lies in the array.
             PyObject* array = plan.in_array ? st.memory(plan.value) : nullptr;
             if (array)
-                memcpy(slot, numpy::data(array), graph::info(plan.dtype).size);
+                memcpy(slot, locate_host_array(plan.host, array, 0, nullptr), graph::info(plan.dtype).size);
             else
                 copy_scalar(slot, st.scalar(plan.value));
         }
@@ -222,6 +236,7 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
     bool compiled = s.code->ready.load(std::memory_order_acquire);
     uint32_t faults = 0;
     auto checked = [&]() {
+        if (s.quiet) return !(faults & kernels::kFaultHost);
         return faults == 0 || numpy::faults_that_matter(faults, st.errors_set, st.errors_ignored) == 0;
     };
     const int nests = static_cast<int>(s.nests.size());
@@ -261,10 +276,18 @@ bool run_library(ReplayState& st, Id id, Materializer& m) {
     PyObject* kwnames =
         n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
     size_t nargs = argv.size() - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
     const Timed timed(&Profile::host);
-    PyRef result =
-        PyRef::steal(PyObject_Vectorcall(st.trace.objects[n.ints[0]].get(), argv.data(), nargs, kwnames));
+    PyObject* callable = st.trace.objects[n.ints[0]].get();
+    PyRef result;
+    if (n.host == graph::HostId::Torch) {
+        result = PyRef::steal(PyObject_Vectorcall(callable, argv.data(), nargs, kwnames));
+        if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
+            !torch::lies_apart(result.get(), argv.data(), argv.size()))
+            return false;
+    } else {
+        numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
+        result = PyRef::steal(PyObject_Vectorcall(callable, argv.data(), nargs, kwnames));
+    }
     if (!result) {
         PyErr_Clear();
         return false;
@@ -393,6 +416,8 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     entry.symbols = static_cast<int64_t*>(alloca(sizeof(int64_t) * (t.symbol_count + 1)));
     for (int i = 0; i < t.symbol_count; ++i) entry.symbols[i] = t.symbol_start[i];
     entry.owned_count = 0;
+    if (t.reads_tensors)
+        entry.tensors = static_cast<guards::TensorView*>(alloca(sizeof(guards::TensorView) * (inputs + 1)));
     const int failed = check_guards(t, slots, entry);
     if (failed >= 0) return not_entered(failed);
     st.entry = &entry;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "frontend/hosts/numpy/benign.h"
-#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/replay/driver.h"
 #include "frontend/replay/materialize.h"
 
@@ -119,6 +119,12 @@ struct Cutter {
             s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         }
         for (const auto& nest : s.program->nests) s.has_commit |= nest.commit;
+        s.quiet = true;
+        for (Id i = begin; i < end; ++i) {
+            const OpClass c = graph::info(g.nodes[i].op).cls;
+            const bool computes = c == OpClass::Pointwise || c == OpClass::Reduction;
+            if (computes && g.nodes[i].host == graph::HostId::NumPy) s.quiet = false;
+        }
         for (const auto& ref : s.program->loops) s.loops.push_back(numpy::find_loop(ref));
         t.segments.push_back(std::move(s));
         t.steps.push_back({StepKind::Program, static_cast<int>(t.segments.size()) - 1, kNone, redo});
@@ -194,7 +200,9 @@ void plan_segment(Trace& t, Segment& s) {
         for (graph::Sym extent : b.shape) s.shapes.push_back(extent.id);
         if (b.kind != kernels::BufferKind::Scratch) {
             plan.value = b.value;
-            plan.own_dtype = g.nodes[graph::buffer_root(g, b.value)].own_dtype;
+            const Node& root = g.nodes[graph::buffer_root(g, b.value)];
+            plan.own_dtype = root.own_dtype;
+            plan.host = root.host;
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
             plan.slot = t.value_slots[b.value];
         }
@@ -221,6 +229,7 @@ void plan_segment(Trace& t, Segment& s) {
             plan.slot = t.value_slots[sc.value];
             plan.in_array =
                 sc.kind == kernels::ScalarKind::Input && g.nodes[sc.value].box == graph::Box::Array;
+            plan.host = g.nodes[graph::buffer_root(g, sc.value)].host;
         }
         if (plan.kind != kernels::ScalarKind::Const) s.scalar_plans.push_back(plan);
     }
@@ -322,6 +331,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->source_count = t->guards.source_count();
     t->input_count = static_cast<int>(t->graph.inputs.size());
     t->has_relations = t->guards.has_relations();
+    for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host == graph::HostId::Torch;
     for (Segment& s : t->segments) plan_segment(*t, s);
     plan_symbols(*t, std::move(relation_syms));
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);

@@ -29,9 +29,10 @@ struct BufferPlan {
     int shape_base;  // into Segment::shapes
     const std::vector<int>* perm;
     bool own_dtype = false;  // Output
-    int input = -1;          // graph input whose array holds the memory, or
-    int slot = -1;           // value slot of the array (Output: where it goes)
-    graph::Id value = -1;    // neither: look it up (a store's newest version)
+    graph::HostId host = graph::HostId::NumPy;
+    int input = -1;        // graph input whose array holds the memory, or
+    int slot = -1;         // value slot of the array (Output: where it goes)
+    graph::Id value = -1;  // neither: look it up (a store's newest version)
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
@@ -39,6 +40,7 @@ struct ScalarPlan {
     int input = -1, slot = -1;  // Input, Result
     int expr = -1;              // Sym
     bool in_array = false;      // Input: the value lies in a 0-d array
+    graph::HostId host = graph::HostId::NumPy;
     graph::DType dtype;
     graph::Id value = -1;
 };
@@ -62,6 +64,7 @@ struct Segment {
     std::shared_ptr<kernels::CompileRequest> request;
     std::vector<kernels::HostLoop> loops;
     bool has_commit = false;
+    bool quiet = false;  // no operation of it reports floating-point faults
 };
 
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };
@@ -97,6 +100,7 @@ struct Trace {
     int symbol_count = 0;
     int source_count = 0, input_count = 0;
     bool has_relations = false;
+    bool reads_tensors = false;
     int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
     int64_t entries = 0, exits = 0, redone = 0;
     double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread
