@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "guards/check_torch_api.h"
 #include "guards/source.h"
-#include "guards/tensor_api.h"
 
 namespace stator::guards {
 

@@ -15,7 +15,7 @@
 
 #include "guards/check_impl.h"
 #include "guards/check_numpy_api.h"
-#include "guards/tensor_api.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::guards {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "guards/check.h"
-#include "guards/tensor_api.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::guards {
 

@@ -1,7 +1,7 @@
 // Which host an operation belongs to.
 #include "frontend/hosts/host.h"
 
-#include "guards/tensor_api.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::frontend {
 

@@ -6,7 +6,7 @@
 
 #include "guards/check.h"
 #include "guards/check_numpy_api.h"
-#include "guards/tensor_api.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::frontend {
 

@@ -4,6 +4,7 @@
 #include "frontend/record/recorder.h"
 
 #include "frontend/replay/function.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::frontend {
 
@@ -214,7 +215,12 @@ bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, 
         return false;
     }
     // Every resolved shadow has an exact type; a class with __instancecheck__ could still answer differently.
-    auto plain = [](PyObject* t) { return PyType_Check(t) && (Py_IS_TYPE(t, &PyType_Type)); };
+    const guards::TensorApi* torch = guards::tensor_api();
+    auto plain = [&](PyObject* t) {
+        if (torch && t == reinterpret_cast<PyObject*>(torch->tensor))
+            return true;  // its metaclass asks no more
+        return PyType_Check(t) && (Py_IS_TYPE(t, &PyType_Type));
+    };
     if (PyTuple_CheckExact(args[1].obj)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1].obj); ++i)
             if (!plain(PyTuple_GET_ITEM(args[1].obj, i))) return false;

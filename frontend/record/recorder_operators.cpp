@@ -19,7 +19,7 @@ bool Recorder::on_binary_op(const Insn& insn) {
     const HostScope scope(b_, host);
     if (is_number(ops_[0]) && is_number(ops_[1]))
         out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
-    else if (PyTuple_CheckExact(result) || PyList_CheckExact(result))
+    else if (PyTuple_Check(result) || PyList_CheckExact(result))
         out = sequence_binary(insn.arg, result);
     if (!out && b_.reason == Reason::None)
         return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);

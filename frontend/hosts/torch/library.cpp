@@ -26,13 +26,15 @@ bool has_keyword(const Call& call, const char* keyword) {
     return false;
 }
 
-// The argument (or item of one) that is this very object.
-const Shadow* found_in(const Operand& o, PyObject* result, ShadowRef* out) {
-    if (o.obj == result) {
-        *out = o.shadow;
-        return o.shadow.get();
+// Whether the keyword is given as False, and always will be.
+bool off(TraceBuilder& tb, const Call& call, const char* keyword) {
+    const Py_ssize_t count = call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), keyword) != 0) continue;
+        const Operand& o = call.args[call.args.size() - static_cast<size_t>(count - i)];
+        return o.obj == Py_False && tb.require_constant(o.shadow, o.obj);
     }
-    return nullptr;
+    return false;
 }
 
 }  // namespace
@@ -40,6 +42,9 @@ const Shadow* found_in(const Operand& o, PyObject* result, ShadowRef* out) {
 bool can_repeat(TraceBuilder& tb, const Call& call) {
     for (const char* keyword : {"out", "generator", "requires_grad", "inplace"})
         if (has_keyword(call, keyword)) return tb.fail(Reason::UnknownCall, keyword), false;
+    const Function* f = call.callable ? find_function(call.callable) : nullptr;
+    if (f && f->name == "dropout" && !off(tb, call, "training"))
+        return tb.fail(Reason::UnknownCall, "dropout, which draws random numbers"), false;
     for (const Operand& o : call.args)
         if (!rebuildable(tb, o)) {
             if (tb.reason == Reason::None) tb.fail(Reason::UnknownCall, "a function with such an argument");
@@ -53,10 +58,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     if (!can_repeat(tb, call)) return nullptr;
     std::vector<PyObject*> objects;
     for (const Operand& o : call.args) objects.push_back(o.obj);
-    for (const Operand& o : call.args) {  // contiguous() of a contiguous tensor: its guard settles that
-        ShadowRef same;
-        if (is_tensor(o.obj) && found_in(o, call.result, &same)) return same;
-    }
+    for (const Operand& o : call.args)  // contiguous() of a contiguous tensor: its guard settles that
+        if (is_tensor(o.obj) && o.obj == call.result) return o.shadow;
     PyObject* result = call.result;
     if (is_tensor(result)) {
         if (guards::state(guards::tensor_api()->grad_enabled) && guards::requires_grad(result))

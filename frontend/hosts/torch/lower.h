@@ -17,7 +17,8 @@
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/torch/runtime.h"
-#include "guards/tensor_api.h"
+#include "frontend/hosts/torch/sizes.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::frontend::torch {
 
@@ -62,7 +63,6 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
 // Methods and builtins that tell about metadata: size(), dim(), len(x).
 ShadowRef lower_query(TraceBuilder& tb, std::string_view name, const Call& call);
 bool is_query(std::string_view name);
-ShadowRef size_shadow(TraceBuilder& tb, std::vector<ShadowRef> items);
 
 // --- library.cpp ---
 ShadowRef lower_library(TraceBuilder& tb, const Call& call);

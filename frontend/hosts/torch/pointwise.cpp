@@ -3,8 +3,8 @@
 //
 // Half precision is computed in single precision and rounded after each operation, as torch's kernels do.
 // Not generated, because torch's bits differ from lane to lane or come from its own code: maximum and
-// minimum (NaN and signed zeros in vectors and tails), conversions from floats to integers, division of
-// integers with rounding, and everything transcendental.
+// minimum (NaN and signed zeros in vectors and tails), sqrt (a vector library's, not correctly rounded),
+// conversions from floats to integers, division of integers with rounding, and everything transcendental.
 #include <algorithm>
 #include <array>
 
@@ -151,15 +151,16 @@ Id as_dtype(TraceBuilder& tb, const Arg& a, DType to) {
 // The dtype in which an operation on `t` is computed.
 DType working(DType t) { return t == DType::F16 ? DType::F32 : t; }
 
-// The operands in `common`, as the operation takes them: broadcast, half precision widened. A number beside
-// half precision tensors stays in single precision when it is the second operand; as the first one it is
-// rounded before.
-bool read_operands(TraceBuilder& tb, std::span<const Arg> args, DType common, std::vector<Id>* out) {
+// The operands in `common`, as the operation takes them: broadcast, half precision widened. A factor or
+// divisor beside half precision tensors stays in single precision when it is the second operand; what torch
+// does with a summand depends on strides.
+bool read_operands(TraceBuilder& tb, std::span<const Arg> args, DType common, Op op, std::vector<Id>* out) {
     std::vector<Id> ids;
+    const bool test = graph::info(op).dtype == graph::DTypeRule::bool_;
     for (size_t i = 0; i < args.size(); ++i) {
-        const bool half_beside_number = common == DType::F16 && args.size() == 2;
+        const bool half_beside_number = common == DType::F16 && args.size() == 2 && !test;
         if (half_beside_number && args[i].rank != Rank::Tensor && args[1 - i].rank == Rank::Tensor) {
-            if (i == 0) return false;
+            if (i == 0 || (op != Op::Multiply && op != Op::Divide)) return false;
             ids.push_back(as_dtype(tb, args[i], DType::F32));
         } else {
             Id v = as_dtype(tb, args[i], common);
@@ -219,7 +220,6 @@ constexpr Rule kRules[] = {
     {"absolute", Op::Absolute, 1, Rule::Arithmetic},
     {"square", Op::Square, 1, Rule::Arithmetic},
     {"clone", Op::Copy, 1, Rule::Special},
-    {"sqrt", Op::Sqrt, 1, Rule::Floating},
     {"rsqrt", Op::Sqrt, 1, Rule::Special},
     {"reciprocal", Op::Divide, 1, Rule::Special},
     {"floor", Op::Floor, 1, Rule::Floating},
@@ -310,7 +310,7 @@ Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
                          : rule.name == "long"   ? DType::I64
                          : rule.name == "int"    ? DType::I32
                                                  : DType::Bool;
-        return converted(tb, x.id, to);
+        return x.dtype == to ? kNone : converted(tb, x.id, to);  // else torch returns the tensor itself
     }
     if (!graph::is_float(x.dtype) || x.dtype == DType::F16) return kNone;
     const Id v = rule.op == Op::Sqrt ? apply(tb, Op::Sqrt, {x.id}, x.dtype) : x.id;
@@ -365,7 +365,7 @@ Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> ope
     }
     if (!plain(common)) return kNone;
     std::vector<Id> in;
-    if (!read_operands(tb, args, common, &in)) return kNone;
+    if (!read_operands(tb, args, common, rule->op, &in)) return kNone;
     const DType work = working(common);
     if (!graph::is_native(rule->op, work)) return kNone;
     const bool test = graph::info(rule->op).dtype == graph::DTypeRule::bool_;

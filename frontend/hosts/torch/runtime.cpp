@@ -4,7 +4,7 @@
 
 #include "frontend/once.h"
 #include "guards/check.h"
-#include "guards/tensor_api.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::frontend::torch {
 

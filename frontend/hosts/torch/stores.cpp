@@ -47,6 +47,24 @@ Id library_value(TraceBuilder& tb, std::string_view name, const Call& call, cons
 
 }  // namespace
 
+// What is written for copy_, fill_ and zero_; kNone with other names.
+static Id copied(TraceBuilder& tb, std::string_view name, const Call& call, DType to) {
+    if (name == "zero" && call.args.size() == 1) return converted(tb, tb.scalar_const(DType::Bool, 0), to);
+    if ((name != "fill" && name != "copy") || call.args.size() != 2 || call.kwnames) return kNone;
+    return read_value(tb, call.args[1], to);
+}
+
+// Stores to all of a tensor. Through a view that only has another shape, the tensor behind it is written.
+static bool store_all(TraceBuilder& tb, const ShadowRef& dst, Id v) {
+    if (!tb.node(v).shape.empty()) v = tb.broadcast(v, tb.shape(dst));
+    if (v == kNone) return false;
+    if (dst->path.empty() || !dst->path.back().reshape) return tb.store(dst, nullptr, v);
+    if (tb.node(v).shape.empty()) return store_all(tb, dst->base, v);
+    const Id in[] = {v};
+    const Id copy = tb.pointwise(Op::Copy, in, tb.node(v).dtype);
+    return store_all(tb, dst->base, tb.reshape(copy, tb.shape(dst->base)));
+}
+
 ShadowRef lower_in_place(TraceBuilder& tb, std::string_view name, const Call& call) {
     if (call.args.empty() || call.result != call.args[0].obj)
         return tb.fail(Reason::UnknownCall, "an in-place function with a new result");
@@ -55,18 +73,35 @@ ShadowRef lower_in_place(TraceBuilder& tb, std::string_view name, const Call& ca
     const size_t before = tb.graph.nodes.size();
     Id v = compute(tb, name, call.args, call.kwnames);
     if (v != kNone) v = converted(tb, v, a.shadow->dtype);
+    if (v == kNone) v = copied(tb, name, call, a.shadow->dtype);
     if (v == kNone) {
         tb.rollback(before);
         v = library_value(tb, name, call, a);
     }
     if (v == kNone) return tb.fail(Reason::Effect, std::string(name) + "_");
-    if (!tb.node(v).shape.empty()) v = tb.broadcast(v, tb.shape(a.shadow));
-    if (v == kNone || !tb.store(a.shadow, nullptr, v) || !bump_version(tb, a)) return nullptr;
-    return a.shadow;
+    return store_all(tb, a.shadow, v) && bump_version(tb, a) ? a.shadow : nullptr;
+}
+
+// x[mask] = number, with a mask of x's shape.
+static bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
+    auto refuse = [&] { return tb.fail(Reason::Unstoreable, "index tensors"), false; };
+    if (!tb.resolve(key.shadow, key.obj) || key.shadow->kind != ShadowKind::Array ||
+        key.shadow->dtype != DType::Bool)
+        return refuse();
+    const Shape shape = tb.shape(a.shadow), mask = tb.shape(key.shadow);
+    if (shape.size() != mask.size()) return refuse();
+    for (size_t d = 0; d < shape.size(); ++d)
+        if (!tb.require(Relation::Eq, shape[d], mask[d])) return refuse();
+    const Id v = read_value(tb, value, a.shadow->dtype);
+    if (v == kNone || !tb.node(v).shape.empty()) return refuse();
+    const Id in[] = {tb.value(key.shadow), v, tb.value(a.shadow)};
+    const Id merged = tb.pointwise(Op::Where, in, a.shadow->dtype);
+    return merged != kNone && store_all(tb, a.shadow, merged) && bump_version(tb, a);
 }
 
 bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
     if (!writable(tb, a)) return false;
+    if (is_tensor(key.obj)) return store_masked(tb, a, key, value);
     ViewStep step;
     if (!numpy::basic_view(tb, tb.shape(a.shadow), key, &step))
         return tb.fail(Reason::Unstoreable, "at this index"), false;

@@ -1,6 +1,6 @@
-// See tensor_api.h. Where a tensor keeps its dispatch keys is found by looking at tensors whose keys are
+// See check_torch_api.h. Where a tensor keeps its dispatch keys is found by looking at tensors whose keys are
 // known, once; a torch in which they are not found in one and only one place is left alone.
-#include "guards/tensor_api.h"
+#include "guards/check_torch_api.h"
 
 #include <algorithm>
 #include <cstring>
