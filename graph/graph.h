@@ -80,9 +80,13 @@ enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };
 
 // What a library node gives, ints[3]: a plain array or a number, nothing (it is called for what it does to an
 // array that only the host reads), or from 0 on such an array, of this kind.
-// kGivesShared is a plain array that may share memory with an operand; from kGivesObject down it is any
-// object of type and length (a tuple of both) at that index of the object table, counted downwards.
-inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2, kGivesShared = -3, kGivesObject = -16;
+// From kGivesObject down it is any object of the type and length (a tuple of both) at that index of the object
+// table, counted downwards; from kGivesShared down a plain array that may share memory with an operand, less the
+// mask of its axes of stride 0.
+inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2, kGivesObject = -16,
+                         kGivesShared = -(int64_t{1} << 32);
+constexpr bool gives_object(int64_t gives) { return gives <= kGivesObject && gives > kGivesShared; }
+constexpr bool gives_shared(int64_t gives) { return gives <= kGivesShared; }
 
 // In which memory order an array's elements lie; decides strides of results and the stride class of loops.
 // `perm` lists axes from the largest stride to the smallest; empty = C order. Input arrays carry how much of

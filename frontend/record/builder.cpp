@@ -395,7 +395,7 @@ ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
         value = graph.append(std::move(copy));
     }
     Node& n = graph.nodes[value];
-    const bool shared = n.op == Op::Library && n.ints[3] == graph::kGivesShared;
+    const bool shared = n.op == Op::Library && graph::gives_shared(n.ints[3]);
     if (!shared && (meta.layout != graph::Layout::Contiguous || !meta.standard_strides))
         return fail(meta.host == graph::HostId::Torch ? Reason::UnknownCall : Reason::ModelMismatch,
                     "layout of a fresh array");

@@ -389,10 +389,7 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
                                 PyObject* result, const Shape* extents, bool shared) {
     Node n;
     if (!library_node(callable, args, kwnames, &n)) return nullptr;
-    if (shared) {
-        n.ints[3] = graph::kGivesShared;
-        share_buffers(args);
-    }
+    if (shared) share_buffers(args);
     ArrayMeta meta;
     std::string why;
     DType scalar;
@@ -404,6 +401,11 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     if (!read_array_meta(result, &meta, &why)) return fail(Reason::ArrayKind, why);
     if (meta.layout != graph::Layout::Contiguous && !shared)
         return fail(Reason::UnknownCall, "a strided result");
+    if (shared) {
+        n.ints[3] = graph::kGivesShared;
+        for (size_t d = 0; d < meta.strides.size() && meta.layout != graph::Layout::Contiguous; ++d)
+            if (meta.strides[d] == 0) n.ints[3] -= int64_t{1} << d;
+    }
     n.dtype = meta.dtype;
     n.layout = meta.layout;
     n.perm = meta.perm;

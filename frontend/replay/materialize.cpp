@@ -101,9 +101,58 @@ bool ReplayState::bind_number(Id v, PyObject* result) {
     return true;
 }
 
-bool ReplayState::bind_result(Id v, PyRef result) {
+bool ReplayState::evaluate_bound(const TraceStep& step) {
+    for (const auto& [id, symbol] : step.bound) exprs[id] = entry->symbols[symbol];
+    return step.exprs.empty() ||
+           trace.graph.syms.eval(step.exprs, {entry->symbols, static_cast<size_t>(trace.symbol_count)},
+                                 {exprs, static_cast<size_t>(trace.expr_count)});
+}
+
+// The extents of a library call's result; those that are new become the values of symbols.
+static bool bind_shape(const ReplayState& st, const Node& n, std::span<const int64_t> shape) {
+    if (shape.size() != n.shape.size()) return false;
+    const auto& t = st.trace.graph.syms;
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (n.syms.empty()) {  // its extents are known
+            if (st.exprs[n.shape[d].id] != shape[d]) return false;
+            continue;
+        }
+        const auto& e = t.expr(n.syms[d]);
+        if (e.kind == graph::SymKind::Const) {
+            if (e.value != shape[d]) return false;
+        } else if (e.kind == graph::SymKind::Symbol) {
+            const auto& info = t.symbol_info(static_cast<int>(e.value));
+            if (shape[d] < info.lo || shape[d] > info.hi) return false;
+            st.entry->symbols[e.value] = shape[d];
+        }
+    }
+    return true;
+}
+
+bool ReplayState::fits_tensor(Id v, PyObject* result) {
     const Node& n = trace.graph.nodes[v];
-    if (n.ints[3] <= graph::kGivesObject) {
+    guards::TensorView t;
+    if (!guards::is_tensor(result) || !guards::read_tensor(result, &t) || t.dtype != n.dtype) return false;
+    if (grad_mode() && guards::requires_grad(result)) return false;
+    const guards::TensorOrder order = guards::tensor_order(t.rank, t.shape, t.strides);
+    const uint32_t zeros =
+        graph::gives_shared(n.ints[3]) ? static_cast<uint32_t>(graph::kGivesShared - n.ints[3]) : 0;
+    if (order.layout != n.layout || order.zeros != zeros || order.ties ||
+        static_cast<size_t>(t.rank) != n.shape.size()) return false;
+    for (int i = 0; i < t.rank; ++i)
+        if (order.perm[i] != (n.perm.empty() ? i : n.perm[static_cast<size_t>(i)])) return false;
+    return bind_shape(*this, n, {t.shape, static_cast<size_t>(t.rank)});
+}
+
+bool ReplayState::grad_mode() {
+    if (grad_mode_ < 0) grad_mode_ = guards::state(guards::tensor_api()->grad_enabled);
+    return grad_mode_ != 0;
+}
+
+bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
+    const Id v = step.node;
+    const Node& n = trace.graph.nodes[v];
+    if (graph::gives_object(n.ints[3])) {
         PyObject* kind = trace.objects[graph::kGivesObject - n.ints[3]].get();
         if (reinterpret_cast<PyObject*>(Py_TYPE(result.get())) != PyTuple_GET_ITEM(kind, 0) ||
             PyTuple_GET_SIZE(result.get()) != PyLong_AsSsize_t(PyTuple_GET_ITEM(kind, 1)))
@@ -125,32 +174,18 @@ bool ReplayState::bind_result(Id v, PyRef result) {
         set_scalar(v, bits);
         return true;
     }
-    ArrayMeta meta;
-    std::string why;
-    if (!read_array_meta(result.get(), &meta, &why)) return false;
-    if (meta.host == graph::HostId::Torch && guards::state(guards::tensor_api()->grad_enabled) &&
-        guards::requires_grad(result.get()))
-        return false;
-    if (meta.dtype != n.dtype || meta.host != n.host || meta.layout != n.layout || meta.perm != n.perm ||
-        meta.own_dtype != n.own_dtype || meta.shape.size() != n.shape.size())
-        return false;
-    const auto& t = trace.graph.syms;
-    for (size_t d = 0; d < meta.shape.size(); ++d) {
-        if (n.syms.empty()) {  // its extents are known
-            if (exprs[n.shape[d].id] != meta.shape[d]) return false;
-            continue;
-        }
-        const auto& e = t.expr(n.syms[d]);
-        if (e.kind == graph::SymKind::Const) {
-            if (e.value != meta.shape[d]) return false;
-        } else if (e.kind == graph::SymKind::Symbol) {
-            const auto& info = t.symbol_info(static_cast<int>(e.value));
-            if (meta.shape[d] < info.lo || meta.shape[d] > info.hi) return false;
-            entry->symbols[e.value] = meta.shape[d];
-        }
+    if (n.host == graph::HostId::Torch) {
+        if (!fits_tensor(v, result.get())) return false;
+    } else {
+        ArrayMeta meta;
+        std::string why;
+        if (!read_array_meta(result.get(), &meta, &why)) return false;
+        if (meta.dtype != n.dtype || meta.host != n.host || meta.layout != n.layout || meta.perm != n.perm ||
+            meta.own_dtype != n.own_dtype || !bind_shape(*this, n, meta.shape))
+            return false;
     }
     set_array(v, result.release());
-    return evaluate_syms();
+    return evaluate_bound(step);
 }
 
 void Materializer::reset() {

@@ -20,6 +20,8 @@ struct ReplayState {
     char* scalars = nullptr;      // 16 bytes per value slot
     uint32_t errors_set = 0,
              errors_ignored = 0;  // fault kinds that the trace's own np.errstate handles or ignores
+    int grad_mode_ = -1;          // torch's, once asked for
+    bool grad_mode();
     bool committed = false;       // an argument's memory was changed: the entry cannot be gone back to
 
     // The array object whose memory holds value `v` (borrowed), or nullptr.
@@ -29,9 +31,11 @@ struct ReplayState {
     void set_scalar(graph::Id v, const char* bits);
     // Re-evaluates exprs from entry->symbols. False on 64-bit overflow.
     bool evaluate_syms();
+    bool evaluate_bound(const TraceStep& step);  // only what depends on what its result binds
     // Takes a library result: type, dtype, rank and layout must be as recorded; its extents become symbol
     // values.
-    bool bind_result(graph::Id v, PyRef result);
+    bool bind_result(const TraceStep& step, PyRef result);
+    bool fits_tensor(graph::Id v, PyObject* result);
     bool bind_number(graph::Id v, PyObject* result);
 };
 

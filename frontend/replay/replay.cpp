@@ -259,41 +259,54 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
     return true;
 }
 
-bool run_library(ReplayState& st, Id id, Materializer& m) {
-    const Node& n = st.trace.graph.nodes[id];
+// References for the time of a call.
+struct Held {
+    PyObject** items;
+    size_t count = 0;
+    ~Held() {
+        for (size_t i = 0; i < count; ++i) Py_DECREF(items[i]);
+    }
+};
+
+PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
+                const ReplayState& st) {
+    if (n.host != graph::HostId::Torch) {
+        numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
+        return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
+    }
+    PyRef result = PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
+    const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+    if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
+        !torch::lies_apart(result.get(), argv, count))
+        return {};
+    return result;
+}
+
+bool run_library(ReplayState& st, const TraceStep& step, Materializer& m) {
+    const Node& n = st.trace.graph.nodes[step.node];
     m.reset();  // arguments are built from what is known now
     const graph::Recipe& args = st.trace.graph.recipes[n.ints[1]];
-    std::vector<PyRef> held;
-    std::vector<PyObject*> argv;
+    Held held{static_cast<PyObject**>(alloca(sizeof(PyObject*) * (args.items.size() + 1)))};
     for (int32_t r : args.items) {
-        held.push_back(PyRef::steal(m.build(r)));
-        if (!held.back()) {
+        PyObject* o = m.build(r);
+        if (!o) {
             PyErr_Clear();
             return false;
         }
-        argv.push_back(held.back().get());
+        held.items[held.count++] = o;
     }
     PyObject* kwnames =
         n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
-    size_t nargs = argv.size() - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    const size_t nargs = held.count - (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     const Timed timed(&Profile::host);
-    PyObject* callable = st.trace.objects[n.ints[0]].get();
-    PyRef result;
-    if (n.host == graph::HostId::Torch) {
-        result = PyRef::steal(PyObject_Vectorcall(callable, argv.data(), nargs, kwnames));
-        if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
-            !torch::lies_apart(result.get(), argv.data(), argv.size()))
-            return false;
-    } else {
-        numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
-        result = PyRef::steal(PyObject_Vectorcall(callable, argv.data(), nargs, kwnames));
-    }
+    PyRef result = call_host(n, st.trace.objects[n.ints[0]].get(), held.items, nargs, kwnames, st);
+    m.reset();
     if (!result) {
         PyErr_Clear();
         return false;
     }
     if (n.ints[3] == graph::kGivesNothing) return st.committed = true;
-    return st.bind_result(id, std::move(result));
+    return st.bind_result(step, std::move(result));
 }
 
 bool relation_holds(const ReplayState& st, const Node& n) {
@@ -350,7 +363,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::Library:
-                if (run_library(st, step.node, m)) break;
+                if (run_library(st, step, m)) break;
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::ErrorState: {
@@ -375,6 +388,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
         }
+        for (int32_t slot : step.drops) Py_CLEAR(st.arrays[slot]);
     }
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
     return return_value(st, m);

@@ -267,6 +267,28 @@ void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
     for (int i = 0; i < t.symbol_count; ++i) t.symbol_start.push_back(g.syms.symbol_info(i).lo);
 }
 
+// Which expressions change when a library call binds the extents of its result.
+void plan_bindings(Trace& t) {
+    const auto& table = t.graph.syms;
+    for (TraceStep& step : t.steps) {
+        if (step.kind != StepKind::Library) continue;
+        std::vector<bool> changed(static_cast<size_t>(table.size()), false);
+        for (graph::Sym s : t.graph.nodes[step.node].syms)
+            if (table.expr(s).kind == graph::SymKind::Symbol) changed[static_cast<size_t>(s.id)] = true;
+        for (const auto& [id, symbol] : t.symbol_exprs)
+            if (changed[static_cast<size_t>(id)]) step.bound.emplace_back(id, symbol);
+        for (int32_t id : t.expr_ids) {  // operands first
+            const auto& e = table.expr(graph::Sym{id});
+            bool depends = (e.a && changed[static_cast<size_t>(e.a.id)]) ||
+                           (e.b && changed[static_cast<size_t>(e.b.id)]);
+            for (const auto& term : e.terms) depends |= changed[static_cast<size_t>(term.atom.id)];
+            if (!depends) continue;
+            changed[static_cast<size_t>(id)] = true;
+            step.exprs.push_back(id);
+        }
+    }
+}
+
 // What plain Python does for the same result. Views cost it something, and copies that promotion asks for
 // mostly nothing.
 void count_operations(Trace& t, const graph::Graph& g) {
@@ -334,6 +356,8 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host == graph::HostId::Torch;
     for (Segment& s : t->segments) plan_segment(*t, s);
     plan_symbols(*t, std::move(relation_syms));
+    plan_bindings(*t);
+    plan_lifetimes(*t);
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
     for (int i = 0; i < t->source_count; ++i) {
         const auto& src = t->guards.source(i);

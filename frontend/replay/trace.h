@@ -73,6 +73,10 @@ struct TraceStep {
     int segment = -1;     // Program
     graph::Id node = -1;  // all others
     int redo = -1;        // snapshot to go back to
+    std::vector<int32_t> drops;  // value slots whose arrays nothing needs from here on
+    // Library: what depends on the symbols that its result binds.
+    std::vector<std::pair<int32_t, int32_t>> bound;  // expression, symbol
+    std::vector<int32_t> exprs;
 };
 
 struct Place;
@@ -139,6 +143,9 @@ struct Outcome {
     int snapshot = -1;
     int failed_guard = -1;  // NotEntered
 };
+
+// Fills in TraceStep::drops: plain Python lets go of its intermediate arrays, and their memory serves again.
+void plan_lifetimes(Trace& t);
 
 // slots[i] for every i in trace.slot_indices must be valid (borrowed). Never leaves a Python error set.
 Outcome replay(Trace& trace, PyObject* const* slots, Counters& counters);
