@@ -238,6 +238,7 @@ namespace {
 int rank(const GuardProgram::Impl& p, const Guard& g) {
     if (g.kind == GuardKind::Relation) return 3;
     if (g.kind == GuardKind::NoOverlap) return 2;
+    if (g.kind == GuardKind::TorchState) return -1;  // asking a tensor anything is seen by function modes
     const bool second = g.kind == GuardKind::Same || g.kind == GuardKind::NotSame;
     return !second && p.sources[g.source].kind == SourceKind::Slot ? 0 : 1;
 }

@@ -9,9 +9,15 @@ namespace stator::frontend::torch {
 
 namespace {
 
-constexpr const char* kFunctions[] = {
-#define FUNCTION(name) #name,
+struct FunctionRow {
+    const char* name;
+    bool fresh;
+};
+constexpr FunctionRow kFunctions[] = {
+#define FUNCTION(name) {#name, false},
+#define FRESH(name) {#name, true},
 #include "frontend/hosts/torch/functions.def"
+#undef FRESH
 #undef FUNCTION
 };
 
@@ -62,13 +68,14 @@ void add(Tables& t, PyRef o, const Function& f) {
     if (o && t.functions.emplace(o.get(), f).second) o.release();  // kept for ever
 }
 
-void add_function(Tables& t, std::string_view name, std::span<const PyRef> places) {
+void add_function(Tables& t, const FunctionRow& row, std::span<const PyRef> places) {
+    const std::string_view name = row.name;
     const std::string text(name);
     for (const PyRef& place : places) {
         PyRef o = attribute(place, text);
         if (!o || PyType_Check(o.get()) || PyModule_Check(o.get())) continue;
         if (!t.pure.count(name)) t.pure[name] = Py_NewRef(o.get());
-        add(t, std::move(o), {name, false});
+        add(t, std::move(o), {name, false, row.fresh});
     }
     for (size_t i = 0; i < 2; ++i) add(t, attribute(places[i], text + "_"), {name, true});
 }
@@ -82,7 +89,7 @@ Tables make_tables() {
                             module("torch.special"),
                             module("torch.linalg"),
                             module("torch.fft")};
-    for (const char* name : kFunctions) add_function(t, name, places);
+    for (const FunctionRow& row : kFunctions) add_function(t, row, places);
     for (const char* name : {"copy", "fill", "zero"})
         add(t, attribute(places[1], std::string(name) + "_"), {name, true});
     for (const char* name : {"size", "dim", "ndimension", "numel", "nelement", "is_contiguous",

@@ -65,7 +65,10 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
         if (guards::state(guards::tensor_api()->grad_enabled) && guards::requires_grad(result))
             return tb.fail(Reason::RequiresGrad);
         const bool shared = !lies_apart(result, objects.data(), objects.size());
-        return tb.library(call.callable, call.args, call.kwnames, result, nullptr, shared);
+        ShadowRef s = tb.library(call.callable, call.args, call.kwnames, result, nullptr, shared);
+        const Function* f = find_function(call.callable);
+        if (s && f && f->fresh && !shared) tb.graph.node(tb.value(s)).ints[3] = graph::kGivesFresh;
+        return s;
     }
     if (PyTuple_Check(result)) {
         bool shared = false;

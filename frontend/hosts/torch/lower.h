@@ -34,6 +34,7 @@ using guards::Relation;
 struct Function {
     std::string_view name;
     bool in_place = false;
+    bool fresh = false;  // its result never shares memory with an argument
 };
 const Function* find_function(PyObject* callable);
 // The form of the function that gives a fresh result (borrowed), nullptr when there is none.
