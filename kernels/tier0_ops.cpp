@@ -37,7 +37,7 @@ auto representation() {
         return uint8_t{};
     else if constexpr (t == DType::I16)
         return int16_t{};
-    else if constexpr (t == DType::U16)
+    else if constexpr (t == DType::U16 || t == DType::BF16)
         return uint16_t{};
     else if constexpr (t == DType::I32)
         return int32_t{};

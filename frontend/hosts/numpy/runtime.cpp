@@ -115,6 +115,7 @@ bool init_runtime(std::string* error) {
         return false;
     }
     for (int i = 0; i < graph::kDTypeCount; i++) {
+        if (graph::kDTypes[i].numpy_type < 0) continue;
         g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
         g_own_descr[i] = PyArray_DescrNew(g_descr[i]);
     }
