@@ -22,6 +22,12 @@ void LaunchObserver::began(const ReplayState& st) {
         error = st.trace.name + " was not recorded for a GPU";
         return;
     }
+    for (const graph::Input& in : st.trace.graph.inputs)
+        if (in.host != graph::HostId::NumPy) {
+            error = "kernels are made of NumPy arrays so far, not of other libraries' (" + in.source + ")";
+            source_.reset();
+            return;
+        }
     if (!st.trace.cuda->error.empty()) error = st.trace.name + ": " + st.trace.cuda->error;
     source_ = std::make_shared<const std::string>(st.trace.cuda->text);
 }

@@ -49,10 +49,10 @@ Stretch stretch_of(PyObject* array, int rank, int itemsize) {
 bool device_available(std::string* why) { return open_device(why) != nullptr; }
 
 bool load_on_device(Trace& t, std::string* why) {
-    if (!t.cuda->error.empty()) {
-        *why = t.cuda->error;
-        return false;
-    }
+    *why = t.cuda->error;
+    for (const graph::Node& n : t.graph.nodes)
+        if (n.host != graph::HostId::NumPy) *why = "only NumPy arrays are copied to the GPU so far";
+    if (!why->empty()) return false;
     kernels::DeviceState* device = open_device(why);
     if (!device) return false;
     t.device_code = compiler()->cuda->load(device, *t.cuda, t.name, why);

@@ -387,8 +387,11 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     }
     request_code(*t, options);
     if (options.cuda) print_cuda(*t);
-    if (std::string error; options.on_device && !load_on_device(*t, &error))
-        log(LogTopic::Errors, t->name + " does not run on the GPU: " + error);
+    if (std::string error; options.on_device && !load_on_device(*t, &error)) {
+        log(LogTopic::Errors, t->name + " runs on the CPU: " + error);
+        if (const kernels::CompilerApi* api = compiler())
+            for (const Segment& s : t->segments) api->compile(*s.request);
+    }
     return t;
 }
 

@@ -254,3 +254,23 @@ def test_failures_leave_eager_results(function, code, nth):
         call(i)
     assert "Module" in {function!r} or cuda.fake_cuda_calls({function!r}.encode()) > before
     """)
+
+
+def test_tensors_of_torch_stay_on_the_cpu():
+    pytest.importorskip("torch")
+    run(
+        """
+    import torch
+    def f(x):
+        return x * 2 + 1
+    c = stator.compile(f, device="cuda")
+    for i in range(3):
+        assert torch.equal(c(torch.arange(10.0 + i)), f(torch.arange(10.0 + i)))
+    try:
+        stator.compile(f).cuda(torch.arange(10.0))
+    except NotImplementedError as error:
+        assert "NumPy arrays" in str(error), error
+    else:
+        raise AssertionError("no error")
+    """
+    )
