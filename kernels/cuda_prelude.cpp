@@ -289,6 +289,13 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
     return (u64)__float_as_uint(x.im) << 32 | __float_as_uint(x.re);
 }
 )"},
+    {"bits_c128", "complex", R"(__device__ __forceinline__ uint4 raw(c128 x) {
+    u64 re = (u64)__double_as_longlong(x.re), im = (u64)__double_as_longlong(x.im);
+    uint4 w;
+    w.x = (u32)re, w.y = (u32)(re >> 32), w.z = (u32)im, w.w = (u32)(im >> 32);
+    return w;
+}
+)"},
     {"as", "types", R"(template <class T> struct as {
     template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
 };
@@ -308,8 +315,16 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
     }
 };
 )"},
+    {"as_c128", "as complex", R"(template <> struct as<c128> {
+    static __device__ __forceinline__ c128 from(uint4 w) {
+        return c128{__longlong_as_double((i64)((u64)w.y << 32 | w.x)), __longlong_as_double((i64)((u64)w.w << 32 | w.z))};
+    }
+};
+)"},
     {"get", "as", R"(template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        return as<T>::from(w);
+    } else if constexpr (sizeof(T) == 8) {
         return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
     } else {
         constexpr int each = 4 / sizeof(T);
@@ -318,7 +333,9 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 }
 )"},
     {"set", "types", R"(template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        w = raw(x);
+    } else if constexpr (sizeof(T) == 8) {
         u64 bits = raw(x);
         part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
     } else {

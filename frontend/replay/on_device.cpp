@@ -69,7 +69,7 @@ DeviceRun::~DeviceRun() {
         for (auto& [key, c] : copies)
             if (c.memory) api_.release(device_, c.memory, kStream);
     };
-    drop(arrays_), drop(values_), drop(scratch_);
+    drop(arrays_), drop(values_), drop(numbers_), drop(scratch_);
     if (partials_) api_.release(device_, partials_, kStream);
 }
 
@@ -104,6 +104,15 @@ DeviceRun::Copy* DeviceRun::copy_of_value(int32_t value, int64_t bytes) {
         it->second.bytes = bytes;
         if (!allocate(bytes, &it->second.memory)) return nullptr;
     }
+    return &it->second;
+}
+
+// A number is what it is, not the array that it may have been read from.
+DeviceRun::Copy* DeviceRun::copy_of_number(int32_t value) {
+    const Node& n = st_.trace.graph.nodes[value];
+    if (n.op == Op::Input) return copy_of_array(st_.entry->inputs[n.ints[0]]);
+    auto [it, fresh] = numbers_.try_emplace(value);
+    if (fresh && !allocate(kScalarBytes, &it->second.memory)) return nullptr;
     return &it->second;
 }
 
@@ -156,7 +165,7 @@ bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kerne
             return true;
         }
         case CudaParamKind::Result: {
-            Copy* c = copy_of_value(program.scalars[static_cast<size_t>(p.index)].value, kScalarBytes);
+            Copy* c = copy_of_number(program.scalars[static_cast<size_t>(p.index)].value);
             if (!c) return false;
             return put(c->memory + static_cast<kernels::DevicePointer>(c->first)), true;
         }
@@ -256,9 +265,9 @@ bool DeviceRun::results_to_host(int segment) {
             return false;
     for (const kernels::Scalar& sc : p.scalars) {
         if (sc.kind != ScalarKind::Result || st_.trace.value_slots[sc.value] < 0) continue;
-        auto it = values_.find(graph::buffer_root(st_.trace.graph, sc.value));
+        auto it = numbers_.find(sc.value);
         char bits[kScalarBytes] = {};
-        if (it == values_.end()) continue;
+        if (it == numbers_.end()) continue;
         if (!api_.copy_out(device_, bits, it->second.memory, graph::info(sc.dtype).size, kStream, &error_))
             return false;
         st_.set_scalar(sc.value, bits);
@@ -270,6 +279,12 @@ bool DeviceRun::to_host() {
     for (int segment : unseen_)
         if (!results_to_host(segment)) return false;
     unseen_.clear();
+    // Results that the host has already, and that kernels stored to again.
+    for (auto& [root, c] : values_) {
+        if (!c.host || !c.changed || c.bytes == 0) continue;
+        c.changed = false;
+        if (!api_.copy_out(device_, numpy::data(c.host), c.memory, c.bytes, kStream, &error_)) return false;
+    }
     for (auto& [object, c] : arrays_) {
         if (!c.changed) continue;
         st_.committed = true;

@@ -66,6 +66,23 @@ def near(expected, found) -> bool:
     return all(near(a, b) for a, b in zip(expected, found))
 
 
+def parting(expected, found, where: str = "") -> str:
+    """The first place where two frozen things are not near, with the values there."""
+    if isinstance(expected, tuple) and isinstance(found, tuple) and len(expected) == len(found):
+        fields = getattr(expected, "_fields", range(len(expected)))
+        if not (expected and expected[0] == "array"):
+            for name, a, b in zip(fields, expected, found):
+                if not near(a, b):
+                    return parting(a, b, f"{where}.{name}")
+        else:
+            a, b = dict(expected[1:]), dict(found[1:])
+            dtype = np.dtype(a["dtype"].split()[-1])
+            values = [np.frombuffer(x["values"], dtype).reshape(x["shape"]) for x in (a, b)]
+            rest = [{k: v for k, v in x.items() if k != "values"} for x in (a, b)]
+            return f"{where}: {rest[0]}\n{values[0]}\ninstead: {rest[1] if rest[0] != rest[1] else ''}\n{values[1]}"
+    return f"{where}: {expected!r} instead: {found!r}"
+
+
 def check(program) -> tuple[str, str]:
     """("same" | "left out" | "differs", what was found)."""
     import stator
@@ -82,10 +99,7 @@ def check(program) -> tuple[str, str]:
             again = observe(eager, build(specs, k), program.keywords)
             if not near(expected.result, again.result):
                 return "left out", ""
-            return (
-                "differs",
-                f"call {k}: {expected.result}\n    instead: {found.result}\n {expected.arguments}\n {found.arguments}",
-            )
+            return "differs", f"call {k}: {parting(expected, found)}"
     replays = compiled.stats()["replays"]
     return ("same" if replays else "left out"), ""
 

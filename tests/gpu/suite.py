@@ -123,6 +123,11 @@ def complex_c128(x, y):
     return x * y - np.conj(x)
 
 
+@program(of("c16", "u1", "f4"), FLAT, exact=False, rtol=1e-12)
+def wide_and_narrow(x, k, y):
+    return x * 2 + 1, k + 1, x.real * y
+
+
 @program(of("f4", "f4"), FLAT)
 def comparisons(x, y):
     return (x < y) & (x > -1) | np.isnan(x), np.where(x > y, x, y), np.isfinite(x / y)
@@ -375,3 +380,18 @@ def standardized(x):
 @program(whole("f4", "f4"), ROWS)
 def row_dot(x, y):
     return (x * y).sum(axis=1) * 2 + 1
+
+
+@program(of("f4", "f4"), [3, 1027])
+def time_loop(x, y):
+    for k in range(3):
+        x = x * 0.5 + y
+        y = y - x
+    return x, y
+
+
+@program(of("f8", "f4"), [3, 1027])
+def elements(x, y):
+    first = y[-1]
+    x *= 2
+    return first, x[0], x[-2] + first

@@ -274,3 +274,26 @@ def test_tensors_of_torch_stay_on_the_cpu():
         raise AssertionError("no error")
     """
     )
+
+
+def test_results_are_stored_to_again():
+    """Found by random programs: what the host had seen once was not copied out again."""
+    run("""
+    def f(x):
+        y = x - x[::-1]
+        z = np.gradient(y, axis=0)
+        y[...] = 0.5
+        return y, z
+    check(f, lambda i: (np.arange(10.0 + i),))
+    """)
+
+
+def test_elements_of_arguments_as_results():
+    """Found by random programs: the element was written to where the array begins."""
+    run("""
+    def f(x, y):
+        first = y[-1]
+        x *= 2
+        return first, x[0]
+    check(f, lambda i: (np.arange(10.0 + i), np.arange(5.0 + i)))
+    """)

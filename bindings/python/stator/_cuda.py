@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import functools
 import re
 import sys
 from dataclasses import dataclass, field
@@ -165,6 +166,20 @@ def _copied(args, kwargs):
     return tuple(new[: len(args)]), dict(zip(kwargs, new[len(args) :], strict=True)), copies.order
 
 
+_MOST_CALLS = 8
+
+
+def _replayed(device, args, kwargs, limit):
+    """The launches of a call that records nothing any more: what lies behind loops is recorded by later calls."""
+    for _ in range(_MOST_CALLS):
+        recorded = _stator.stats(device)["recordings"]
+        call_args, call_kwargs, arrays = _copied(args, kwargs)
+        found = _stator.launches(functools.partial(device, *call_args, **call_kwargs), arrays, limit)
+        if _stator.stats(device)["recordings"] == recorded:
+            break
+    return found
+
+
 def kernels(function, /, *args, arch="sm_90", **kwargs):
     """The kernels that a call with these arguments launches, in order; see `CompiledFunction.cuda`."""
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)
@@ -176,8 +191,7 @@ def kernels(function, /, *args, arch="sm_90", **kwargs):
     limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
     first_args, first_kwargs, _ = _copied(args, kwargs)
     device(*first_args, **first_kwargs)  # records
-    call_args, call_kwargs, arrays = _copied(args, kwargs)
-    launches, error = _stator.launches(lambda: device(*call_args, **call_kwargs), arrays, limit)
+    launches, error = _replayed(device, args, kwargs, limit)
     if error:
         raise NotImplementedError(f"{function.__qualname__}: {error}")
     if not launches:
