@@ -234,9 +234,10 @@ bool DeviceRun::array_to_host(Copy& c) {
 bool DeviceRun::result_to_host(int segment, int buffer) {
     const kernels::Buffer& b =
         st_.trace.segments[static_cast<size_t>(segment)].gpu_program->buffers[static_cast<size_t>(buffer)];
-    auto it = values_.find(graph::buffer_root(st_.trace.graph, b.value));
-    int slot = st_.trace.value_slots[b.value];
-    if (it == values_.end() || slot < 0) return true;
+    const int slot = st_.trace.value_slots[b.value];
+    if (slot < 0) return true;
+    // Memory that no kernel has touched is an array all the same, with any contents.
+    auto it = values_.try_emplace(graph::buffer_root(st_.trace.graph, b.value)).first;
     if (!it->second.host) {
         std::vector<int64_t> dims;
         for (graph::Sym extent : b.shape) dims.push_back(st_.exprs[extent.id]);

@@ -297,3 +297,16 @@ def test_elements_of_arguments_as_results():
         return first, x[0]
     check(f, lambda i: (np.arange(10.0 + i), np.arange(5.0 + i)))
     """)
+
+
+def test_memory_that_no_kernel_touched():
+    """Found by random programs: an exit had no array for it."""
+    run("""
+    def f(x, log):
+        y = np.empty_like(x)
+        z = x * 2
+        log.append(len(y))
+        y[...] = z
+        return y
+    check(f, lambda i: (np.arange(10.0 + i), []), replays=0)
+    """)
