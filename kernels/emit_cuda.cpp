@@ -12,9 +12,11 @@ namespace stator::kernels {
 
 bool on_device(const Scalar& s, const graph::Graph& g) {
     if (s.kind != ScalarKind::Input) return s.kind == ScalarKind::Result;
-    const graph::Node& n = g.node(s.value);
-    if (n.op == graph::Op::Input) return n.box == graph::Box::Array;
-    return n.op != graph::Op::Library && n.op != graph::Op::Const && n.op != graph::Op::SymScalar;
+    // A version of an array that existed before is that array's contents.
+    const graph::Op op = g.node(s.value).op;
+    if (op == graph::Op::Store) return g.node(graph::buffer_root(g, s.value)).op != graph::Op::Input;
+    return op != graph::Op::Input && op != graph::Op::Library && op != graph::Op::Const &&
+           op != graph::Op::SymScalar;
 }
 
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,

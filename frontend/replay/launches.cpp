@@ -94,10 +94,20 @@ LaunchParam LaunchObserver::scalar(const ReplayState& st, const kernels::Program
     if (s.kind == kernels::ScalarKind::Sym)
         int_to_bits(st.exprs[st.trace.graph.nodes[s.value].syms[0].id], s.dtype, bits);
     else
-        memcpy(bits, st.scalar(s.value), 16);
+        memcpy(bits, scalars_.data() + 16 * index, 16);
     LaunchParam out{LaunchParam::Scalar, 0, 0, {}};
     out.object = PyRef::steal(numpy::box_scalar(graph::Box::NpScalar, s.dtype, bits));
     return out;
+}
+
+void LaunchObserver::before(const ReplayState& st, int index) {
+    const Segment& s = st.trace.segments[static_cast<size_t>(index)];
+    if (!source_ || !s.gpu_program) return;
+    const auto& all = s.gpu_program->scalars;
+    scalars_.assign(16 * (all.size() + 1), 0);
+    for (size_t i = 0; i < all.size(); ++i)
+        if (all[i].kind == kernels::ScalarKind::Input && !kernels::on_device(all[i], st.trace.graph))
+            st.scalar_now(all[i].value, all[i].dtype, scalars_.data() + 16 * i);
 }
 
 void LaunchObserver::segment(const ReplayState& st, int index) {

@@ -79,6 +79,14 @@ void ReplayState::set_scalar(Id v, const char* bits) {
     memcpy(scalars + 16 * trace.value_slots[v], bits, 16);
 }
 
+void ReplayState::scalar_now(Id v, DType dtype, char* out) const {
+    PyObject* array = trace.graph.nodes[v].box == Box::Array ? memory(v) : nullptr;
+    if (array)
+        memcpy(out, numpy::data(array), static_cast<size_t>(graph::info(dtype).size));
+    else
+        memcpy(out, scalar(v), 16);
+}
+
 bool ReplayState::evaluate_syms() {
     for (const auto& [id, value] : trace.const_exprs) exprs[id] = value;
     for (const auto& [id, symbol] : trace.symbol_exprs) exprs[id] = entry->symbols[symbol];

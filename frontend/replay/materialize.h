@@ -32,6 +32,8 @@ struct ReplayState {
     void set_array(graph::Id v, PyObject* steal);
     const char* scalar(graph::Id v) const;
     void set_scalar(graph::Id v, const char* bits);
+    // The same of a 0-d array, whose value lies in its memory: 16 bytes are written.
+    void scalar_now(graph::Id v, graph::DType dtype, char* out) const;
     // Re-evaluates exprs from entry->symbols. False on 64-bit overflow.
     bool evaluate_syms();
     bool evaluate_bound(const TraceStep& step);  // only what depends on what its result binds

@@ -157,11 +157,7 @@ bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kerne
             return true;
         }
         case CudaParamKind::Scalar: {
-            const kernels::Scalar& sc = program.scalars[static_cast<size_t>(p.index)];
-            if (sc.kind == ScalarKind::Sym)
-                int_to_bits(st_.exprs[st_.trace.graph.nodes[sc.value].syms[0].id], sc.dtype, value);
-            else
-                memcpy(value, st_.scalar(sc.value), kScalarBytes);
+            memcpy(value, scalars_.data() + kScalarBytes * p.index, kScalarBytes);
             return true;
         }
         case CudaParamKind::Result: {
@@ -178,13 +174,38 @@ bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kerne
     return false;
 }
 
+// Values of scalars before the segment stores to 0-d arrays that they are read from.
+bool DeviceRun::read_scalars(const kernels::Program& p) {
+    scalars_.assign(kScalarBytes * (p.scalars.size() + 1), 0);
+    for (size_t i = 0; i < p.scalars.size(); ++i) {
+        const kernels::Scalar& sc = p.scalars[i];
+        char* to = scalars_.data() + kScalarBytes * i;
+        if (sc.kind == ScalarKind::Sym) {
+            int_to_bits(st_.exprs[st_.trace.graph.nodes[sc.value].syms[0].id], sc.dtype, to);
+        } else if (sc.kind == ScalarKind::Input && !kernels::on_device(sc, st_.trace.graph)) {
+            PyObject* array =
+                st_.trace.graph.nodes[sc.value].box == graph::Box::Array ? st_.memory(sc.value) : nullptr;
+            auto copy = arrays_.find(array);
+            if (copy != arrays_.end() && copy->second.changed) {
+                const Copy& c = copy->second;
+                if (!api_.copy_out(device_, to, c.memory + static_cast<kernels::DevicePointer>(c.first),
+                                   graph::info(sc.dtype).size, kStream, &error_))
+                    return false;
+            } else {
+                st_.scalar_now(sc.value, sc.dtype, to);
+            }
+        }
+    }
+    return true;
+}
+
 bool DeviceRun::segment(int index) {
     const Segment& s = st_.trace.segments[static_cast<size_t>(index)];
     const kernels::Program& p = *s.gpu_program;
     std::vector<int64_t> syms;
     for (graph::Sym sym : p.syms) syms.push_back(st_.exprs[sym.id]);
     const auto& all = st_.trace.cuda->kernels;
-    bool ok = true;
+    bool ok = read_scalars(p);
     for (size_t k = 0; k < all.size() && ok; ++k) {
         if (all[k].unit != index) continue;
         kernels::Launch launch =

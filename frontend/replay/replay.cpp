@@ -391,6 +391,8 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                     if (run_on_device(st, step.segment)) break;
                     return device_failed(st);
                 }
+                if (active_observer) [[unlikely]]
+                    active_observer->before(st, step.segment);
                 if (run_segment(st, t.segments[step.segment], counters)) {
                     if (active_observer) [[unlikely]]
                         active_observer->segment(st, step.segment);

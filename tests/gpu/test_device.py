@@ -310,3 +310,14 @@ def test_memory_that_no_kernel_touched():
         return y
     check(f, lambda i: (np.arange(10.0 + i), []), replays=0)
     """)
+
+
+def test_stores_to_arrays_without_axes():
+    """Found by random programs: what was computed from the old number was computed again from the new one."""
+    run("""
+    def f(a, b):
+        b -= 300
+        a[None] = a[()] + 1
+        return np.int16(-2) >= b, a > 2, b * 2
+    check(f, lambda i: (np.array(2.0 + i), np.array(200 + i)))
+    """)
