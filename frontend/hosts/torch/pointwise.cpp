@@ -233,6 +233,10 @@ constexpr Rule kRules[] = {
     {"signbit", Op::SignBit, 1, Rule::Test},
     {"where", Op::Where, 3, Rule::Special},
     {"pow", Op::Multiply, 2, Rule::Special},
+    {"relu", Op::Where, 1, Rule::Special},
+    {"leaky_relu", Op::Where, 2, Rule::Special},
+    {"masked_fill", Op::Where, 3, Rule::Special},
+    {"to", Op::Cast, 2, Rule::Special},
     {"float", Op::Cast, 1, Rule::Special},
     {"double", Op::Cast, 1, Rule::Special},
     {"half", Op::Cast, 1, Rule::Special},
@@ -292,7 +296,82 @@ Id choose(TraceBuilder& tb, std::span<const Operand> args) {
     return tb.pointwise(Op::Where, ids, t);
 }
 
+// A float tensor in single or double precision.
+bool read_float_tensor(TraceBuilder& tb, const Operand& o, Arg* out) {
+    return read_arg(tb, o, out) && out->rank != Rank::Number && graph::is_float(out->dtype) &&
+           out->dtype != DType::F16;
+}
+
+// NaN and -0.0 stay as they are.
+Id rectified(TraceBuilder& tb, const Operand& o) {
+    Arg x;
+    if (!read_float_tensor(tb, o, &x)) return kNone;
+    const Id zero = tb.cast(tb.scalar_const(DType::F32, 0), x.dtype);
+    const Id below = apply(tb, Op::Less, {x.id, zero}, DType::Bool);
+    return apply(tb, Op::Where, {below, zero, x.id}, x.dtype);
+}
+
+Id leaky(TraceBuilder& tb, std::span<const Operand> args) {
+    Arg x;
+    if (args.size() != 2 || !PyFloat_CheckExact(args[1].obj) || !read_float_tensor(tb, args[0], &x)) return kNone;
+    const Id zero = tb.cast(tb.scalar_const(DType::F32, 0), x.dtype);
+    const Id slope = read_value(tb, args[1], x.dtype);
+    if (slope == kNone) return kNone;
+    const Id above = apply(tb, Op::Greater, {x.id, zero}, DType::Bool);
+    const Id scaled = apply(tb, Op::Multiply, {x.id, slope}, x.dtype);
+    return apply(tb, Op::Where, {above, x.id, scaled}, x.dtype);
+}
+
+// Bounds that are no NaN, in this order, as torch's kernels apply them.
+Id clamped(TraceBuilder& tb, std::span<const Operand> operands, PyObject* kwnames) {
+    const Operand* p[3];
+    Arg x;
+    if (!numpy::bind(tb, {nullptr, operands, kwnames, nullptr}, {"input", "min", "max"}, p) || !p[0] ||
+        !read_float_tensor(tb, *p[0], &x))
+        return kNone;
+    Id v = x.id;
+    for (int i = 1; i < 3; ++i) {
+        if (!p[i]) continue;
+        if (!numpy::require_fixed(tb, *p[i])) return kNone;
+        if (p[i]->obj == Py_None) continue;
+        const bool number = PyFloat_CheckExact(p[i]->obj) || PyLong_CheckExact(p[i]->obj);
+        const double bound = number ? PyFloat_AsDouble(p[i]->obj) : 0;
+        const Id limit = number && bound == bound ? read_value(tb, *p[i], x.dtype) : kNone;
+        if (limit == kNone) return kNone;
+        const Id beyond = apply(tb, i == 1 ? Op::Less : Op::Greater, {v, limit}, DType::Bool);
+        v = apply(tb, Op::Where, {beyond, limit, v}, x.dtype);
+    }
+    return v == x.id ? kNone : v;
+}
+
+Id filled(TraceBuilder& tb, std::span<const Operand> args) {
+    Arg x, mask;
+    if (args.size() != 3 || !read_arg(tb, args[0], &x) || x.rank == Rank::Number ||
+        !read_arg(tb, args[1], &mask) || mask.rank == Rank::Number || mask.dtype != DType::Bool ||
+        is_tensor(args[2].obj))
+        return kNone;
+    Id ids[] = {mask.id, read_value(tb, args[2], x.dtype), x.id};
+    Shape shape;
+    if (ids[1] == kNone || !tb.broadcast_shape(ids, &shape)) return kNone;
+    for (Id& v : ids)
+        if ((v = tb.broadcast(v, shape)) == kNone) return kNone;
+    return tb.pointwise(Op::Where, ids, x.dtype);
+}
+
+Id to_dtype(TraceBuilder& tb, std::span<const Operand> args) {
+    Arg x;
+    DType to;
+    if (args.size() != 2 || !dtype_of_object(args[1].obj, &to) || !tb.require_constant(args[1].shadow, args[1].obj) ||
+        !read_arg(tb, args[0], &x) || x.rank == Rank::Number || x.dtype == to)
+        return kNone;
+    return converted(tb, x.id, to);
+}
+
 Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
+    if (rule.name == "relu") return args.size() == 1 ? rectified(tb, args[0]) : kNone;
+    if (rule.name == "leaky_relu") return leaky(tb, args);
+    if (rule.name == "masked_fill") return filled(tb, args);
+    if (rule.name == "to") return to_dtype(tb, args);
     if (rule.name == "pow") return power(tb, args);
     if (rule.name == "where") return choose(tb, args);
     if (rule.name == "rsub") {
@@ -331,6 +410,7 @@ Id read_value(TraceBuilder& tb, const Operand& o, DType to) {
 }
 
 Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> operands, PyObject* kwnames) {
+    if (name == "clamp" || name == "clip") return clamped(tb, operands, kwnames);
     const Rule* rule = find_rule(name);
     if (!rule || kwnames || static_cast<int>(operands.size()) != rule->arity) return kNone;
     if (rule->kind == Rule::Special) return special(tb, *rule, operands);

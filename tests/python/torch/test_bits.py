@@ -52,6 +52,16 @@ UNARY = {
     "x.long()": [torch.bool, *INTS],
     "x.int()": [torch.bool, *INTS],
     "x.clone()": ALL,
+    "torch.relu(x)": INTS + FLOATS,
+    "torch.nn.functional.leaky_relu(x, 0.1)": FLOATS,
+    "torch.clamp(x, -0.5, 0.7)": INTS + FLOATS,
+    "x.clamp(min=0.1)": FLOATS,
+    "x.clamp(max=-0.0)": FLOATS,
+    "x.clip(0.5, -0.5)": FLOATS,
+    "x.masked_fill(x > 0, 0.1)": FLOATS,
+    "x.masked_fill(x > 0, 3)": INTS + FLOATS,
+    "x.to(torch.float64)": ALL,
+    "x.to(torch.int32)": ALL,
     "torch.where(x > 0, x, 0.5)": ALL,
     "torch.where(x > 0, 1, x)": ALL,
 }
@@ -84,6 +94,7 @@ def compare(text: str, *tensors: torch.Tensor) -> None:
         if error is None:
             told = difference(got, want, args, args)
             assert not told, told[:300]
+        stator.wait()
 
 
 @pytest.mark.parametrize(("text", "dtype"), [(t, d) for t, dtypes in UNARY.items() for d in dtypes])
