@@ -10,7 +10,7 @@ import stator
 import torch
 from sameness import difference, run
 
-FLOATS = [torch.float16, torch.float32, torch.float64]
+FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 INTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 ALL = [torch.bool, *INTS, *FLOATS]
 COUNT = 5003
@@ -48,6 +48,7 @@ UNARY = {
     "x.float()": ALL,
     "x.double()": ALL,
     "x.half()": ALL,
+    "x.bfloat16()": ALL,
     "x.bool()": ALL,
     "x.long()": [torch.bool, *INTS],
     "x.int()": [torch.bool, *INTS],
