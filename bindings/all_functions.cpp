@@ -60,7 +60,7 @@ std::string_view text(PyObject* str) {
 bool wanted(PyObject* function) {
     PyObject* name = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
     const std::string module(text(name));
-    for (const std::string_view own : {"numpy", "stator", "importlib"})
+    for (const std::string_view own : {"numpy", "torch", "stator", "importlib"})
         if (module == own || module.starts_with(std::string(own) + ".")) return false;
     return selected(module, std::string(text(reinterpret_cast<PyFunctionObject*>(function)->func_qualname)));
 }

@@ -6,7 +6,7 @@
 
 namespace stator::graph {
 
-// bfloat16 is torch's: no ufunc has it, so it is only moved and handed on to torch's own functions.
+// bfloat16 is torch's: no ufunc has it. It is moved, and converted to be computed with in single precision.
 //
 // Columns: enumerator, text in printed graphs, bytes per element, kind character as in numpy.dtype.kind,
 // NumPy's type number on LP64 platforms or -1 (long is 64 bits; longlong is mapped to I64 by the host

@@ -224,7 +224,7 @@ class TraceBuilder {
     std::vector<bool> entry_symbol_;       // by symbol index
     std::vector<PyObject*> input_arrays_;  // per graph input, nullptr for numbers; alive in kept_
     bool fits_torch(PyObject* tensor, guards::ArraySpec* spec);
-    void share_buffers(std::span<const Operand> args);
+    bool share_buffers(std::span<const Operand> args);
     bool overlaps_other_input(int input) const;
     std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
     std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved

@@ -389,7 +389,7 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
                                 PyObject* result, const Shape* extents, bool shared) {
     Node n;
     if (!library_node(callable, args, kwnames, &n)) return nullptr;
-    if (shared) share_buffers(args);
+    if (shared && !share_buffers(args)) return nullptr;
     ArrayMeta meta;
     std::string why;
     DType scalar;
@@ -426,12 +426,22 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     return array;
 }
 
-void TraceBuilder::share_buffers(std::span<const Operand> args) {
+bool TraceBuilder::share_buffers(std::span<const Operand> args) {
+    const auto share = [&](const ShadowRef& s) {
+        if (s->kind != ShadowKind::Array) return true;
+        BufferState& b = buffers_[s->buffer];
+        const Node& root = graph.node(b.root);
+        // A 0-d array that the trace makes is a number: what is given to the call is not the object.
+        if (!b.visible && root.shape.empty() && root.op != Op::Library)
+            return fail(Reason::UnknownCall, "a view of a 0-d array"), false;
+        return b.shared = true;
+    };
     for (const Operand& a : args) {
-        if (a.shadow->kind == ShadowKind::Array) buffers_[a.shadow->buffer].shared = true;
+        if (!share(a.shadow)) return false;
         for (const ShadowRef& item : a.shadow->items)
-            if (item->kind == ShadowKind::Array) buffers_[item->buffer].shared = true;
+            if (!share(item)) return false;
     }
+    return true;
 }
 
 ShadowRef TraceBuilder::number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
@@ -458,7 +468,7 @@ ShadowRef TraceBuilder::tuple_library(PyObject* callable, std::span<const Operan
     PyRef kind = PyRef::steal(Py_BuildValue("(On)", Py_TYPE(result), PyTuple_GET_SIZE(result)));
     kept_.push_back(kind);
     n.ints[3] = graph::kGivesObject - object_index(kind.get());
-    if (shared) share_buffers(args);
+    if (shared && !share_buffers(args)) return nullptr;
     auto s = std::make_shared<Shadow>();
     s->kind = ShadowKind::Opaque;
     s->value = append(std::move(n));

@@ -45,6 +45,10 @@ bool can_repeat(TraceBuilder& tb, const Call& call) {
     const Function* f = call.callable ? find_function(call.callable) : nullptr;
     if (f && f->name == "dropout" && !off(tb, call, "training"))
         return tb.fail(Reason::UnknownCall, "dropout, which draws random numbers"), false;
+    const bool needs_dim = f && (f->name == "softmax" || f->name == "log_softmax" || f->name == "softmin" ||
+                                 f->name == "cross" || f->name == "meshgrid");
+    if (needs_dim && !call.kwnames && call.args.size() < 2)
+        return tb.fail(Reason::UnknownCall, "a call that warns about an argument left out"), false;
     for (const Operand& o : call.args)
         if (!rebuildable(tb, o)) {
             if (tb.reason == Reason::None) tb.fail(Reason::UnknownCall, "a function with such an argument");

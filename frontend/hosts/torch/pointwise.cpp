@@ -32,11 +32,15 @@ bool plain(DType t) {
         case DType::I32:
         case DType::I64:
         case DType::F16:
+        case DType::BF16:
         case DType::F32:
         case DType::F64: return true;
         default: return false;
     }
 }
+
+bool half(DType t) { return t == DType::F16 || t == DType::BF16; }
+bool floating(DType t) { return graph::is_float(t) || t == DType::BF16; }
 
 DType default_dtype() {
     PyRef o = PyRef::steal(PyObject_CallNoArgs(guards::tensor_api()->default_dtype));
@@ -84,9 +88,10 @@ bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out) {
 // c10::promoteTypes for the plain dtypes.
 DType promote_types(DType a, DType b) {
     if (a == b) return a;
-    if (graph::is_float(a) || graph::is_float(b)) {
-        if (!graph::is_float(b)) return a;
-        if (!graph::is_float(a)) return b;
+    if (floating(a) || floating(b)) {
+        if (!floating(b)) return a;
+        if (!floating(a)) return b;
+        if (half(a) && half(b)) return DType::F32;
         return graph::info(a).size >= graph::info(b).size ? a : b;
     }
     if (a == DType::Bool) return b;
@@ -110,8 +115,8 @@ struct Promoted {
 // at::native::combine_categories.
 Promoted combine(const Promoted& higher, const Promoted& lower) {
     if (!higher.any) return lower;
-    if (!lower.any || graph::is_float(higher.dtype)) return higher;
-    if (higher.dtype == DType::Bool || graph::is_float(lower.dtype))
+    if (!lower.any || floating(higher.dtype)) return higher;
+    if (higher.dtype == DType::Bool || floating(lower.dtype))
         return {true, promote_types(higher.dtype, lower.dtype)};
     return higher;
 }
@@ -126,14 +131,14 @@ DType result_type(TraceBuilder& tb, std::span<const Arg> args) {
         by_rank[static_cast<int>(a.rank)].add(is_float ? default_dtype() : a.dtype);
     }
     const Promoted tensors = combine(by_rank[2], by_rank[1]);
-    if (python_float && !(tensors.any && graph::is_float(tensors.dtype))) use_default_dtype(tb);
+    if (python_float && !(tensors.any && floating(tensors.dtype))) use_default_dtype(tb);
     return combine(by_rank[2], combine(by_rank[1], by_rank[0])).dtype;
 }
 
 bool converts(DType from, DType to) {
     if (from == to) return true;
     if (!plain(from) || !plain(to)) return false;
-    return !graph::is_float(from) || graph::is_float(to) || to == DType::Bool;
+    return !floating(from) || floating(to) || to == DType::Bool;
 }
 
 Id as_dtype(TraceBuilder& tb, const Arg& a, DType to) {
@@ -149,7 +154,7 @@ Id as_dtype(TraceBuilder& tb, const Arg& a, DType to) {
 }
 
 // The dtype in which an operation on `t` is computed.
-DType working(DType t) { return t == DType::F16 ? DType::F32 : t; }
+DType working(DType t) { return half(t) ? DType::F32 : t; }
 
 // The operands in `common`, as the operation takes them: broadcast, half precision widened. A factor or
 // divisor beside half precision tensors stays in single precision when it is the second operand; what torch
@@ -158,7 +163,7 @@ bool read_operands(TraceBuilder& tb, std::span<const Arg> args, DType common, Op
     std::vector<Id> ids;
     const bool test = graph::info(op).dtype == graph::DTypeRule::bool_;
     for (size_t i = 0; i < args.size(); ++i) {
-        const bool half_beside_number = common == DType::F16 && args.size() == 2 && !test;
+        const bool half_beside_number = half(common) && args.size() == 2 && !test;
         if (half_beside_number && args[i].rank != Rank::Tensor && args[1 - i].rank == Rank::Tensor) {
             if (i == 0 || (op != Op::Multiply && op != Op::Divide)) return false;
             ids.push_back(as_dtype(tb, args[i], DType::F32));
@@ -233,9 +238,14 @@ constexpr Rule kRules[] = {
     {"signbit", Op::SignBit, 1, Rule::Test},
     {"where", Op::Where, 3, Rule::Special},
     {"pow", Op::Multiply, 2, Rule::Special},
+    {"relu", Op::Where, 1, Rule::Special},
+    {"leaky_relu", Op::Where, 2, Rule::Special},
+    {"masked_fill", Op::Where, 3, Rule::Special},
+    {"to", Op::Cast, 2, Rule::Special},
     {"float", Op::Cast, 1, Rule::Special},
     {"double", Op::Cast, 1, Rule::Special},
     {"half", Op::Cast, 1, Rule::Special},
+    {"bfloat16", Op::Cast, 1, Rule::Special},
     {"long", Op::Cast, 1, Rule::Special},
     {"int", Op::Cast, 1, Rule::Special},
     {"bool", Op::Cast, 1, Rule::Special},
@@ -263,8 +273,8 @@ Id inverse(TraceBuilder& tb, Id v) {
 // x ** n for the exponents that torch multiplies out.
 Id power(TraceBuilder& tb, std::span<const Operand> args) {
     Arg x;
-    if (args.size() != 2 || !read_arg(tb, args[0], &x) || x.rank == Rank::Number ||
-        !graph::is_float(x.dtype) || x.dtype == DType::F16)
+    if (args.size() != 2 || !read_arg(tb, args[0], &x) || x.rank == Rank::Number || !floating(x.dtype) ||
+        half(x.dtype))
         return kNone;
     if (!PyLong_CheckExact(args[1].obj) && !PyFloat_CheckExact(args[1].obj)) return kNone;
     const double n = PyFloat_AsDouble(args[1].obj);
@@ -292,7 +302,83 @@ Id choose(TraceBuilder& tb, std::span<const Operand> args) {
     return tb.pointwise(Op::Where, ids, t);
 }
 
+// A float tensor in single or double precision.
+bool read_float_tensor(TraceBuilder& tb, const Operand& o, Arg* out) {
+    return read_arg(tb, o, out) && out->rank != Rank::Number && floating(out->dtype) && !half(out->dtype);
+}
+
+// NaN and -0.0 stay as they are.
+Id rectified(TraceBuilder& tb, const Operand& o) {
+    Arg x;
+    if (!read_float_tensor(tb, o, &x)) return kNone;
+    const Id zero = tb.cast(tb.scalar_const(DType::F32, 0), x.dtype);
+    const Id below = apply(tb, Op::Less, {x.id, zero}, DType::Bool);
+    return apply(tb, Op::Where, {below, zero, x.id}, x.dtype);
+}
+
+Id leaky(TraceBuilder& tb, std::span<const Operand> args) {
+    Arg x;
+    if (args.size() != 2 || !PyFloat_CheckExact(args[1].obj) || !read_float_tensor(tb, args[0], &x))
+        return kNone;
+    const Id zero = tb.cast(tb.scalar_const(DType::F32, 0), x.dtype);
+    const Id slope = read_value(tb, args[1], x.dtype);
+    if (slope == kNone) return kNone;
+    const Id above = apply(tb, Op::Greater, {x.id, zero}, DType::Bool);
+    const Id scaled = apply(tb, Op::Multiply, {x.id, slope}, x.dtype);
+    return apply(tb, Op::Where, {above, x.id, scaled}, x.dtype);
+}
+
+// Bounds that are no NaN, in this order, as torch's kernels apply them.
+Id clamped(TraceBuilder& tb, std::span<const Operand> operands, PyObject* kwnames) {
+    const Operand* p[3];
+    Arg x;
+    if (!numpy::bind(tb, {nullptr, operands, kwnames, nullptr}, {"input", "min", "max"}, p) || !p[0] ||
+        !read_float_tensor(tb, *p[0], &x))
+        return kNone;
+    Id v = x.id;
+    for (int i = 1; i < 3; ++i) {
+        if (!p[i]) continue;
+        if (!numpy::require_fixed(tb, *p[i])) return kNone;
+        if (p[i]->obj == Py_None) continue;
+        const bool number = PyFloat_CheckExact(p[i]->obj) || PyLong_CheckExact(p[i]->obj);
+        const double bound = number ? PyFloat_AsDouble(p[i]->obj) : 0;
+        const Id limit = number && bound == bound ? read_value(tb, *p[i], x.dtype) : kNone;
+        if (limit == kNone) return kNone;
+        const Id beyond = apply(tb, i == 1 ? Op::Less : Op::Greater, {v, limit}, DType::Bool);
+        v = apply(tb, Op::Where, {beyond, limit, v}, x.dtype);
+    }
+    return v == x.id ? kNone : v;
+}
+
+Id filled(TraceBuilder& tb, std::span<const Operand> args) {
+    Arg x, mask;
+    if (args.size() != 3 || !read_arg(tb, args[0], &x) || x.rank == Rank::Number ||
+        !read_arg(tb, args[1], &mask) || mask.rank == Rank::Number || mask.dtype != DType::Bool ||
+        is_tensor(args[2].obj))
+        return kNone;
+    Id ids[] = {mask.id, read_value(tb, args[2], x.dtype), x.id};
+    Shape shape;
+    if (ids[1] == kNone || !tb.broadcast_shape(ids, &shape)) return kNone;
+    for (Id& v : ids)
+        if ((v = tb.broadcast(v, shape)) == kNone) return kNone;
+    return tb.pointwise(Op::Where, ids, x.dtype);
+}
+
+Id to_dtype(TraceBuilder& tb, std::span<const Operand> args) {
+    Arg x;
+    DType to;
+    if (args.size() != 2 || !dtype_of_object(args[1].obj, &to) ||
+        !tb.require_constant(args[1].shadow, args[1].obj) || !read_arg(tb, args[0], &x) ||
+        x.rank == Rank::Number || x.dtype == to)
+        return kNone;
+    return converted(tb, x.id, to);
+}
+
 Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
+    if (rule.name == "relu") return args.size() == 1 ? rectified(tb, args[0]) : kNone;
+    if (rule.name == "leaky_relu") return leaky(tb, args);
+    if (rule.name == "masked_fill") return filled(tb, args);
+    if (rule.name == "to") return to_dtype(tb, args);
     if (rule.name == "pow") return power(tb, args);
     if (rule.name == "where") return choose(tb, args);
     if (rule.name == "rsub") {
@@ -304,15 +390,16 @@ Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
     if (args.size() != 1 || !read_arg(tb, args[0], &x) || x.rank == Rank::Number) return kNone;
     if (rule.op == Op::Copy) return apply(tb, Op::Copy, {x.id}, x.dtype);
     if (rule.op == Op::Cast) {
-        const DType to = rule.name == "float"    ? DType::F32
-                         : rule.name == "double" ? DType::F64
-                         : rule.name == "half"   ? DType::F16
-                         : rule.name == "long"   ? DType::I64
-                         : rule.name == "int"    ? DType::I32
-                                                 : DType::Bool;
+        const DType to = rule.name == "float"      ? DType::F32
+                         : rule.name == "double"   ? DType::F64
+                         : rule.name == "half"     ? DType::F16
+                         : rule.name == "bfloat16" ? DType::BF16
+                         : rule.name == "long"     ? DType::I64
+                         : rule.name == "int"      ? DType::I32
+                                                   : DType::Bool;
         return x.dtype == to ? kNone : converted(tb, x.id, to);  // else torch returns the tensor itself
     }
-    if (!graph::is_float(x.dtype) || x.dtype == DType::F16) return kNone;
+    if (!floating(x.dtype) || half(x.dtype)) return kNone;
     const Id v = rule.op == Op::Sqrt ? apply(tb, Op::Sqrt, {x.id}, x.dtype) : x.id;
     return inverse(tb, v);
 }
@@ -326,11 +413,12 @@ Id converted(TraceBuilder& tb, Id v, DType to) {
 Id read_value(TraceBuilder& tb, const Operand& o, DType to) {
     Arg a;
     if (!read_arg(tb, o, &a)) return kNone;
-    if (a.rank == Rank::Number && a.dtype == DType::F64 && !graph::is_float(to)) return kNone;
+    if (a.rank == Rank::Number && a.dtype == DType::F64 && !floating(to)) return kNone;
     return as_dtype(tb, a, to);
 }
 
 Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> operands, PyObject* kwnames) {
+    if (name == "clamp" || name == "clip") return clamped(tb, operands, kwnames);
     const Rule* rule = find_rule(name);
     if (!rule || kwnames || static_cast<int>(operands.size()) != rule->arity) return kNone;
     if (rule->kind == Rule::Special) return special(tb, *rule, operands);
@@ -347,18 +435,18 @@ Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> ope
             if (common == DType::Bool && rule->op != Op::Add && rule->op != Op::Multiply) return kNone;
             break;
         case Rule::Division:
-            if (!graph::is_float(common)) common = use_default_dtype(tb);
+            if (!floating(common)) common = use_default_dtype(tb);
             break;
         case Rule::Logic:
             for (const Arg& a : args)
                 if (a.id == kNone || a.rank == Rank::Number) return kNone;
             break;
         case Rule::Bits:
-            if (graph::is_float(common)) return kNone;
+            if (floating(common)) return kNone;
             break;
         case Rule::Floating:
         case Rule::Test:
-            if (!graph::is_float(common)) return kNone;
+            if (!floating(common)) return kNone;
             break;
         case Rule::Comparison:
         case Rule::Special: break;

@@ -70,6 +70,11 @@ ShadowRef lower_in_place(TraceBuilder& tb, std::string_view name, const Call& ca
         return tb.fail(Reason::UnknownCall, "an in-place function with a new result");
     const Operand& a = call.args[0];
     if (!writable(tb, a)) return nullptr;
+    // torch reads other parts of the same memory while it writes, and only torch does that as torch does.
+    for (const Operand& o : call.args.subspan(1))
+        if (is_tensor(o.obj) && tb.resolve(o.shadow, o.obj) && o.shadow->kind == ShadowKind::Array &&
+            o.shadow->buffer == a.shadow->buffer && o.shadow != a.shadow)
+            return tb.fail(Reason::Unstoreable, "another part of the tensor that is written");
     const size_t before = tb.graph.nodes.size();
     Id v = compute(tb, name, call.args, call.kwnames);
     if (v != kNone) v = converted(tb, v, a.shadow->dtype);

@@ -190,6 +190,8 @@ x.type_as(d)
 x.clone()
 (x * 2 + y) * (x - y) / 3
 torch.where(x > 0, x * 2, y - 1) * p
+x.bfloat16() * 2 + y.bfloat16()
+h.bfloat16() + h
 """
 
 FUNCTIONAL = """
@@ -458,6 +460,8 @@ i.add_(j)
 i.mul_(3)
 h.add_(g)
 u.add_(1)
+x[1:].sub_(x[:-1]); return x
+x.add_(x[0]); return x
 x += y; return x
 x -= 1; return x
 x *= v; return x

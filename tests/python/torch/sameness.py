@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -78,7 +80,12 @@ def difference(got, want, got_args, want_args) -> str:
 
 
 def run(function, args):
-    try:
-        return function(*args), None
-    except Exception as error:
-        return None, (type(error), str(error))
+    """The result, and what was raised and warned."""
+    result = error = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = function(*args)
+        except Exception as raised:
+            error = (type(raised), str(raised))
+    return result, error, [(w.category, str(w.message), w.filename, w.lineno) for w in caught]

@@ -10,7 +10,7 @@ import stator
 import torch
 from sameness import difference, run
 
-FLOATS = [torch.float16, torch.float32, torch.float64]
+FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 INTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 ALL = [torch.bool, *INTS, *FLOATS]
 COUNT = 5003
@@ -48,10 +48,21 @@ UNARY = {
     "x.float()": ALL,
     "x.double()": ALL,
     "x.half()": ALL,
+    "x.bfloat16()": ALL,
     "x.bool()": ALL,
     "x.long()": [torch.bool, *INTS],
     "x.int()": [torch.bool, *INTS],
     "x.clone()": ALL,
+    "torch.relu(x)": INTS + FLOATS,
+    "torch.nn.functional.leaky_relu(x, 0.1)": FLOATS,
+    "torch.clamp(x, -0.5, 0.7)": INTS + FLOATS,
+    "x.clamp(min=0.1)": FLOATS,
+    "x.clamp(max=-0.0)": FLOATS,
+    "x.clip(0.5, -0.5)": FLOATS,
+    "x.masked_fill(x > 0, 0.1)": FLOATS,
+    "x.masked_fill(x > 0, 3)": INTS + FLOATS,
+    "x.to(torch.float64)": ALL,
+    "x.to(torch.int32)": ALL,
     "torch.where(x > 0, x, 0.5)": ALL,
     "torch.where(x > 0, 1, x)": ALL,
 }
@@ -78,12 +89,13 @@ def compare(text: str, *tensors: torch.Tensor) -> None:
     compiled = stator.compile(function)
     for part in (slice(None), slice(None), slice(1, 40), slice(0, 4001, 2), slice(3, 3001, 3)):
         args = [t[part] for t in tensors]
-        got, error = run(compiled, args)
-        want, wanted = run(function, args)
+        got, error, _ = run(compiled, args)
+        want, wanted, _ = run(function, args)
         assert error == wanted
         if error is None:
             told = difference(got, want, args, args)
             assert not told, told[:300]
+        stator.wait()
 
 
 @pytest.mark.parametrize(("text", "dtype"), [(t, d) for t, dtypes in UNARY.items() for d in dtypes])

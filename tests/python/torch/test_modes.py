@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -330,3 +333,21 @@ def test_loops():
     compiled = stator.compile(relax)
     for n in (3, 5, 9):
         assert_same(compiled, relax, torch.arange(6.0), n)
+
+
+def test_verify(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch, stator\n"
+        "@stator.compile\n"
+        "def f(x):\n    return torch.tanh(x) * 2 + 1, x[1:]\n"
+        "@stator.compile\n"
+        "def g(x):\n    x.add_(1)\n    return x * 2\n"
+        "for _ in range(4):\n    f(torch.ones(4)); g(torch.ones(4))\n"
+    )
+    environment = {**os.environ, "STATOR_VERIFY": "1"}
+    done = subprocess.run(
+        [sys.executable, program], env=environment, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "differs" not in done.stderr and "cannot check g#1: it writes into x" in done.stderr, done.stderr
