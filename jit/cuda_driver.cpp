@@ -216,4 +216,39 @@ CudaStatus CudaDevice::destroy_stream(CudaStream stream) {
     return call.result(call.table().StreamDestroy(stream), [] { return std::string("destroying a stream"); });
 }
 
+CudaStatus CudaDevice::create_event(CudaEvent* out) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventCreate(out, 0), [] { return std::string("making an event"); });
+}
+
+CudaStatus CudaDevice::record_event(CudaEvent event, CudaStream stream) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventRecord(event, stream),
+                       [] { return std::string("recording an event"); });
+}
+
+CudaStatus CudaDevice::wait_for_event(CudaEvent event) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventSynchronize(event),
+                       [] { return std::string("waiting for an event"); });
+}
+
+CudaStatus CudaDevice::seconds_between(CudaEvent first, CudaEvent second, double* seconds) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    float milliseconds = 0;
+    const int code = call.table().EventElapsedTime(&milliseconds, first, second);
+    *seconds = 1e-3 * static_cast<double>(milliseconds);
+    return call.result(code, [] { return std::string("reading the time between two events"); });
+}
+
+CudaStatus CudaDevice::destroy_event(CudaEvent event) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventDestroy(event), [] { return std::string("destroying an event"); });
+}
+
 }  // namespace stator::jit

@@ -165,56 +165,110 @@ def _copied(args, kwargs):
     return tuple(new[: len(args)]), dict(zip(kwargs, new[len(args) :], strict=True)), copies.order
 
 
-def kernels(function, /, *args, arch="sm_90", **kwargs):
-    """The kernels that a call with these arguments launches, in order; see `CompiledFunction.cuda`."""
-    match = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    if not match:
-        raise ValueError(f"arch: expected a device architecture such as 'sm_90', found {arch!r}")
-    state = _stator.function_options(function)
-    device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
-    _stator.set_nvrtc_folders([p for p in sys.path if p])
-    limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
-    first_args, first_kwargs, _ = _copied(args, kwargs)
-    device(*first_args, **first_kwargs)  # records
-    call_args, call_kwargs, arrays = _copied(args, kwargs)
-    launches, error = _stator.launches(lambda: device(*call_args, **call_kwargs), arrays, limit)
-    if error:
-        raise NotImplementedError(f"{function.__qualname__}: {error}")
-    if not launches:
-        remarks = [str(r) for r in _stator.remarks(device)]
-        why = "; ".join(remarks) if remarks else "it does no array work"
-        raise NotImplementedError(f"{function.__qualname__} has no kernels for these arguments: {why}")
-    compiled = {}
+def _fresh(result, arguments):
+    """The arrays and scalars of a result that are no arguments, depth first, each once: what ("out", i) counts."""
+    known = {id(a) for a in arguments}
     found = []
-    for launch in launches:
+
+    def visit(x):
+        if isinstance(x, (tuple, list)):
+            for item in x:
+                visit(item)
+        elif isinstance(x, dict):
+            for item in x.values():
+                visit(item)
+        elif isinstance(x, (np.ndarray, np.generic, float, complex)):
+            base = x.base if isinstance(x, np.ndarray) else None
+            if id(x) not in known and id(base) not in known:
+                known.add(id(x))
+                found.append(x)
+
+    visit(result)
+    return found
+
+
+class Recorded:
+    """The kernels of a function's calls: recorded at the first call, listed at every one.
+
+    Attributes
+    ----------
+    results : list
+        What the last call returned that is no argument, in the order of ``("out", i)``; computed on the CPU.
+    """
+
+    def __init__(self, function, arch="sm_90"):
+        match = re.fullmatch(r"(?:sm|compute)_(\d+)[af]?", arch)
+        if not match:
+            raise ValueError(f"arch: expected a device architecture such as 'sm_90', found {arch!r}")
+        self.name = function.__qualname__
+        self.arch = arch
+        self.results: list = []
+        self._limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
+        state = _stator.function_options(function)
+        self._device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
+        self._recorded = False
+        self._codes: dict = {}
+        _stator.set_nvrtc_folders([p for p in sys.path if p])
+
+    def __call__(self, *args, **kwargs):
+        """The kernels that a call with these arguments launches, in order."""
+        launches = self._launches(args, kwargs) if self._recorded else None
+        if not launches:
+            first_args, first_kwargs, _ = _copied(args, kwargs)
+            self._device(*first_args, **first_kwargs)
+            self._recorded = True
+            launches = self._launches(args, kwargs)
+        if not launches:
+            remarks = [str(r) for r in _stator.remarks(self._device)]
+            why = "; ".join(remarks) if remarks else "it does no array work"
+            raise NotImplementedError(f"{self.name} has no kernels for these arguments: {why}")
+        return [self._kernel(launch) for launch in launches]
+
+    def _launches(self, args, kwargs):
+        call_args, call_kwargs, arrays = _copied(args, kwargs)
+
+        def call():
+            self.results = _fresh(self._device(*call_args, **call_kwargs), arrays)
+
+        launches, error = _stator.launches(call, arrays, self._limit)
+        if error:
+            raise NotImplementedError(f"{self.name}: {error}")
+        return launches
+
+    def _compiled(self, launch):
         source = launch["source"]
-        if source not in compiled:
+        if source not in self._codes:
             text = _stator.mutate_cuda(source)
-            code = _stator.compile_cuda(text, launch["trace"], arch, [])
+            code = _stator.compile_cuda(text, launch["trace"], self.arch, [])
             if code["error"]:
                 raise RuntimeError(code["error"])
-            compiled[source] = text, code
-        text, code = compiled[source]
+            self._codes[source] = text, code
+        return self._codes[source]
+
+    def _kernel(self, launch):
+        text, code = self._compiled(launch)
         registers, spill, _, static = code["kernels"].get(launch["name"], (0, 0, 0, 0))
-        found.append(
-            Kernel(
-                name=launch["name"],
-                source=text,
-                options=code["options"],
-                ptx=code["ptx"],
-                cubin=code["cubin"],
-                registers=registers,
-                spill_bytes=spill,
-                shared_bytes=static + launch["dynamic_shared_bytes"],
-                grid=launch["grid"],
-                block=launch["block"],
-                params=launch["params"],
-                form=launch["form"],
-                vector=launch["vector"],
-                dynamic_shared_bytes=launch["dynamic_shared_bytes"],
-                log=code["log"],
-                seconds=code["seconds"],
-                from_cache=code["from_cache"],
-            )
+        return Kernel(
+            name=launch["name"],
+            source=text,
+            options=code["options"],
+            ptx=code["ptx"],
+            cubin=code["cubin"],
+            registers=registers,
+            spill_bytes=spill,
+            shared_bytes=static + launch["dynamic_shared_bytes"],
+            grid=launch["grid"],
+            block=launch["block"],
+            params=launch["params"],
+            form=launch["form"],
+            vector=launch["vector"],
+            dynamic_shared_bytes=launch["dynamic_shared_bytes"],
+            log=code["log"],
+            seconds=code["seconds"],
+            from_cache=code["from_cache"],
         )
-    return found
+
+
+def kernels(function, /, *args, arch="sm_90", **kwargs):
+    """The kernels that a call with these arguments launches, in order; see `CompiledFunction.cuda`."""
+    return Recorded(function, arch)(*args, **kwargs)
