@@ -70,7 +70,13 @@ def compile_times(arch: str, options: Any) -> list[dict[str, Any]]:
         env["PYTHONPATH"] = os.pathsep.join([str(root), *[p for p in sys.path if p]])
         runs = []
         for _ in range(2):
-            command = [sys.executable, "-m", f"{Path(__file__).parent.name}.overhead", arch, str(int(options.smoke))]
+            command = [
+                sys.executable,
+                "-m",
+                f"{Path(__file__).parent.name}.overhead",
+                arch,
+                str(int(options.smoke)),
+            ]
             done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
             if done.returncode:
                 last = (done.stderr.strip() or "no message").splitlines()[-1]

@@ -21,7 +21,7 @@ class Peer:
         self.name, self.module_name = name, module
 
     def open(self) -> str:
-        """"" or why it cannot take part."""
+        """ "" or why it cannot take part."""
         if importlib.util.find_spec(self.module_name) is None:
             return "not installed"
         try:
@@ -145,6 +145,6 @@ def measure(peer: Peer, case: Case, options: Any) -> dict[str, Any]:
     except Exception as error:  # a peer that refuses a function must not end the run
         text = str(error).splitlines()
         found = {"error": f"{type(error).__name__}: {text[0] if text else ''}"[:200]}
-    arguments = f = None  # noqa: F841
+    arguments = f = None
     peer.release()
     return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 import linecache
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,8 @@ class Case:
     check: Any
     rtol: float = 1e-6
     torch: Callable | None = None
-    note: str = ""
     wanted: float = 0.0  # share of the copy bandwidth that was asked for
     x: int = 0  # where a plot has it
-    tags: set[str] = field(default_factory=set)
 
 
 def over(function: Callable, module: Any) -> Callable:
@@ -213,7 +211,8 @@ def equation_of_state(sa, ct, p):
                 + ct
                 * (
                     3.801564588876298e-7
-                    + ct * (-7.672876869259043e-9 + ct * (-4.634182341116144e-11 + 2.681097235569143e-12 * ct))
+                    + ct
+                    * (-7.672876869259043e-9 + ct * (-4.634182341116144e-11 + 2.681097235569143e-12 * ct))
                 )
             )
         )
@@ -290,7 +289,18 @@ def _rows(n: int, quick: bool) -> list[Case]:
             shape, check = (max(1, count // w), w), (3, min(w, 5003))
             name = f"{w} columns, {dtype}" + (" (prime)" if w in (1021, 65_521, 262_139) else "")
             found.append(
-                Case("softmax", name, softmax, of(dtype), shape, check, rtol, _torch_softmax, wanted=wanted, x=w)
+                Case(
+                    "softmax",
+                    name,
+                    softmax,
+                    of(dtype),
+                    shape,
+                    check,
+                    rtol,
+                    _torch_softmax,
+                    wanted=wanted,
+                    x=w,
+                )
             )
             found.append(
                 Case("layernorm", name, layernorm, normal_arguments(dtype), shape, check, rtol, _torch_layernorm, wanted=wanted, x=w)
@@ -305,7 +315,7 @@ def _square(n: int) -> tuple[int, int]:
 
 def _others(n: int, quick: bool) -> list[Case]:
     side, odd = _square(n), tuple(prime_below(k) for k in _square(n))
-    cube = (max(3, int(round(n ** (1 / 3)))),) * 3
+    cube = (max(3, round(n ** (1 / 3))),) * 3
     small = (37, 129)
     found = [
         Case("reduction", "sum of all, f4", sum_all, of("f4"), n, 40_007, 1e-4),

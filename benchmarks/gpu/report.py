@@ -13,7 +13,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     widths = [max(len(row[k]) for row in cells) for k in range(len(columns))]
     out = [f"\n{title}", "-" * len(title)]
     for row in cells:
-        out.append("  ".join(x.ljust(w) if k == 0 else x.rjust(w) for k, (x, w) in enumerate(zip(row, widths, strict=True))).rstrip())
+        out.append(
+            "  ".join(
+                x.ljust(w) if k == 0 else x.rjust(w) for k, (x, w) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+        )
     return "\n".join(out)
 
 
@@ -60,7 +64,9 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
             continue
         mine = share(row, row["seconds"], bandwidth)
         if row["wanted"] and mine is not None:
-            found.append((where, f">= {100 * row['wanted']:.0f}%", f"{100 * mine:.1f}%", mine >= row["wanted"]))
+            found.append(
+                (where, f">= {100 * row['wanted']:.0f}%", f"{100 * mine:.1f}%", mine >= row["wanted"])
+            )
         if row["group"] in ("softmax", "layernorm"):
             others = {p: row["peers"].get(p, {}).get("seconds") for p in ("torch.compile", "jax")}
             others = {p: s for p, s in others.items() if s}
@@ -74,10 +80,14 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
     return found
 
 
-def show(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any], figures: bool = True) -> None:
+    """Prints everything; without `figures` not the goals, which mean nothing at tiny sizes."""
     bandwidth, names = result["copy"]["bandwidth"], result["peers"]
     for group in dict.fromkeys(r["group"] for r in result["rows"]):
-        print(group_table(group, [r for r in result["rows"] if r["group"] == group], names, bandwidth), flush=True)
+        print(
+            group_table(group, [r for r in result["rows"] if r["group"] == group], names, bandwidth),
+            flush=True,
+        )
     rows = [[r["what"], microseconds(r.get("seconds")), r.get("error", "")] for r in result["launches"]]
     print(table("launch overhead: µs of host time per call", ["", "µs", ""], rows))
     rows = [
@@ -86,8 +96,15 @@ def show(result: dict[str, Any]) -> None:
         for r in result["compile"]
     ]  # fmt: skip
     print(table("compilation: ms", ["", "NVRTC", "disk cache", ""], rows))
-    all_goals = goals(result)
-    print(table("goals", ["", "wanted", "found", ""], [[w, a, b, "ok" if ok else "MISSED"] for w, a, b, ok in all_goals]))
+    all_goals = goals(result) if figures else []
+    if all_goals:
+        print(
+            table(
+                "goals",
+                ["", "wanted", "found", ""],
+                [[w, a, b, "ok" if ok else "MISSED"] for w, a, b, ok in all_goals],
+            )
+        )
 
 
 def write(result: dict[str, Any], folder: Path) -> list[Path]:
@@ -110,12 +127,17 @@ def _plot(result: dict[str, Any], path: Path) -> Path | None:
     bandwidth = result["copy"]["bandwidth"]
     figure, axes = plt.subplots(1, 3, figsize=(16, 5), layout="constrained", sharey=True)
     for place, group in zip(axes[:2], ("softmax", "layernorm"), strict=True):
-        rows = sorted((r for r in result["rows"] if r["group"] == group and r["name"].endswith("f4")), key=lambda r: r["x"])
+        rows = sorted(
+            (r for r in result["rows"] if r["group"] == group and r["name"].endswith("f4")),
+            key=lambda r: r["x"],
+        )
         for name in ("stator", *result["peers"]):
             points = [(r["x"], share(r, r.get("seconds") if name == "stator" else r["peers"].get(name, {}).get("seconds"), bandwidth)) for r in rows]  # fmt: skip
             points = [(x, 100 * y) for x, y in points if y is not None]
             if points:
-                place.semilogx(*zip(*points, strict=True), "o-", label=name, lw=2.5 if name == "stator" else 1.3, base=2)
+                place.semilogx(
+                    *zip(*points, strict=True), "o-", label=name, lw=2.5 if name == "stator" else 1.3, base=2
+                )
         place.set_title(f"{group}, f4")
         place.set_xlabel("columns")
         place.legend()
@@ -123,8 +145,16 @@ def _plot(result: dict[str, Any], path: Path) -> Path | None:
     names = ["stator", *result["peers"]]
     for k, name in enumerate(names):
         heights = [100 * (share(r, r.get("seconds") if name == "stator" else r["peers"].get(name, {}).get("seconds"), bandwidth) or 0) for r in rows]  # fmt: skip
-        axes[2].bar([i + k * 0.8 / len(names) for i in range(len(rows))], heights, 0.8 / len(names), label=name, align="edge")
-    axes[2].set_xticks(range(len(rows)), [f"{r['group']}: {r['name']}" for r in rows], rotation=90, fontsize=6)
+        axes[2].bar(
+            [i + k * 0.8 / len(names) for i in range(len(rows))],
+            heights,
+            0.8 / len(names),
+            label=name,
+            align="edge",
+        )
+    axes[2].set_xticks(
+        range(len(rows)), [f"{r['group']}: {r['name']}" for r in rows], rotation=90, fontsize=6
+    )
     axes[2].legend()
     axes[0].set_ylabel("% of the copy's bandwidth")
     for place in axes:

@@ -69,7 +69,7 @@ class Gpu:
 class _Memory:
     """Device memory of an array: the whole stretch that it lies in, and to 64 bytes as it lies on the host."""
 
-    def __init__(self, gpu: Gpu, array: np.ndarray, *, upload: bool) -> None:
+    def __init__(self, gpu: Gpu, array: np.ndarray) -> None:
         self.gpu, self.array = gpu, array
         low, high = np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
         shift = low % 64
@@ -77,13 +77,13 @@ class _Memory:
         self.nbytes = high - low
         self.block = gpu.raw.allocate(self.nbytes + shift) if self.nbytes else 0
         self.low = self.block + shift
-        if upload and self.nbytes:
-            gpu.raw.copy_in(self.low, self._host(low))
 
-    def _host(self, low: int) -> np.ndarray:
+    def upload(self) -> None:
         import ctypes
 
-        return np.ctypeslib.as_array((ctypes.c_uint8 * self.nbytes).from_address(low))
+        if self.nbytes:
+            host = (ctypes.c_uint8 * self.nbytes).from_address(self.array.ctypes.data - self.first)
+            self.gpu.raw.copy_in(self.low, host)
 
     @property
     def pointer(self) -> int:
@@ -139,8 +139,11 @@ class Bound:
             raise
 
     def _memory(self, array: np.ndarray, *, upload: bool) -> _Memory:
-        self._all.append(_Memory(self.gpu, array, upload=upload))
-        return self._all[-1]
+        memory = _Memory(self.gpu, array)
+        self._all.append(memory)
+        if upload:
+            memory.upload()
+        return memory
 
     def _allocate_scratch(self, kernels: list) -> None:
         sizes: dict[int, int] = {}
