@@ -51,7 +51,7 @@ std::shared_ptr<DeviceCode> load(DeviceState* s, const kernels::CudaSource& sour
     code->module = CudaModule::load(*s->device, binary.cubin, binary.ptx, &status);
     if (!code->module) return done(status, error), nullptr;
     for (const kernels::CudaKernel& k : source.kernels) {
-        int dynamic = k.schedule.staged.empty() ? 0 : s->device->info().shared_per_block_optin;
+        const int dynamic = k.schedule.staged.empty() ? 0 : CudaModule::kAllShared;
         std::vector<int> sizes;
         for (const kernels::CudaParam& p : k.params) sizes.push_back(p.bytes);
         CudaFunction f;

@@ -95,6 +95,8 @@ CudaStatus CudaModule::function(const char* name, int dynamic_shared, const std:
         return bad_launch(std::string("kernel '") + name + "' has parameters of " + list_text(f.parameters) +
                           " bytes, and is to be launched with " + list_text(parameters));
     const CudaDeviceInfo& info = device_.info();
+    if (dynamic_shared == kAllShared)
+        dynamic_shared = std::max(info.shared_per_block_optin - f.static_shared, 0);
     const int64_t wanted = int64_t(f.static_shared) + dynamic_shared;
     if (wanted > info.shared_per_block_optin)
         return bad_launch(std::string("kernel '") + name + "' needs " + std::to_string(wanted) +

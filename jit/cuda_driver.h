@@ -126,10 +126,12 @@ class CudaModule {
     CudaModule(const CudaModule&) = delete;
     ~CudaModule();
 
+    static constexpr int kAllShared = -1;  // what the device has beside the kernel's static memory
+
     CudaDevice& device() const { return device_; }
     bool from_ptx() const { return from_ptx_; }
 
-    // `dynamic_shared`: bytes of dynamic shared memory that launches will ask for. `parameters`: the bytes of
+    // `dynamic_shared`: bytes of dynamic shared memory that launches will ask for, or kAllShared. `parameters`: the bytes of
     // each that they will pass, compared with the kernel's where the driver tells; launching cannot check
     // them.
     CudaStatus function(const char* name, int dynamic_shared, const std::vector<int>& parameters,

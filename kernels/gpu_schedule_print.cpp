@@ -39,7 +39,7 @@ std::string print(const GpuKernel& k, const Program& p, const graph::Graph& g, c
     std::string out;
     const auto row = [&](const char* name, const std::string& text) {
         out += std::string("  ") + name +
-               std::string(std::max<size_t>(12 - std::string(name).size(), 1), ' ') + text + "\n";
+               std::string(std::max<size_t>(13 - std::string(name).size(), 1), ' ') + text + "\n";
     };
     row("form", form_name(k.form));
     std::string nests;

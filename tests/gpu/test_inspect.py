@@ -106,3 +106,68 @@ c = stator.compile(f, device="cuda")
 for k in range(3):
     c(rows(k, "f4"))
 """
+
+
+def dumped(tmp_path, **environment):
+    run(DUMPED, STATOR_DUMP=tmp_path, **environment)
+    page = (tmp_path / "index.html").read_text()
+    data = page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</")
+    return json.loads(data)[0], tmp_path / "f-1"
+
+
+def keys_of(rows, text):
+    found = [keys for line, keys in rows if text in line]
+    assert found, text
+    return set(found[0])
+
+
+def test_dump_has_the_gpus_stages(tmp_path):
+    model, folder = dumped(tmp_path)
+    source = (folder / "kernels.cu").read_text()
+    assert 'extern "C" __global__' in source and "entry f_1_k0" in (folder / "kernels.ptx").read_text()
+    log = (folder / "nvrtc.log").read_text()
+    assert log.startswith("sm_90: --gpu-architecture=sm_90") and "Used 32 registers" in log
+    schedule = (folder / "schedule.cu.txt").read_text()
+    assert "kernel f_1_k0 of segment 0\n  form         rows" in schedule
+    assert "vector       4 elements" in schedule and "last launch  grid 1 x 1 x 1, block" in schedule
+    assert "uses         32 registers a thread, 0 bytes spilled" in schedule
+    assert list(model["gpu"]) == ["schedule", "CUDA", "PTX", "NVRTC"]
+
+
+def test_dump_links_the_gpus_stages(tmp_path):
+    model, _ = dumped(tmp_path)
+    gpu, nodes = model["gpu"], dict((line.split(" = ")[1].split(" {")[0].split(" :")[0], keys)
+                                    for line, keys in model["graphs"][-1]["lines"] if " = " in line)  # fmt: skip
+    exp, subtract = set(nodes["loop exp %3"]), set(nodes["subtract %0, %2"])
+    assert keys_of(gpu["CUDA"], "= expf(") == exp
+    assert keys_of(gpu["CUDA"], "= __fsub_rn(") == subtract
+    assert exp | subtract <= keys_of(gpu["CUDA"], "f_1_k0(i64")
+    assert exp | subtract <= keys_of(gpu["PTX"], ".entry f_1_k0(")
+    assert exp | subtract <= keys_of(gpu["NVRTC"], "'f_1_k0'")
+    assert exp | subtract <= keys_of(gpu["schedule"], "kernel f_1_k0")
+    assert keys_of(gpu["schedule"], "= loop.exp") == exp
+    sums = [set(keys) for line, keys in gpu["CUDA"] if "= sum(a4" in line]
+    assert sums and all("n5" in keys for keys in sums), sums
+
+
+def test_dump_of_cpu_functions_is_as_before(tmp_path):
+    run("""
+    def f(x):
+        return x * 2
+    c = stator.compile(f)
+    for k in range(3):
+        c(np.arange(10.0))
+    """, STATOR_DUMP=tmp_path)  # fmt: skip
+    names = {p.name for p in (tmp_path / "f-1").iterdir()}
+    assert not names & {"kernels.cu", "kernels.ptx", "nvrtc.log", "schedule.cu.txt"}
+    assert '"gpu"' not in (tmp_path / "index.html").read_text()
+
+
+def test_dump_survives_a_compiler_that_fails(tmp_path):
+    """The page is written at the end, when NVRTC may have become unusable."""
+    run(
+        DUMPED + 'stator.options.nvrtc = "/nonexistent/libnvrtc.so"\nos.environ["STATOR_CACHE_SIZE"] = "0"\n',
+        STATOR_DUMP=tmp_path,
+    )
+    assert (tmp_path / "f-1" / "kernels.cu").stat().st_size > 0
+    assert (tmp_path / "index.html").exists()

@@ -272,7 +272,7 @@ _WAITS = {
 
 def _waits(traces):
     """Counts by kind and place."""
-    found = {}
+    found: dict[tuple, int] = {}
     for t in traces:
         for w in t.waits:
             place = (w["file"], w["function"], w["line"]) if w["file"] else (t.place, "", 0)

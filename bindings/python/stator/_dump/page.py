@@ -156,6 +156,21 @@ def _first_place(graph: Text) -> str:
     return f"{os.path.basename(located[0][0])}:{located[0][1]}" if located else ""
 
 
+def _gpu_panes(
+    cuda: Mapping[str, Any], graph: Text, source_of: Mapping[int, str]
+) -> dict[str, list[links.Line]]:
+    from . import nvrtc_text, schedule_text
+    from .cudalinks import Kernels
+
+    kernels = Kernels(cuda, graph, source_of)
+    return {
+        "schedule": kernels.of_schedule(schedule_text(cuda)),
+        "CUDA": kernels.of_source(cuda.get("source", "")),
+        "PTX": kernels.of_named(cuda.get("ptx", "") or f"// {cuda.get('error', '')}"),
+        "NVRTC": kernels.of_named(nvrtc_text(cuda)),
+    }
+
+
 def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     """Everything the page shows of one trace."""
     sources = links.Sources()
@@ -183,6 +198,7 @@ def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
             "assembly": links.of_assembly(segment.get("assembly", "") or f"# {segment.get('error', '')}", nests, source_of),
         })  # fmt: skip
     left = _left_to_python(trace, sources)
+    gpu = _gpu_panes(trace["cuda"], graph, source_of) if trace.get("cuda") else None
     return {
         "folder": folder,
         "name": trace.get("name", folder),
@@ -196,6 +212,7 @@ def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
         "guards": list(trace.get("guards", ())),
         "left": left,
         "segments": segments,
+        **({"gpu": gpu} if gpu else {}),
         "svg": Drawing(graph).svg(nest_of) if graph.nodes else "",
         "sourceOf": {str(k): v for k, v in source_of.items()},
         "nests": len(set(nest_of.values())),
