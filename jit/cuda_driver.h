@@ -131,9 +131,9 @@ class CudaModule {
     CudaDevice& device() const { return device_; }
     bool from_ptx() const { return from_ptx_; }
 
-    // `dynamic_shared`: bytes of dynamic shared memory that launches will ask for, or kAllShared. `parameters`: the bytes of
-    // each that they will pass, compared with the kernel's where the driver tells; launching cannot check
-    // them.
+    // `dynamic_shared`: bytes of dynamic shared memory that launches will ask for, or kAllShared.
+    // `parameters`: the bytes of each that they will pass, compared with the kernel's where the driver tells;
+    // launching cannot check them.
     CudaStatus function(const char* name, int dynamic_shared, const std::vector<int>& parameters,
                         CudaFunction* out) const;
     // An empty grid is no launch. `parameters` point to the kernel's parameters, in order.

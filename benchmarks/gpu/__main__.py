@@ -26,6 +26,9 @@ def parser() -> argparse.ArgumentParser:
         "--copy-bytes", type=int, default=1 << 30, help="of the copy that others are compared with"
     )
     p.add_argument("--rounds", type=int, default=5, help="of which the fastest counts")
+    p.add_argument(
+        "--limit", type=float, default=0, help="seconds after which no more rows are begun; 0: none"
+    )
     p.add_argument("--quick", action="store_true", help="fewer rows and rounds")
     p.add_argument("--smoke", action="store_true", help="tiny sizes, once: whether everything runs")
     p.add_argument(
@@ -35,6 +38,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def settle(options: argparse.Namespace) -> None:
+    from .programs import GROUPS
+
+    unknown = [g for g in options.groups.split(",") if g and g not in GROUPS]
+    if unknown:
+        parser().error(f"unknown group {unknown[0]!r}: choose from {', '.join(GROUPS)}")
     options.seconds = 0.05
     if options.quick:
         options.rounds = min(options.rounds, 3)
@@ -89,9 +97,13 @@ def measure(gpu: Any, found: list[Any], options: argparse.Namespace) -> dict[str
     print(
         f"copy of {options.copy_bytes / 2**20:,.2f} MiB: {result['copy']['bandwidth'] / 1e9:,.1f} GB/s read and written"
     )
+    started = time.perf_counter()
     groups = [g for g in options.groups.split(",") if g]
     for case in programs.cases(options.elements, options.quick, groups):
         begun = time.perf_counter()
+        if options.limit and begun - started > options.limit:
+            print(f"  {case.group}: {case.name}: left out, the time is up")
+            continue
         row = kernels.measure(gpu, case, options)
         row["peers"] = {p.name: peers.measure(p, case, options) for p in found}
         result["rows"].append(row)

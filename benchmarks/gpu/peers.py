@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -96,6 +97,11 @@ class Torch(Peer):
 
 
 class Jax(Peer):
+    def open(self) -> str:
+        # Else it takes most of the GPU's memory for itself, from everybody in this process.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        return super().open()
+
     def start(self) -> None:
         self.module.config.update("jax_enable_x64", True)
         if not [d for d in self.module.devices() if d.platform in ("gpu", "cuda")]:

@@ -74,6 +74,47 @@ def test_the_folder_alone(fakes, tmp_path):
     assert (tmp_path / "benchmarks/results/gpu.json").exists()
 
 
+def test_torch_computes_the_same():
+    """What torch is given is the same function: here on the CPU, which needs no GPU."""
+    torch = pytest.importorskip("torch")
+    import numpy as np
+
+    from benchmarks.gpu import peers, programs
+
+    eager = next(p for p in peers.every() if p.name == "torch")
+    eager.module = torch
+    for case in programs.cases(1 << 14, quick=False):
+        arguments = case.arguments(case.check)
+        found = eager.function(case)(*[torch.from_numpy(np.ascontiguousarray(a)) for a in arguments])
+        expected = case.function(*arguments)
+        where = f"{case.group}: {case.name}"
+        assert found.shape == expected.shape and str(found.dtype).endswith(str(expected.dtype)), where
+        np.testing.assert_allclose(
+            found.numpy(),
+            expected,
+            max(case.rtol, 1e-5),
+            max(case.rtol, 1e-5),
+            err_msg=where,
+        )
+
+
+def test_every_case_has_kernels():
+    """At a small size, with the real NVRTC where there is one: no row of the benchmark lacks what it measures."""
+    import stator
+
+    from benchmarks.gpu import programs
+
+    try:
+        for case in programs.cases(1 << 18, quick=False):
+            arguments = case.arguments(case.check)
+            kernels = stator.compile(case.function).cuda(*arguments)
+            assert all(k.spill_bytes == 0 for k in kernels), case.name
+    except RuntimeError as error:
+        if "NVRTC, which compiles" in str(error):
+            pytest.skip("no NVRTC")
+        raise
+
+
 LAUNCHER = """
 from stator import _cuda, _gpu
 gpu = _gpu.Gpu()
