@@ -96,12 +96,17 @@ def test_doctor_where_no_gpu_is_wanted(fakes):
     assert status == 0 and rows["gpu"][:3] in ("-- ", "ok "), rows
 
 
+# With lines, which what is given by -c has not.
 DUMPED = """
-def f(x):
+import linecache
+text = '''def f(x):
     e = np.exp(x - x.max(axis=1, keepdims=True))
     if e.sum() > 0:
         return e / e.sum(axis=1, keepdims=True)
     return e
+'''
+linecache.cache["dumped.py"] = (len(text), None, text.splitlines(True), "dumped.py")
+exec(compile(text, "dumped.py", "exec"))
 c = stator.compile(f, device="cuda")
 for k in range(3):
     c(rows(k, "f4"))
@@ -132,6 +137,8 @@ def test_dump_has_the_gpus_stages(tmp_path):
     assert "vector       4 elements" in schedule and "last launch  grid 1 x 1 x 1, block" in schedule
     assert "uses         32 registers a thread, 0 bytes spilled" in schedule
     assert list(model["gpu"]) == ["schedule", "CUDA", "PTX", "NVRTC"]
+    marks = [m["text"] for line, keys, marks in model["sources"][0]["lines"] for m in marks]
+    assert any(text.startswith("waits ×") for text in marks), marks
 
 
 def test_dump_links_the_gpus_stages(tmp_path):

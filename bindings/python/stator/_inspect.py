@@ -253,7 +253,7 @@ class Explanation:
 
 
 # What a wait is, and what to do about it, by kind.
-_WAITS = {
+WAITS = {
     "branch": (
         "Python decides with a value of the GPU",
         "np.where, or arithmetic on the condition, keeps the decision there",
@@ -284,7 +284,7 @@ def _waits(traces):
 def _wait_rows(traces, before):
     rows = []
     for (kind, call, file, function, line), count in _waits(traces).items():
-        text, hint = _WAITS[kind]
+        text, hint = WAITS[kind]
         now = count - before.get((kind, call, file, function, line), 0)
         rows.append(
             {

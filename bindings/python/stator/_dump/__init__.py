@@ -123,7 +123,7 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
                 artifacts.append({"loop_ir": text, "llvm_ir": "", "assembly": "", "error": "not compiled"})
         out.append(
             texts
-            | ({"cuda": _cuda_stage(trace.name, trace.cuda)} if trace.cuda and trace.cuda["arch"] else {})
+            | _cuda_parts(trace)
             | {
                 "name": trace.name,
                 "place": trace.place,
@@ -144,6 +144,13 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
             }
         )
     return out
+
+
+def _cuda_parts(trace: Any) -> dict[str, Any]:
+    """What a trace that runs on a GPU has beside the others."""
+    if not (trace.cuda and trace.cuda["arch"]):
+        return {}
+    return {"cuda": _cuda_stage(trace.name, trace.cuda), "waits": trace.waits}
 
 
 def _cuda_stage(name: str, cuda: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +211,7 @@ def write_dump(folder: str | Path, traces: Iterable[Mapping[str, Any]]) -> Path 
         text), ``passes`` (pairs of pass and graph text), ``graph`` (the final text), ``guards`` (lines), ``segments``
         (mappings with ``loop_ir``, ``llvm_ir``, ``assembly``, ``error``), ``exits_taken``, ``remarks`` (mappings with
         ``reason``, ``message``, ``hint``, ``file``, ``function``, ``line``, ``count``, ``is_break``), ``timings`` and, of traces
-        that run on a GPU, ``cuda`` (``arch``, ``source``, ``ptx``, ``log``, ``options``, ``error``, ``programs``, ``kernels``). Missing
+        that run on a GPU, ``waits`` and ``cuda`` (``arch``, ``source``, ``ptx``, ``log``, ``options``, ``error``, ``programs``, ``kernels``). Missing
         ones are empty.
 
     Returns

@@ -107,7 +107,17 @@ def _marks(trace: Mapping[str, Any], sources: links.Sources) -> dict[str, list[d
         out.setdefault(sources.key(r["file"], r["line"]), []).append(
             {"kind": kind, "text": f"{r['reason']} ×{r['count']}", "why": why}
         )
+    for w in trace.get("waits", ()):
+        if w["line"]:
+            text = {"text": f"waits ×{w['count']}", "why": f"waits for the GPU: {_wait_text(w)}"}
+            out.setdefault(sources.key(w["file"], w["line"]), []).append({"kind": "note"} | text)
     return out
+
+
+def _wait_text(wait: Mapping[str, Any]) -> str:
+    from .._inspect import WAITS
+
+    return WAITS[wait["kind"]][0].format(wait["call"])
 
 
 def _left_to_python(trace: Mapping[str, Any], sources: links.Sources) -> list[dict[str, Any]]:
