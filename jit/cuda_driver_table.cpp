@@ -232,6 +232,7 @@ std::vector<CudaDeviceInfo> cuda_devices(CudaStatus* status) {
     const int count = cuda_device_count(status);
     std::vector<CudaDeviceInfo> all;
     CudaDriver& driver = cuda_driver_state();
+    std::lock_guard lock(driver.mutex);
     for (int i = 0; i < count && status->ok() && !driver.forked; ++i) {
         CudaDeviceInfo info;
         int handle = 0;

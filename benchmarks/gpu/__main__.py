@@ -54,9 +54,13 @@ def settle(options: argparse.Namespace) -> None:
 def open_gpu() -> Any:
     """The GPU, or None after one line that says what is missing."""
     try:
+        import stator
         from stator import _gpu
     except ImportError as error:
         print(f"bench-gpu: stator cannot be imported: {error}", file=sys.stderr)
+        return None
+    if stator.unavailable:
+        print(f"bench-gpu: stator cannot be used here: {stator.unavailable}", file=sys.stderr)
         return None
     try:
         return _gpu.Gpu()
