@@ -3,13 +3,14 @@
 #   make demo     the terrain pipeline, plain NumPy against stator
 #   make test     C++ unit tests, then pytest on every supported Python found here
 #   make test-gpu the tests of CUDA kernels, which need no GPU
+#   make bench-gpu the CUDA kernels on this machine's GPU, beside CuPy, torch and JAX where they are installed
 #   make setup build check format bench docs clean
 #
 # PYTHON=python3.12   interpreter of .venv         PYTEST_ARGS="-k roll"   passed to pytest
 # PRESET=debug|asan   which build `build` makes
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-default test-gpu test-asan check format tidy bench docs wheel clean distclean
+.PHONY: help setup build demo test test-default test-gpu test-asan check format tidy bench bench-gpu docs wheel clean distclean
 
 PRESET ?= release
 VENV_PYTHON := .venv/bin/python
@@ -50,6 +51,9 @@ tidy: setup
 
 bench: build
 	@tools/bench.sh
+
+bench-gpu: build
+	@tools/bench-gpu.sh
 
 docs: build
 	@tools/docs.sh

@@ -109,6 +109,32 @@ py::dict compile_cuda(const std::string& source, const std::string& name, const 
 
 }  // namespace
 
+py::object trace_cuda(const frontend::TraceInfo& t) {
+    if (!t.cuda) return py::none();
+    py::list kernels;
+    for (const auto& k : t.cuda->kernels) {
+        py::dict d;
+        d["name"] = k.name, d["segment"] = k.segment, d["nests"] = k.nests, d["schedule"] = k.schedule;
+        kernels.append(d);
+    }
+    py::dict d;
+    d["source"] = t.cuda->source, d["error"] = t.cuda->error, d["arch"] = t.cuda->arch;
+    d["kernels"] = kernels, d["programs"] = t.cuda->programs;
+    return d;
+}
+
+py::list trace_waits(const frontend::TraceInfo& t) {
+    constexpr const char* kinds[] = {"branch", "host call", "python", "return"};
+    py::list all;
+    for (const frontend::DeviceWait& w : t.waits) {
+        py::dict d;
+        d["kind"] = kinds[w.what], d["call"] = w.call;
+        d["file"] = w.file, d["function"] = w.function, d["line"] = w.line, d["count"] = w.count;
+        all.append(d);
+    }
+    return all;
+}
+
 void add_cuda(py::module_& m) {
     m.def("compile_for_cuda", &compile_for_cuda, py::arg("function"), py::arg("fastmath") = false);
     m.def("launches", &launches);

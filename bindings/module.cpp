@@ -8,6 +8,7 @@
 #include "bindings/compiled_function.h"
 #include "bindings/core_library.h"
 #include "bindings/cuda.h"
+#include "bindings/cuda_launcher.h"
 #include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
@@ -241,6 +242,8 @@ void add_inspection(py::module_& m) {
         .def_property_readonly(
             "compiled_ms", &compiled_ms,
             "Milliseconds of code generation of each segment, 0 from the cache; None: not ready.")
+        .def_property_readonly("cuda", &trace_cuda, "The GPU's kernels of the trace; None without any.")
+        .def_property_readonly("waits", &trace_waits, "Where replays waited for the GPU, and how often.")
         .def_property_readonly("segments", [](const TraceInfo& t) { return t.programs.size(); })
         .def(
             "ready",
@@ -304,5 +307,6 @@ PYBIND11_MODULE(_stator, m) {
     PyObject* testing = make_testing_module();
     if (!testing || PyModule_AddObject(m.ptr(), "_testing", testing) < 0) throw py::error_already_set();
     add_cuda(m);
+    add_cuda_launcher(m);
     start_options();
 }

@@ -51,7 +51,7 @@ std::shared_ptr<DeviceCode> load(DeviceState* s, const kernels::CudaSource& sour
     code->module = CudaModule::load(*s->device, binary.cubin, binary.ptx, &status);
     if (!code->module) return done(status, error), nullptr;
     for (const kernels::CudaKernel& k : source.kernels) {
-        int dynamic = k.schedule.staged.empty() ? 0 : s->device->info().shared_per_block_optin;
+        const int dynamic = k.schedule.staged.empty() ? 0 : CudaModule::kAllShared;
         std::vector<int> sizes;
         for (const kernels::CudaParam& p : k.params) sizes.push_back(p.bytes);
         CudaFunction f;
@@ -68,6 +68,59 @@ bool launch(DeviceCode& code, int kernel, const kernels::Launch& l, void** param
     launch.shared_bytes = static_cast<int>(l.shared_bytes);
     launch.stream = stream;
     return done(code.module->launch(code.functions[static_cast<size_t>(kernel)], launch, params), error);
+}
+
+kernels::DeviceInfo info(DeviceState* s) {
+    const CudaDeviceInfo& i = s->device->info();
+    return {i.name,        s->arch, i.multiprocessors, i.memory_bytes, i.l2_bytes, i.shared_per_block_optin,
+            i.memory_pools};
+}
+
+void survey(kernels::CudaSurvey& out) {
+    if (const NvrtcInfo* nvrtc = nvrtc_info(&out.nvrtc_error)) {
+        out.nvrtc_path = nvrtc->path;
+        out.nvrtc_major = nvrtc->major, out.nvrtc_minor = nvrtc->minor;
+        out.archs = nvrtc->archs;
+    }
+    CudaStatus status;
+    out.driver_version = cuda_driver_version(&status);
+    if (!done(status, &out.driver_error)) return;
+    for (const CudaDeviceInfo& d : cuda_devices(&status))
+        out.devices.push_back({d.name, d.major, d.minor, d.memory_bytes});
+    done(status, &out.driver_error);
+}
+
+std::shared_ptr<DeviceCode> load_binary(DeviceState* s, const std::string& cubin, const std::string& ptx,
+                                        const std::vector<kernels::BinaryKernel>& kernels,
+                                        std::string* error) {
+    CudaStatus status;
+    auto code = std::make_shared<DeviceCode>();
+    code->module = CudaModule::load(*s->device, cubin, ptx, &status);
+    if (!code->module) return done(status, error), nullptr;
+    for (const kernels::BinaryKernel& k : kernels) {
+        CudaFunction f;
+        if (!done(code->module->function(k.name.c_str(), k.dynamic_shared, k.sizes, &f), error))
+            return nullptr;
+        code->functions.push_back(std::move(f));
+    }
+    return code;
+}
+
+bool timed(DeviceState* s, kernels::DeviceStream stream, bool (*work)(void*, std::string*), void* context,
+           double* seconds, std::string* error) {
+    struct Event {
+        CudaDevice& device;
+        CudaEvent handle = nullptr;
+        ~Event() {
+            if (handle) device.destroy_event(handle);
+        }
+    };
+    CudaDevice& d = *s->device;
+    Event first{d}, last{d};
+    return done(d.create_event(&first.handle), error) && done(d.create_event(&last.handle), error) &&
+           done(d.record_event(first.handle, stream), error) && work(context, error) &&
+           done(d.record_event(last.handle, stream), error) && done(d.wait_for_event(last.handle), error) &&
+           done(d.seconds_between(first.handle, last.handle, seconds), error);
 }
 
 constexpr kernels::DeviceApi kApi = {
@@ -88,6 +141,18 @@ constexpr kernels::DeviceApi kApi = {
                    done(s->device->synchronize(stream), error);
         },
     .launch = launch,
+    .survey = survey,
+    .info = info,
+    .load_binary = load_binary,
+    .copy = [](DeviceState* s, kernels::DevicePointer to, kernels::DevicePointer from, int64_t bytes,
+               kernels::DeviceStream stream,
+               std::string* error) { return done(s->device->copy(to, from, bytes, stream), error); },
+    .fill = [](DeviceState* s, kernels::DevicePointer to, uint8_t value, int64_t bytes,
+               kernels::DeviceStream stream,
+               std::string* error) { return done(s->device->fill(to, value, bytes, stream), error); },
+    .synchronize = [](DeviceState* s, kernels::DeviceStream stream,
+                      std::string* error) { return done(s->device->synchronize(stream), error); },
+    .timed = timed,
 };
 
 }  // namespace

@@ -95,6 +95,8 @@ CudaStatus CudaModule::function(const char* name, int dynamic_shared, const std:
         return bad_launch(std::string("kernel '") + name + "' has parameters of " + list_text(f.parameters) +
                           " bytes, and is to be launched with " + list_text(parameters));
     const CudaDeviceInfo& info = device_.info();
+    if (dynamic_shared == kAllShared)
+        dynamic_shared = std::max(info.shared_per_block_optin - f.static_shared, 0);
     const int64_t wanted = int64_t(f.static_shared) + dynamic_shared;
     if (wanted > info.shared_per_block_optin)
         return bad_launch(std::string("kernel '") + name + "' needs " + std::to_string(wanted) +
@@ -214,6 +216,41 @@ CudaStatus CudaDevice::destroy_stream(CudaStream stream) {
     CudaCall call(*this);
     if (!call.ready()) return call.refusal();
     return call.result(call.table().StreamDestroy(stream), [] { return std::string("destroying a stream"); });
+}
+
+CudaStatus CudaDevice::create_event(CudaEvent* out) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventCreate(out, 0), [] { return std::string("making an event"); });
+}
+
+CudaStatus CudaDevice::record_event(CudaEvent event, CudaStream stream) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventRecord(event, stream),
+                       [] { return std::string("recording an event"); });
+}
+
+CudaStatus CudaDevice::wait_for_event(CudaEvent event) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventSynchronize(event),
+                       [] { return std::string("waiting for an event"); });
+}
+
+CudaStatus CudaDevice::seconds_between(CudaEvent first, CudaEvent second, double* seconds) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    float milliseconds = 0;
+    const int code = call.table().EventElapsedTime(&milliseconds, first, second);
+    *seconds = 1e-3 * static_cast<double>(milliseconds);
+    return call.result(code, [] { return std::string("reading the time between two events"); });
+}
+
+CudaStatus CudaDevice::destroy_event(CudaEvent event) {
+    CudaCall call(*this);
+    if (!call.ready()) return call.refusal();
+    return call.result(call.table().EventDestroy(event), [] { return std::string("destroying an event"); });
 }
 
 }  // namespace stator::jit

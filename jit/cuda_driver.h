@@ -22,6 +22,7 @@
 namespace stator::jit {
 
 using CudaStream = void*;  // null: the legacy default stream
+using CudaEvent = void*;
 using DevicePointer = uint64_t;
 
 struct CudaStatus {
@@ -66,6 +67,13 @@ class CudaDevice {
     CudaStatus synchronize(CudaStream stream);
     CudaStatus create_stream(CudaStream* out);  // one that does not wait for the default stream
     CudaStatus destroy_stream(CudaStream stream);
+    // Marks in a stream, between which the device measures time.
+    CudaStatus create_event(CudaEvent* out);
+    CudaStatus record_event(CudaEvent event, CudaStream stream);
+    CudaStatus wait_for_event(CudaEvent event);
+    // Both must have been waited for.
+    CudaStatus seconds_between(CudaEvent first, CudaEvent second, double* seconds);
+    CudaStatus destroy_event(CudaEvent event);
 
     CudaStatus status() const;  // ok, or why the device cannot be used (lost, forked)
 
@@ -85,6 +93,8 @@ class CudaDevice {
 // The device with this ordinal, opened; null with the reason.
 CudaDevice* cuda_device(int ordinal, CudaStatus* status);
 int cuda_device_count(CudaStatus* status);
+// Name, memory and capability of each; opens none.
+std::vector<CudaDeviceInfo> cuda_devices(CudaStatus* status);
 int cuda_driver_version(CudaStatus* status);  // 13000 for CUDA 13.0; 0 with the reason
 // Whether the driver can load cubins of an NVRTC of this version.
 CudaStatus cuda_driver_takes(int nvrtc_major, int nvrtc_minor);
@@ -116,12 +126,14 @@ class CudaModule {
     CudaModule(const CudaModule&) = delete;
     ~CudaModule();
 
+    static constexpr int kAllShared = -1;  // what the device has beside the kernel's static memory
+
     CudaDevice& device() const { return device_; }
     bool from_ptx() const { return from_ptx_; }
 
-    // `dynamic_shared`: bytes of dynamic shared memory that launches will ask for. `parameters`: the bytes of
-    // each that they will pass, compared with the kernel's where the driver tells; launching cannot check
-    // them.
+    // `dynamic_shared`: bytes of dynamic shared memory that launches will ask for, or kAllShared.
+    // `parameters`: the bytes of each that they will pass, compared with the kernel's where the driver tells;
+    // launching cannot check them.
     CudaStatus function(const char* name, int dynamic_shared, const std::vector<int>& parameters,
                         CudaFunction* out) const;
     // An empty grid is no launch. `parameters` point to the kernel's parameters, in order.

@@ -107,21 +107,16 @@ void CudaDriver::release_locked() {
     tried = false;
 }
 
-CudaStatus CudaDriver::open_device_locked(int ordinal) {
-    auto device = std::make_unique<CudaDevice>();
-    CudaDeviceInfo& info = device->info_;
+void CudaDriver::describe(int handle, int ordinal, CudaDeviceInfo* out) const {
+    CudaDeviceInfo& info = *out;
     info.ordinal = ordinal;
-    const auto doing = [&](const char* what) {
-        return std::string(what) + " GPU " + std::to_string(ordinal);
-    };
-    if (const int code = call.DeviceGet(&device->handle_, ordinal)) return failure(code, doing("opening"));
     char name[128] = "";
     size_t memory = 0;
-    if (call.DeviceGetName(name, sizeof name, device->handle_) == 0) info.name = name;
-    if (call.DeviceTotalMem(&memory, device->handle_) == 0) info.memory_bytes = static_cast<int64_t>(memory);
+    if (call.DeviceGetName(name, sizeof name, handle) == 0) info.name = name;
+    if (call.DeviceTotalMem(&memory, handle) == 0) info.memory_bytes = static_cast<int64_t>(memory);
     const auto attribute = [&](int which) {
         int value = 0;
-        return call.DeviceGetAttribute(&value, which, device->handle_) == 0 ? value : 0;
+        return call.DeviceGetAttribute(&value, which, handle) == 0 ? value : 0;
     };
     info.major = attribute(cuda::kMajor);
     info.minor = attribute(cuda::kMinor);
@@ -134,6 +129,16 @@ CudaStatus CudaDriver::open_device_locked(int ordinal) {
     info.registers_per_multiprocessor = attribute(cuda::kRegistersPerMultiprocessor);
     info.memory_pools = attribute(cuda::kMemoryPools) != 0;
     info.clusters = attribute(cuda::kClusterLaunch) != 0;
+}
+
+CudaStatus CudaDriver::open_device_locked(int ordinal) {
+    auto device = std::make_unique<CudaDevice>();
+    CudaDeviceInfo& info = device->info_;
+    const auto doing = [&](const char* what) {
+        return std::string(what) + " GPU " + std::to_string(ordinal);
+    };
+    if (const int code = call.DeviceGet(&device->handle_, ordinal)) return failure(code, doing("opening"));
+    describe(device->handle_, ordinal, &info);
     if (const int code = call.DevicePrimaryCtxRetain(&device->context_, device->handle_))
         return failure(code, doing("taking the primary context of"));
     if (info.memory_pools && call.DeviceGetDefaultMemPool(&device->pool_, device->handle_) == 0 &&
@@ -221,6 +226,24 @@ int cuda_device_count(CudaStatus* status) {
     driver.open_locked();
     *status = driver.status;
     return static_cast<int>(driver.devices.size());
+}
+
+std::vector<CudaDeviceInfo> cuda_devices(CudaStatus* status) {
+    const int count = cuda_device_count(status);
+    std::vector<CudaDeviceInfo> all;
+    CudaDriver& driver = cuda_driver_state();
+    std::lock_guard lock(driver.mutex);
+    for (int i = 0; i < count && status->ok() && !driver.forked; ++i) {
+        CudaDeviceInfo info;
+        int handle = 0;
+        if (const int code = driver.call.DeviceGet(&handle, i)) {
+            *status = driver.failure(code, "opening GPU " + std::to_string(i));
+            break;
+        }
+        driver.describe(handle, i, &info);
+        all.push_back(std::move(info));
+    }
+    return all;
 }
 
 int cuda_driver_version(CudaStatus* status) {

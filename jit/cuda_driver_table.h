@@ -82,6 +82,11 @@ struct CudaTable {
     F(StreamSynchronize, cuStreamSynchronize, (CudaStream))                                             \
     F(StreamCreate, cuStreamCreate, (CudaStream*, unsigned))                                            \
     F(StreamDestroy, cuStreamDestroy_v2, (CudaStream))                                                  \
+    F(EventCreate, cuEventCreate, (CudaEvent*, unsigned))                                               \
+    F(EventRecord, cuEventRecord, (CudaEvent, CudaStream))                                              \
+    F(EventSynchronize, cuEventSynchronize, (CudaEvent))                                                \
+    F(EventElapsedTime, cuEventElapsedTime, (float*, CudaEvent, CudaEvent))                             \
+    F(EventDestroy, cuEventDestroy_v2, (CudaEvent))                                                     \
     F(MemAlloc, cuMemAlloc_v2, (DevicePointer*, size_t))                                                \
     F(MemFree, cuMemFree_v2, (DevicePointer))                                                           \
     F(MemAllocAsync, cuMemAllocAsync, (DevicePointer*, size_t, CudaStream))                             \
@@ -115,6 +120,7 @@ struct CudaDriver {
 
     void open_locked();
     CudaStatus open_device_locked(int ordinal);
+    void describe(int handle, int ordinal, CudaDeviceInfo* out) const;
     void release_locked();
     // Names the error as the driver does. `doing` reads "launching 'kernel'".
     CudaStatus failure(int code, const std::string& doing) const;

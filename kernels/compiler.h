@@ -98,6 +98,6 @@ struct CompilerApi {
                          const std::vector<std::string>& options, CudaCode& out);
     const DeviceApi* cuda;
 };
-inline constexpr int kCompilerApiVersion = 3;
+inline constexpr int kCompilerApiVersion = 4;
 
 }  // namespace stator::kernels

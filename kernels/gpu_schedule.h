@@ -59,6 +59,9 @@ struct Launch {
 // `syms` are the values of Program::syms, `shared_limit` what a block may use.
 Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit);
 
+// A kernel's schedule as text, for the dump; `last` is the launch it was run with most recently, or null.
+std::string print(const GpuKernel& k, const Program& p, const graph::Graph& g, const Launch* last);
+
 // How an access moves along one axis of its nest.
 enum class Movement : uint8_t { None, Unit, Dense, Bytes };
 Movement movement(const Access& a, int axis);

@@ -84,6 +84,30 @@ class FunctionState {
     std::unique_ptr<Impl> impl_;
 };
 
+// Where replays of a trace waited for the device.
+struct DeviceWait {
+    enum What : uint8_t { Branch, HostCall, Python, Return };
+    What what;
+    std::string call;  // HostCall: the function
+    std::string file, function;
+    int line = 0;
+    int64_t count = 0;
+};
+
+// The GPU's side of a trace; only with FunctionOptions::cuda.
+struct CudaInfo {
+    struct Kernel {
+        std::string name;
+        int segment = 0;
+        std::vector<int> nests;  // of the segment's program
+        std::string schedule;    // as text
+    };
+    std::string source, error;
+    std::string arch;  // of the device that runs it; "" without one
+    std::vector<Kernel> kernels;
+    std::vector<std::string> programs;  // loop IR of each segment, as it is scheduled for a GPU
+};
+
 // A trace as inspection sees it (f.traces, f.graph(), dumps).
 struct TraceInfo {
     std::string name;   // step#1
@@ -97,6 +121,8 @@ struct TraceInfo {
     double recorded_ms = 0, prepared_ms = 0;
     std::vector<std::shared_ptr<kernels::CompileRequest>>
         compile_requests;  // one per segment: llvm/asm on demand
+    std::shared_ptr<const CudaInfo> cuda;
+    std::vector<DeviceWait> waits;
 };
 TraceInfo describe(const Trace& trace);
 

@@ -188,8 +188,8 @@ bool DeviceRun::read_scalars(const kernels::Program& p) {
             auto copy = arrays_.find(array);
             if (copy != arrays_.end() && copy->second.changed) {
                 const Copy& c = copy->second;
-                if (!api_.copy_out(device_, to, c.memory + static_cast<kernels::DevicePointer>(c.first),
-                                   graph::info(sc.dtype).size, kStream, &error_))
+                if (!copy_out(to, c.memory + static_cast<kernels::DevicePointer>(c.first),
+                              graph::info(sc.dtype).size))
                     return false;
             } else {
                 st_.scalar_now(sc.value, sc.dtype, to);
@@ -210,6 +210,7 @@ bool DeviceRun::segment(int index) {
         if (all[k].unit != index) continue;
         kernels::Launch launch =
             kernels::plan_launch(all[k].schedule, syms.data(), api_.shared_limit(device_));
+        st_.trace.last_launches[k] = launch;
         std::vector<char> values(kScalarBytes * (all[k].params.size() + 1));
         std::vector<void*> params;
         for (size_t i = 0; i < all[k].params.size() && ok; ++i) {
@@ -231,15 +232,20 @@ bool DeviceRun::segment(int index) {
 
 // ---- back to the host ----
 
+bool DeviceRun::copy_out(void* to, kernels::DevicePointer from, int64_t bytes) {
+    waited_ = true;
+    return api_.copy_out(device_, to, from, bytes, kStream, &error_);
+}
+
 bool DeviceRun::array_to_host(Copy& c) {
     if (c.bytes == 0) return true;
     int itemsize = numpy::itemsize(c.host), rank = numpy::rank(c.host);
     Stretch s = stretch_of(c.host, rank, itemsize);
     int64_t elements = itemsize * numpy::array_size(c.host);
-    if (elements == s.bytes) return api_.copy_out(device_, s.begin, c.memory, s.bytes, kStream, &error_);
+    if (elements == s.bytes) return copy_out(s.begin, c.memory, s.bytes);
     // What lies between its elements is not the array's.
     std::vector<char> stretch(static_cast<size_t>(s.bytes));
-    if (!api_.copy_out(device_, stretch.data(), c.memory, s.bytes, kStream, &error_)) return false;
+    if (!copy_out(stretch.data(), c.memory, s.bytes)) return false;
     const int64_t *shape = numpy::shape(c.host), *strides = numpy::strides(c.host);
     std::vector<int64_t> at(static_cast<size_t>(rank), 0);
     for (int64_t left = elements / itemsize; left > 0; --left) {
@@ -276,8 +282,7 @@ bool DeviceRun::result_to_host(int segment, int buffer) {
     }
     if (!it->second.changed || it->second.bytes == 0) return true;
     it->second.changed = false;
-    return api_.copy_out(device_, numpy::data(it->second.host), it->second.memory, it->second.bytes, kStream,
-                         &error_);
+    return copy_out(numpy::data(it->second.host), it->second.memory, it->second.bytes);
 }
 
 bool DeviceRun::results_to_host(int segment) {
@@ -290,8 +295,7 @@ bool DeviceRun::results_to_host(int segment) {
         auto it = numbers_.find(sc.value);
         char bits[kScalarBytes] = {};
         if (it == numbers_.end()) continue;
-        if (!api_.copy_out(device_, bits, it->second.memory, graph::info(sc.dtype).size, kStream, &error_))
-            return false;
+        if (!copy_out(bits, it->second.memory, graph::info(sc.dtype).size)) return false;
         st_.set_scalar(sc.value, bits);
     }
     return true;
@@ -305,7 +309,7 @@ bool DeviceRun::to_host() {
     for (auto& [root, c] : values_) {
         if (!c.host || !c.changed || c.bytes == 0) continue;
         c.changed = false;
-        if (!api_.copy_out(device_, numpy::data(c.host), c.memory, c.bytes, kStream, &error_)) return false;
+        if (!copy_out(numpy::data(c.host), c.memory, c.bytes)) return false;
     }
     for (auto& [object, c] : arrays_) {
         if (!c.changed) continue;

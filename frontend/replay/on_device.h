@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/pyref.h"
@@ -29,6 +30,8 @@ class DeviceRun {
     bool to_host();
     void host_wrote();  // a host function may have written to arrays: they are copied in again
     const std::string& error() const { return error_; }
+    // Whether anything was copied out, and so waited for, since this was last asked.
+    bool take_waited() { return std::exchange(waited_, false); }
 
   private:
     // A stretch of memory on the device, and the host's array that it is a copy of, if there is one.
@@ -46,6 +49,7 @@ class DeviceRun {
     bool read_scalars(const kernels::Program& p);
     bool fill_param(int segment, const kernels::CudaParam& p, const kernels::Launch& launch, char* value);
     bool allocate(int64_t bytes, kernels::DevicePointer* out);
+    bool copy_out(void* to, kernels::DevicePointer from, int64_t bytes);
     bool array_to_host(Copy& c);
     bool results_to_host(int segment);
     bool result_to_host(int segment, int buffer);
@@ -62,6 +66,7 @@ class DeviceRun {
     std::vector<char> scalars_;  // of the segment that runs, as they were when it began: 16 bytes each
     std::vector<int> unseen_;    // segments whose results are on the device alone
     std::string error_;
+    bool waited_ = false;
 };
 
 // Opens the first GPU and loads the trace's kernels. False with the reason: the trace cannot run there.

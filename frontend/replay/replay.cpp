@@ -361,8 +361,13 @@ bool run_on_device(ReplayState& st, int segment) {
     return st.device->segment(segment);
 }
 
-// What Python may see has to be on the host. False: the device failed.
-bool to_host(ReplayState& st) { return !st.device || st.device->to_host(); }
+// What Python may see has to be on the host, before `node` or (-1) at the end. False: the device failed.
+bool to_host(ReplayState& st, Id node) {
+    if (!st.device) return true;
+    const bool ok = st.device->to_host();
+    if (st.device->take_waited()) ++st.trace.device_waits[node];
+    return ok;
+}
 
 // The device failed: what was computed there is gone, and nothing of it was seen unless arguments were
 // changed.
@@ -383,7 +388,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
     Materializer m(st);
     for (const TraceStep& step : t.steps) {
         const bool looks = step.kind == StepKind::Library || step.kind == StepKind::Guard;
-        if (st.device && looks && !to_host(st)) [[unlikely]]
+        if (st.device && looks && !to_host(st, step.node)) [[unlikely]]
             return device_failed(st);
         switch (step.kind) {
             case StepKind::Program:
@@ -424,7 +429,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
             case StepKind::SymGuard: {
                 const Node& n = t.graph.nodes[step.node];
                 if (relation_holds(st, n)) break;
-                if (!to_host(st)) return device_failed(st);
+                if (!to_host(st, step.node)) return device_failed(st);
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
@@ -433,7 +438,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
         if (st.device) continue;  // it refers to the host's arrays
         for (int32_t slot : step.drops) Py_CLEAR(st.arrays[slot]);
     }
-    if (!to_host(st)) return device_failed(st);
+    if (!to_host(st, -1)) return device_failed(st);
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
     if (active_observer) [[unlikely]]
         active_observer->returned(st);

@@ -338,6 +338,7 @@ void print_cuda(Trace& t) {
     std::string prefix;
     for (char c : t.name) prefix += isalnum(static_cast<unsigned char>(c)) ? c : '_';
     t.cuda = std::make_unique<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix));
+    t.last_launches.resize(t.cuda->kernels.size());
 }
 
 }  // namespace
@@ -403,30 +404,6 @@ std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const Func
         *why = e.what();
         return nullptr;
     }
-}
-
-TraceInfo describe(const Trace& t) {
-    TraceInfo info;
-    info.name = t.name;
-    if (t.place) {
-        const Insn& insn = t.place->code->insns[t.place->pc];
-        std::string file = PyUnicode_AsUTF8(t.place->code->code->co_filename);
-        info.place = file.substr(file.rfind('/') + 1) + ":" + std::to_string(insn.line) +
-                     (t.place->pc == 0 ? " (function entry)" : " (resumed)");
-    }
-    info.graph_recorded = t.recorded_text;
-    info.graph = graph::print(t.graph);
-    info.passes = t.pass_texts;
-    info.guards = t.guards.texts();
-    for (const Segment& s : t.segments) {
-        info.programs.push_back(kernels::print(*s.program, t.graph));
-        info.compile_requests.push_back(s.request);
-    }
-    info.entries = t.entries;
-    info.exits = t.exits;
-    info.recorded_ms = t.recorded_ms;
-    info.prepared_ms = t.prepared_ms;
-    return info;
 }
 
 }  // namespace stator::frontend

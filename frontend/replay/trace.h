@@ -7,7 +7,9 @@
 // trace's entry).
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,6 +98,9 @@ struct Trace {
     std::unique_ptr<kernels::CudaSource> cuda;  // FunctionOptions::cuda: the kernels of all segments
     kernels::DeviceState* device = nullptr;     // FunctionOptions::on_device
     std::shared_ptr<kernels::DeviceCode> device_code;
+    // How often replays waited for the device before a node, or (-1) at the end of the trace.
+    std::map<graph::Id, int64_t> device_waits;
+    std::vector<std::optional<kernels::Launch>> last_launches;  // of each kernel there
     std::vector<TraceStep> steps;
     std::vector<int> slot_indices;  // entry slots that the guard program reads
     std::vector<int> value_slots;   // per node: where a replay keeps its array or scalar, -1 = nowhere

@@ -2,7 +2,6 @@
 
 import copy
 import ctypes
-import functools
 import re
 import sys
 from dataclasses import dataclass, field
@@ -169,66 +168,120 @@ def _copied(args, kwargs):
 _MOST_CALLS = 8
 
 
-def _replayed(device, args, kwargs, limit):
-    """The launches of a call that records nothing any more: what lies behind loops is recorded by later calls."""
-    for _ in range(_MOST_CALLS):
-        recorded = _stator.stats(device)["recordings"]
-        call_args, call_kwargs, arrays = _copied(args, kwargs)
-        found = _stator.launches(functools.partial(device, *call_args, **call_kwargs), arrays, limit)
-        if _stator.stats(device)["recordings"] == recorded:
-            break
+def _fresh(result, arguments):
+    """The arrays and scalars of a result that are no arguments, depth first, each once: what ("out", i) counts."""
+    known = {id(a) for a in arguments}
+    found = []
+
+    def visit(x):
+        if isinstance(x, (tuple, list)):
+            for item in x:
+                visit(item)
+        elif isinstance(x, dict):
+            for item in x.values():
+                visit(item)
+        elif isinstance(x, (np.ndarray, np.generic, float, complex)):
+            base = x.base if isinstance(x, np.ndarray) else None
+            if id(x) not in known and id(base) not in known:
+                known.add(id(x))
+                found.append(x)
+
+    visit(result)
     return found
+
+
+class Recorded:
+    """The kernels of a function's calls: recorded at the first call, listed at every one.
+
+    Attributes
+    ----------
+    results : list
+        What the last call returned that is no argument, in the order of ``("out", i)``; computed on the CPU.
+    """
+
+    def __init__(self, function, arch="sm_90"):
+        match = re.fullmatch(r"(?:sm|compute)_(\d+)[af]?", arch)
+        if not match:
+            raise ValueError(f"arch: expected a device architecture such as 'sm_90', found {arch!r}")
+        self.name = function.__qualname__
+        self.arch = arch
+        self.results: list = []
+        self._limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
+        state = _stator.function_options(function)
+        self._device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
+        self._recorded = False
+        self._codes: dict = {}
+        _stator.set_nvrtc_folders([p for p in sys.path if p])
+
+    def __call__(self, *args, **kwargs):
+        """The kernels that a call with these arguments launches, in order."""
+        launches = self._launches(args, kwargs) if self._recorded else None
+        if not launches:
+            first_args, first_kwargs, _ = _copied(args, kwargs)
+            self._device(*first_args, **first_kwargs)
+            self._recorded = True
+            launches = self._launches(args, kwargs)
+        if not launches:
+            remarks = [str(r) for r in _stator.remarks(self._device)]
+            why = "; ".join(remarks) if remarks else "it does no array work"
+            raise NotImplementedError(f"{self.name} has no kernels for these arguments: {why}")
+        return [self._kernel(launch) for launch in launches]
+
+    def _launches(self, args, kwargs):
+        """The launches of a call that records nothing any more: a call may record what earlier ones did not reach."""
+        for _ in range(_MOST_CALLS):
+            recorded = _stator.stats(self._device)["recordings"]
+            launches, error = self._replayed(args, kwargs)
+            if _stator.stats(self._device)["recordings"] == recorded:
+                break
+        if error:
+            raise NotImplementedError(f"{self.name}: {error}")
+        return launches
+
+    def _replayed(self, args, kwargs):
+        call_args, call_kwargs, arrays = _copied(args, kwargs)
+
+        def call():
+            result = self._device(*call_args, **call_kwargs)
+            self.results = _fresh(result, arrays)
+            return result
+
+        return _stator.launches(call, arrays, self._limit)
+
+    def _compiled(self, launch):
+        source = launch["source"]
+        if source not in self._codes:
+            text = _stator.mutate_cuda(source)
+            code = _stator.compile_cuda(text, launch["trace"], self.arch, [])
+            if code["error"]:
+                raise RuntimeError(code["error"])
+            self._codes[source] = text, code
+        return self._codes[source]
+
+    def _kernel(self, launch):
+        text, code = self._compiled(launch)
+        registers, spill, _, static = code["kernels"].get(launch["name"], (0, 0, 0, 0))
+        return Kernel(
+            name=launch["name"],
+            source=text,
+            options=code["options"],
+            ptx=code["ptx"],
+            cubin=code["cubin"],
+            registers=registers,
+            spill_bytes=spill,
+            shared_bytes=static + launch["dynamic_shared_bytes"],
+            grid=launch["grid"],
+            block=launch["block"],
+            params=launch["params"],
+            form=launch["form"],
+            vector=launch["vector"],
+            dynamic_shared_bytes=launch["dynamic_shared_bytes"],
+            log=code["log"],
+            seconds=code["seconds"],
+            from_cache=code["from_cache"],
+        )
 
 
 def kernels(function, /, *args, arch="sm_90", **kwargs):
     """The kernels that a call with these arguments launches, in order; see `CompiledFunction.cuda`."""
-    match = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    if not match:
-        raise ValueError(f"arch: expected a device architecture such as 'sm_90', found {arch!r}")
-    state = _stator.function_options(function)
-    device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
-    _stator.set_nvrtc_folders([p for p in sys.path if p])
-    limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
-    first_args, first_kwargs, _ = _copied(args, kwargs)
-    device(*first_args, **first_kwargs)  # records
-    launches, error = _replayed(device, args, kwargs, limit)
-    if error:
-        raise NotImplementedError(f"{function.__qualname__}: {error}")
-    if not launches:
-        remarks = [str(r) for r in _stator.remarks(device)]
-        why = "; ".join(remarks) if remarks else "it does no array work"
-        raise NotImplementedError(f"{function.__qualname__} has no kernels for these arguments: {why}")
-    compiled = {}
-    found = []
-    for launch in launches:
-        source = launch["source"]
-        if source not in compiled:
-            text = _stator.mutate_cuda(source)
-            code = _stator.compile_cuda(text, launch["trace"], arch, [])
-            if code["error"]:
-                raise RuntimeError(code["error"])
-            compiled[source] = text, code
-        text, code = compiled[source]
-        registers, spill, _, static = code["kernels"].get(launch["name"], (0, 0, 0, 0))
-        found.append(
-            Kernel(
-                name=launch["name"],
-                source=text,
-                options=code["options"],
-                ptx=code["ptx"],
-                cubin=code["cubin"],
-                registers=registers,
-                spill_bytes=spill,
-                shared_bytes=static + launch["dynamic_shared_bytes"],
-                grid=launch["grid"],
-                block=launch["block"],
-                params=launch["params"],
-                form=launch["form"],
-                vector=launch["vector"],
-                dynamic_shared_bytes=launch["dynamic_shared_bytes"],
-                log=code["log"],
-                seconds=code["seconds"],
-                from_cache=code["from_cache"],
-            )
-        )
-    return found
+    return Recorded(function, arch)(*args, **kwargs)

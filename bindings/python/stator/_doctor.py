@@ -25,8 +25,49 @@ def _writable(folder):
         return error.strerror
 
 
+def _nvrtc(found, wanted):
+    """(ok, text) about NVRTC; None for ok: missing, and nobody asked for it."""
+    if found["nvrtc_error"]:
+        why = " ".join(found["nvrtc_error"].split())
+        return False if wanted else None, f"none: {why}"
+    archs = found["archs"]
+    known = f"sm_{archs[0]} to sm_{archs[-1]}" if archs else "no architectures"
+    major, minor = found["nvrtc_version"]
+    return True, f"{major}.{minor}, {known}, {found['nvrtc']}"
+
+
+def _driver(found, wanted):
+    """(ok, text) about the driver and its GPUs; None for ok: missing, and nobody asked for it."""
+    if found["driver_error"]:
+        why = " ".join(found["driver_error"].split())
+        return False if wanted else None, f"none: {why}"
+    major, minor = found["driver_version"]
+    devices = [f"{name} (sm_{a}{b}, {memory / 2**30:.0f} GiB)" for name, (a, b), memory in found["devices"]]
+    text = f"CUDA {major}.{minor}: {'; '.join(devices)}"
+    if found["nvrtc_version"][0] > major:
+        return (
+            False,
+            f"{text}, older than NVRTC: update the driver, or pip install nvidia-cuda-nvrtc-cu{major}",
+        )
+    return True, text
+
+
+def _cuda_checks(options):
+    """What device="cuda" needs. Missing is fine, unless the options name a library that is not there."""
+    import sys
+
+    from stator import _stator
+
+    _stator.set_nvrtc_folders([p for p in sys.path if p])
+    found = _stator.cuda_survey()
+    ok, text = _nvrtc(found, bool(options["nvrtc"]))
+    yield ok, "nvrtc", text
+    ok, text = _driver(found, bool(options["cuda_driver"]))
+    yield ok, "gpu", text
+
+
 def _checks():
-    """(ok, name, text) of each check."""
+    """(ok, name, text) of each check; ok is None for what is missing and need not be there."""
     import stator
 
     yield stator.unavailable is None, "stator", f"{stator.__version__} {stator.unavailable or ''}".strip()
@@ -62,6 +103,8 @@ def _checks():
     if options["dump"]:
         problem = _writable(options["dump"])
         yield problem is None, "dump", options["dump"] if problem is None else f"{options['dump']}: {problem}"
+    if core["loaded"]:
+        yield from _cuda_checks(options)
     if stator._stator.foreign_hook_present():
         yield False, "frame hook", "another one is installed: functions are recorded only while it is not"
     else:
@@ -111,8 +154,8 @@ def main():
         worked, text = _tries()
         checks.append((worked, "trial", text))
     for ok, name, text in checks:
-        healthy &= ok
-        print(f"{'ok ' if ok else 'BAD'} {name:11} {text}")
+        healthy &= ok is not False
+        print(f"{'-- ' if ok is None else 'ok ' if ok else 'BAD'} {name:11} {text}")
     if stator._stator is not None and not stator._enabled:
         print("    stator is switched off (STATOR=0)")
     return 0 if healthy else 1

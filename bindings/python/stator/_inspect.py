@@ -132,10 +132,11 @@ def explainer(function):
 
     def explained(*args, **kwargs):
         before = _stator.stats(state)
+        waits = _waits(_stator.traces(state))
         started = time.perf_counter()
         result, microseconds = _stator.profiled(lambda: function(*args, **kwargs))
         seconds = time.perf_counter() - started
-        return Explanation(state, result, before, seconds, microseconds)
+        return Explanation(state, result, before, seconds, microseconds, waits)
 
     return explained
 
@@ -158,11 +159,14 @@ class Explanation:
         Traces recorded so far.
     reasons : list
         What stayed in Python: `reason`, `message`, `hint`, `file`, `function`, `line`, `count`.
+    waits : list
+        With ``device="cuda"``: where replays waited for the GPU; `kind`, `text`, `hint`, `file`, `function`, `line`, `count`
+        since start or reset, and `now` of this call.
     share : float
         Share captured: array operations in traces, out of these and the places that stayed in Python.
     """
 
-    def __init__(self, function, result, before, seconds, microseconds):
+    def __init__(self, function, result, before, seconds, microseconds, waits=None):
         self.name = function.__qualname__
         self.file = function.__code__.co_filename
         self.line = function.__code__.co_firstlineno
@@ -172,6 +176,8 @@ class Explanation:
         self.stats = _stator.stats(function)
         self.call = {name: value - before[name] for name, value in self.stats.items()}
         self.traces = _stator.traces(function)
+        self.device = _stator.function_options(function)["device"]
+        self.waits = _wait_rows(self.traces, waits or {})
         self.reasons = [r for r in _stator.remarks(function) if r.is_break]
         self.core = _stator.core_info(False)
 
@@ -211,6 +217,8 @@ class Explanation:
             [(f"{r.file}:{r.line} in {r.function}: {r.message}", _details(r)) for r in self.reasons]
             or [("nothing", [])],
         )
+        if self.device == "cuda":
+            yield "waits for the GPU", [_wait_line(w) for w in self.waits] or [("never", [])]
         for t in self.traces:
             segments = f"{t.segments} segment{'s' * (t.segments != 1)}, {t.ready()} compiled"
             where = f"{t.place}: " if t.place else ""
@@ -242,6 +250,61 @@ class Explanation:
                 parts.append(f"<dd>{escape(text)}{f'<ul>{inner}</ul>' if inner else ''}</dd>")
         parts.append("</dl></div>")
         return "".join(parts)
+
+
+# What a wait is, and what to do about it, by kind.
+WAITS = {
+    "branch": (
+        "Python decides with a value of the GPU",
+        "np.where, or arithmetic on the condition, keeps the decision there",
+    ),
+    "host call": (
+        "{} runs on the host, with arrays copied out and its results in",
+        "do it before or after the work on the GPU, or write it with operations that have kernels",
+    ),
+    "python": ("Python goes on with what was computed", "what keeps it in Python is listed above"),
+    "return": (
+        "results are returned, as NumPy arrays",
+        "a call that does more, such as a whole loop, waits as often",
+    ),
+}
+
+
+def _waits(traces):
+    """Counts by kind and place."""
+    found: dict[tuple, int] = {}
+    for t in traces:
+        for w in t.waits:
+            place = (w["file"], w["function"], w["line"]) if w["file"] else (t.place, "", 0)
+            key = (w["kind"], w["call"], *place)
+            found[key] = found.get(key, 0) + w["count"]
+    return found
+
+
+def _wait_rows(traces, before):
+    rows = []
+    for (kind, call, file, function, line), count in _waits(traces).items():
+        text, hint = WAITS[kind]
+        now = count - before.get((kind, call, file, function, line), 0)
+        rows.append(
+            {
+                "kind": kind,
+                "text": text.format(call),
+                "hint": hint,
+                "file": file,
+                "function": function,
+                "line": line,
+                "count": count,
+                "now": now,
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["count"], row["line"]))
+
+
+def _wait_line(row):
+    where = f"{row['file']}:{row['line']} in {row['function']}" if row["line"] else row["file"]
+    times = f"{row['count']} times, {row['now']} in this call"
+    return f"{where}: {row['text']} ({times})", [f"hint: {row['hint']}"]
 
 
 def _details(reason):

@@ -40,6 +40,9 @@ EXPORT const char* fake_cuda_leaks() {
     for (const auto& [handle, stream] : s.streams)
         if (stream->live)
             text += "a stream of device " + std::to_string(stream->device->ordinal) + " still exists\n";
+    for (const auto& [handle, event] : s.events)
+        if (event->live)
+            text += "an event of device " + std::to_string(event->device->ordinal) + " still exists\n";
     for (const auto& device : s.devices)
         if (device->context.retained)
             text +=
@@ -79,6 +82,7 @@ EXPORT void fake_cuda_reset() {
     s.modules.clear();
     s.functions.clear();
     s.streams.clear();
+    s.events.clear();
     s.memory.clear();
     s.calls.clear();
     s.injections.clear();

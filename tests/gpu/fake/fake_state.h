@@ -31,6 +31,7 @@ enum Result {
     kUnsupportedPtx = 222,
     kInvalidHandle = 400,
     kNotFound = 500,
+    kNotReady = 600,
     kIllegalAddress = 700,
     kLaunchFailed = 719,
 };
@@ -45,6 +46,13 @@ struct Stream {
     Device* device;
     bool live = true;
     uint64_t synchronized = 0;  // the clock at its last synchronization
+};
+struct Event {
+    Device* device;
+    Stream* stream = nullptr;  // it was recorded in; null: never
+    uint64_t recorded = 0;     // the clock then
+    int64_t nanoseconds = 0;
+    bool waited = false, live = true;
 };
 struct Module {
     Device* device;
@@ -81,6 +89,7 @@ struct State {
     std::map<void*, std::unique_ptr<Module>> modules;
     std::map<void*, std::unique_ptr<Function>> functions;
     std::map<void*, std::unique_ptr<Stream>> streams;
+    std::map<void*, std::unique_ptr<Event>> events;
     std::map<uint64_t, Allocation> memory;  // by address, freed ones as well
     std::map<std::string, int> calls;
     struct Injection {

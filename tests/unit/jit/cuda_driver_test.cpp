@@ -316,6 +316,37 @@ TEST_F(CudaDriverTest, NoDriverNoDeviceOldDriver) {
 }
 
 // Whatever function fails, at whichever call: a status, nothing held, and the next attempt works.
+TEST_F(CudaDriverTest, EventsMeasureTimeOfTheirStream) {
+    CudaStatus s;
+    CudaDevice* d = cuda_device(0, &s);
+    ASSERT_NE(d, nullptr) << s.text;
+    CudaEvent first = nullptr, last = nullptr;
+    double seconds = -1;
+    ASSERT_TRUE(d->create_event(&first).ok());
+    ASSERT_TRUE(d->create_event(&last).ok());
+    EXPECT_TRUE(d->record_event(first, nullptr).ok());
+    EXPECT_TRUE(d->record_event(last, nullptr).ok());
+    EXPECT_EQ(d->seconds_between(first, last, &seconds).code, 600);  // nobody waited yet
+    EXPECT_TRUE(d->wait_for_event(last).ok());
+    EXPECT_TRUE(d->seconds_between(first, last, &seconds).ok());
+    EXPECT_GE(seconds, 0);
+    EXPECT_TRUE(d->destroy_event(first).ok());
+    EXPECT_TRUE(d->destroy_event(last).ok());
+    EXPECT_EQ(violations(), "");
+    EXPECT_FALSE(d->record_event(first, nullptr).ok());
+    EXPECT_NE(violations(), "");
+}
+
+TEST_F(CudaDriverTest, DevicesAreListedWithoutOpeningThem) {
+    machine({{"DEVICES", "2"}, {"CAPABILITY", "8.0"}});
+    CudaStatus s;
+    const auto all = cuda_devices(&s);
+    ASSERT_EQ(all.size(), 2u) << s.text;
+    EXPECT_EQ(all[1].name, "Fake GPU 1");
+    EXPECT_EQ(all[1].major, 8);
+    EXPECT_EQ(leaks(), "");
+}
+
 TEST_F(CudaDriverTest, EveryFailureIsAStatus) {
     const char* names[] = {
         "cuInit",           "cuDeviceGetCount",    "cuDeviceGet",         "cuDevicePrimaryCtxRetain",

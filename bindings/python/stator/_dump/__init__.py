@@ -9,6 +9,9 @@
     guards.txt              what must hold at entry, in Python terms
     loop_ir.0.txt           schedule and loop IR of segment 0
     llvm.0.ll  asm.0.s      what it is compiled to
+    schedule.cu.txt         with device="cuda": each kernel's form, vectors and launch, and the loop IR behind it
+    kernels.cu  kernels.ptx what its segments are compiled to
+    nvrtc.log               the compiler's words, with registers and spills
     exits.txt               guards in the middle, exits taken, and what stayed in Python, with reason and hint
     timings.json            everything that differs from run to run
 
@@ -120,6 +123,7 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
                 artifacts.append({"loop_ir": text, "llvm_ir": "", "assembly": "", "error": "not compiled"})
         out.append(
             texts
+            | _cuda_parts(trace)
             | {
                 "name": trace.name,
                 "place": trace.place,
@@ -142,6 +146,59 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
     return out
 
 
+def _cuda_parts(trace: Any) -> dict[str, Any]:
+    """What a trace that runs on a GPU has beside the others."""
+    if not (trace.cuda and trace.cuda["arch"]):
+        return {}
+    return {"cuda": _cuda_stage(trace.name, trace.cuda), "waits": trace.waits}
+
+
+def _cuda_stage(name: str, cuda: dict[str, Any]) -> dict[str, Any]:
+    """A trace's CUDA kernels with what NVRTC made of them; it has them in memory or in the cache."""
+    from stator import _stator
+
+    code: dict[str, Any] = {"error": cuda["error"]}
+    if not cuda["error"]:
+        code = _stator.compile_cuda(_stator.mutate_cuda(cuda["source"]), name, cuda["arch"], [])
+    used = code.get("kernels", {})
+    names = ("registers", "spill_bytes", "stack_bytes", "shared_bytes")
+    kernels = [k | dict(zip(names, used.get(k["name"], ()), strict=False)) for k in cuda["kernels"]]
+    return {
+        "arch": cuda["arch"],
+        "source": cuda["source"],
+        "programs": cuda["programs"],
+        "kernels": kernels,
+        "ptx": code.get("ptx", ""),
+        "log": code.get("log", ""),
+        "options": code.get("options", []),
+        "error": code["error"],
+    }
+
+
+def schedule_text(cuda: Mapping[str, Any]) -> str:
+    """The kernels' schedules, then the loop IR of each segment."""
+    out = []
+    for k in cuda.get("kernels", ()):
+        out.append(f"kernel {k['name']} of segment {k['segment']}")
+        out.append(k["schedule"].rstrip("\n"))
+        if "registers" in k:
+            out.append(
+                f"  uses         {k['registers']} registers a thread, {k['spill_bytes']} bytes spilled, "
+                f"{k['shared_bytes']} bytes of static shared memory"
+            )
+        out.append("")
+    for k, text in enumerate(cuda.get("programs", ())):
+        out += [f"segment {k}", text.rstrip("\n"), ""]
+    return "\n".join(out)
+
+
+def nvrtc_text(cuda: Mapping[str, Any]) -> str:
+    """How NVRTC was called and what it said."""
+    error = cuda.get("error")
+    head = f"{cuda.get('arch', '')}: {' '.join(cuda.get('options', ()))}"
+    return "\n".join([head, *([error] if error else []), cuda.get("log", "").rstrip("\n")]) + "\n"
+
+
 def write_dump(folder: str | Path, traces: Iterable[Mapping[str, Any]]) -> Path | None:
     """Write one folder per trace and ``index.html``.
 
@@ -153,8 +210,9 @@ def write_dump(folder: str | Path, traces: Iterable[Mapping[str, Any]]) -> Path 
         Keys: ``name``, ``place``, ``file``, ``function``, ``first_line``, ``source``, ``bytecode``, ``recorded`` (graph
         text), ``passes`` (pairs of pass and graph text), ``graph`` (the final text), ``guards`` (lines), ``segments``
         (mappings with ``loop_ir``, ``llvm_ir``, ``assembly``, ``error``), ``exits_taken``, ``remarks`` (mappings with
-        ``reason``, ``message``, ``hint``, ``file``, ``function``, ``line``, ``count``, ``is_break``) and ``timings``. Missing ones
-        are empty.
+        ``reason``, ``message``, ``hint``, ``file``, ``function``, ``line``, ``count``, ``is_break``), ``timings`` and, of traces
+        that run on a GPU, ``waits`` and ``cuda`` (``arch``, ``source``, ``ptx``, ``log``, ``options``, ``error``, ``programs``, ``kernels``). Missing
+        ones are empty.
 
     Returns
     -------
@@ -218,5 +276,10 @@ def _write_stages(folder: Path, trace: Mapping[str, Any]) -> None:
         put(f"loop_ir.{k}.txt", segment.get("loop_ir", ""))
         put(f"llvm.{k}.ll", segment.get("llvm_ir", "") or f"; {segment.get('error') or 'no machine code'}")
         put(f"asm.{k}.s", segment.get("assembly", "") or f"# {segment.get('error') or 'no machine code'}")
+    if cuda := trace.get("cuda"):
+        put("schedule.cu.txt", schedule_text(cuda))
+        put("kernels.cu", cuda.get("source", ""))
+        put("kernels.ptx", cuda.get("ptx", "") or f"// {cuda.get('error') or 'no PTX'}")
+        put("nvrtc.log", nvrtc_text(cuda))
     put("exits.txt", exits_text(trace))
     put("timings.json", json.dumps(trace.get("timings", {}), indent=1, sort_keys=True))

@@ -150,6 +150,8 @@ class _Matcher:
         for i in self.waiting[name]:
             wanted = self.nodes[i].operands
             known = [self.values.get(v) for v in operands]
+            if name.startswith("reduce."):
+                known = known[: len(wanted)]  # then the value that it begins with
             if len(wanted) == len(known) and all(
                 k is None or self.root(k) == self.root(w) for k, w in zip(known, wanted, strict=True)
             ):

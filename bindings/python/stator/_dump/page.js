@@ -85,8 +85,9 @@ const views = {
   right: (t) => {
     const at = Math.min(stage.segment, Math.max(0, t.segments.length - 1)), segment = t.segments[at];
     const names = ["loop IR", "LLVM IR", "assembly"];
-    return names.map((name, k) => [name, () => [segment ? lines(segment[name]) : element("div", { class: "empty" }, "no compiled segment")],
-      k === 2 && t.segments.length > 1 ? chooser(t.segments.map((_, i) => "segment " + i), at, (i) => { stage.segment = i; }) : null]);
+    const gpu = Object.entries(t.gpu || {}).map(([name, rows]) => [name, () => [lines(rows)]]);
+    return gpu.concat(names.map((name, k) => [name, () => [segment ? lines(segment[name]) : element("div", { class: "empty" }, "no compiled segment")],
+      k === 2 && t.segments.length > 1 ? chooser(t.segments.map((_, i) => "segment " + i), at, (i) => { stage.segment = i; }) : null]));
   },
 };
 

@@ -107,7 +107,17 @@ def _marks(trace: Mapping[str, Any], sources: links.Sources) -> dict[str, list[d
         out.setdefault(sources.key(r["file"], r["line"]), []).append(
             {"kind": kind, "text": f"{r['reason']} ×{r['count']}", "why": why}
         )
+    for w in trace.get("waits", ()):
+        if w["line"]:
+            text = {"text": f"waits ×{w['count']}", "why": f"waits for the GPU: {_wait_text(w)}"}
+            out.setdefault(sources.key(w["file"], w["line"]), []).append({"kind": "note"} | text)
     return out
+
+
+def _wait_text(wait: Mapping[str, Any]) -> str:
+    from .._inspect import WAITS
+
+    return WAITS[wait["kind"]][0].format(wait["call"])
 
 
 def _left_to_python(trace: Mapping[str, Any], sources: links.Sources) -> list[dict[str, Any]]:
@@ -156,6 +166,21 @@ def _first_place(graph: Text) -> str:
     return f"{os.path.basename(located[0][0])}:{located[0][1]}" if located else ""
 
 
+def _gpu_panes(
+    cuda: Mapping[str, Any], graph: Text, source_of: Mapping[int, str]
+) -> dict[str, list[links.Line]]:
+    from . import nvrtc_text, schedule_text
+    from .cudalinks import Kernels
+
+    kernels = Kernels(cuda, graph, source_of)
+    return {
+        "schedule": kernels.of_schedule(schedule_text(cuda)),
+        "CUDA": kernels.of_source(cuda.get("source", "")),
+        "PTX": kernels.of_named(cuda.get("ptx", "") or f"// {cuda.get('error', '')}"),
+        "NVRTC": kernels.of_named(nvrtc_text(cuda)),
+    }
+
+
 def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     """Everything the page shows of one trace."""
     sources = links.Sources()
@@ -183,6 +208,7 @@ def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
             "assembly": links.of_assembly(segment.get("assembly", "") or f"# {segment.get('error', '')}", nests, source_of),
         })  # fmt: skip
     left = _left_to_python(trace, sources)
+    gpu = _gpu_panes(trace["cuda"], graph, source_of) if trace.get("cuda") else None
     return {
         "folder": folder,
         "name": trace.get("name", folder),
@@ -196,6 +222,7 @@ def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
         "guards": list(trace.get("guards", ())),
         "left": left,
         "segments": segments,
+        **({"gpu": gpu} if gpu else {}),
         "svg": Drawing(graph).svg(nest_of) if graph.nodes else "",
         "sourceOf": {str(k): v for k, v in source_of.items()},
         "nests": len(set(nest_of.values())),
