@@ -138,7 +138,8 @@ bool ReplayState::fits_tensor(Id v, PyObject* result) {
     const uint32_t zeros =
         graph::gives_shared(n.ints[3]) ? static_cast<uint32_t>(graph::kGivesShared - n.ints[3]) : 0;
     if (order.layout != n.layout || order.zeros != zeros || order.ties ||
-        static_cast<size_t>(t.rank) != n.shape.size()) return false;
+        static_cast<size_t>(t.rank) != n.shape.size())
+        return false;
     for (int i = 0; i < t.rank; ++i)
         if (order.perm[i] != (n.perm.empty() ? i : n.perm[static_cast<size_t>(i)])) return false;
     return bind_shape(*this, n, {t.shape, static_cast<size_t>(t.rank)});

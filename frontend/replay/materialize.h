@@ -22,7 +22,7 @@ struct ReplayState {
              errors_ignored = 0;  // fault kinds that the trace's own np.errstate handles or ignores
     int grad_mode_ = -1;          // torch's, once asked for
     bool grad_mode();
-    bool committed = false;       // an argument's memory was changed: the entry cannot be gone back to
+    bool committed = false;  // an argument's memory was changed: the entry cannot be gone back to
 
     // The array object whose memory holds value `v` (borrowed), or nullptr.
     PyObject* memory(graph::Id v) const;

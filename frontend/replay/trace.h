@@ -70,9 +70,9 @@ struct Segment {
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };
 struct TraceStep {
     StepKind kind;
-    int segment = -1;     // Program
-    graph::Id node = -1;  // all others
-    int redo = -1;        // snapshot to go back to
+    int segment = -1;            // Program
+    graph::Id node = -1;         // all others
+    int redo = -1;               // snapshot to go back to
     std::vector<int32_t> drops;  // value slots whose arrays nothing needs from here on
     // Library: what depends on the symbols that its result binds.
     std::vector<std::pair<int32_t, int32_t>> bound;  // expression, symbol
