@@ -17,13 +17,6 @@ uint32_t give_version(PyTypeObject* type) {
     return class_version(type);
 }
 
-bool none(PyObject* callable) {
-    PyObject* answer = PyObject_CallNoArgs(callable);
-    if (!answer) PyErr_Clear();
-    Py_XDECREF(answer);
-    return answer == Py_None;
-}
-
 }  // namespace
 
 void lower_tensor(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined) {
@@ -80,7 +73,7 @@ bool check_torch_state(const Instr& in) {
     if (state(api->grad_enabled) != ((in.want & 1) != 0)) return false;
     if (state(api->inference_enabled) != ((in.want & 2) != 0)) return false;
     if (state(api->function_modes) || state(api->dispatch_modes) || state(api->autocast)) return false;
-    if (!none(api->functorch_level)) return false;
+    if (transformed()) return false;
     if (!in.p) return true;
     PyObject* dtype = PyObject_CallNoArgs(api->default_dtype);
     if (!dtype) PyErr_Clear();

@@ -124,9 +124,10 @@ bool load(PyObject* torch, TensorApi& api) {
     api.dispatch_modes = builtin(torch, "_len_torch_dispatch_stack");
     api.autocast = builtin(torch, "_is_any_autocast_enabled");
     api.functorch_level = attr(torch, {"_C", "_functorch", "maybe_current_level"});
+    api.tracing = attr(torch, {"_C", "_get_tracing_state"});
     api.default_dtype = attr(torch, {"get_default_dtype"});
     if (!api.grad_enabled || !api.inference_enabled || !api.function_modes || !api.dispatch_modes ||
-        !api.autocast || !api.functorch_level || !api.default_dtype)
+        !api.autocast || !api.functorch_level || !api.tracing || !api.default_dtype)
         return false;
     // Samples must not be made under a mode that changes what they are.
     if (state(api.function_modes) || state(api.dispatch_modes)) return false;
@@ -201,6 +202,16 @@ bool state(PyCFunctionObject* function) {
     if (answer && PyLong_CheckExact(answer)) on = PyLong_AsLong(answer) != 0;
     Py_XDECREF(answer);
     return on;
+}
+
+bool transformed() {
+    for (PyObject* query : {tensor_api()->functorch_level, tensor_api()->tracing}) {
+        PyObject* answer = PyObject_CallNoArgs(query);
+        if (!answer) PyErr_Clear();
+        Py_XDECREF(answer);
+        if (answer != Py_None) return true;
+    }
+    return false;
 }
 
 static bool dtype_from_dlpack(DLDataType t, graph::DType* out) {

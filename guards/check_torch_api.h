@@ -45,7 +45,7 @@ struct TensorApi {
     uint64_t plain_keys, inference_keys;
     // Thread-local state that changes what operations do; each is called with nothing.
     PyCFunctionObject *grad_enabled, *inference_enabled, *function_modes, *dispatch_modes, *autocast;
-    PyObject *functorch_level, *default_dtype;
+    PyObject *functorch_level, *tracing, *default_dtype;  // the first two are None outside of those
 };
 
 // nullptr while torch is not imported, or when it is not laid out as expected.
@@ -59,6 +59,9 @@ TensorKind tensor_kind(PyObject* tensor);
 bool requires_grad(PyObject* tensor);
 // The bool or None that one of the API's state functions returns, or whether the count it returns is above 0.
 bool state(PyCFunctionObject* function);
+
+// Whether a transform of functorch or a trace of torch.jit is in progress.
+bool transformed();
 
 struct TensorView {
     char* data;

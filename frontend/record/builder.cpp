@@ -162,7 +162,7 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
 bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
     const guards::TensorApi* api = guards::tensor_api();
     if (guards::state(api->function_modes) || guards::state(api->dispatch_modes) ||
-        guards::state(api->autocast) || torch::in_functorch())
+        guards::state(api->autocast) || guards::transformed())
         return fail(Reason::TorchMode), false;
     guards::TorchState state;
     state.grad = guards::state(api->grad_enabled);

@@ -71,12 +71,6 @@ char* locate(PyObject* tensor, int rank, int64_t* out) {
     return t.data;
 }
 
-bool in_functorch() {
-    PyRef level = PyRef::steal(PyObject_CallNoArgs(guards::tensor_api()->functorch_level));
-    if (!level) PyErr_Clear();
-    return level.get() != Py_None;
-}
-
 bool is_constant(PyObject* o) {
     if (!guards::tensor_api()) return false;
     for (PyTypeObject* type : objects().constants)

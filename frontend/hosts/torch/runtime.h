@@ -12,7 +12,6 @@ namespace stator::frontend::torch {
 PyObject* new_tensor(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm);
 // The data of a tensor, and `rank` strides in bytes into `out`. nullptr: it cannot be read.
 char* locate(PyObject* tensor, int rank, int64_t* out);
-bool in_functorch();
 // An immutable object that stands for itself: torch.float32, torch.contiguous_format.
 bool is_constant(PyObject* o);
 // The torch.dtype of a graph dtype (borrowed), and the other way round.

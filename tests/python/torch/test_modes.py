@@ -173,6 +173,16 @@ def test_vmap_and_grad():
     assert torch.equal(torch.func.grad(inner(compiled))(x[0]), torch.func.grad(inner(chain))(x[0]))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_jit_traces_see_every_operation():
+    compiled = warm(chain, pair)
+    graphs = [
+        torch.jit.trace(lambda x, y: f(x, y), pair(), check_trace=False).graph for f in (chain, compiled)
+    ]
+    kinds = [[node.kind() for node in graph.nodes()] for graph in graphs]
+    assert kinds[0] == kinds[1]
+
+
 class Sub(torch.Tensor):
     pass
 
