@@ -46,7 +46,7 @@ bool given_arrays(const Frame& frame, PyCodeObject* code) {
     const int parameters = code->co_argcount + code->co_kwonlyargcount;
     for (int i = 0; i < parameters; ++i) {
         PyObject* o = frame.slot(i);
-        if (o && frontend::numpy_host().is_array(o)) return true;
+        if (o && (frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o))) return true;
     }
     return false;
 }
@@ -60,7 +60,7 @@ std::string_view text(PyObject* str) {
 bool wanted(PyObject* function) {
     PyObject* name = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
     const std::string module(text(name));
-    for (const std::string_view own : {"numpy", "stator", "importlib"})
+    for (const std::string_view own : {"numpy", "torch", "stator", "importlib"})
         if (module == own || module.starts_with(std::string(own) + ".")) return false;
     return selected(module, std::string(text(reinterpret_cast<PyFunctionObject*>(function)->func_qualname)));
 }

@@ -261,7 +261,7 @@ PyObject* get_traces(PyObject* self, void*) {
     X(cuda,                                                                                                  \
       "cuda($self, /, *args, arch='sm_90', **kwargs)\n--\n\n"                                                \
       "The CUDA kernels of a call with these arguments, in launch order, made with NVRTC on any machine. "   \
-      "The function is run on copies of the arguments, twice.")                                              \
+      "The function is run on copies of the arguments, as often as it takes to record it.")                  \
     X(explain, "explain($self, /, *args, **kwargs)\n--\n\nCall the function and say what became of it.")
 
 #define X(name, doc)                                                            \

@@ -63,14 +63,15 @@ py::tuple launches(const py::function& call, const py::list& arrays, int64_t sha
     for (py::handle a : arrays) arguments.push_back(frontend::PyRef::borrow(a.ptr()));
     LaunchObserver observer(std::move(arguments), shared_limit);
     LaunchObserver* outer = std::exchange(frontend::active_observer, &observer);
+    py::object result;
     try {
-        call();
+        result = call();
     } catch (...) {
         frontend::active_observer = outer;
         throw;
     }
     frontend::active_observer = outer;
-    observer.finish();
+    observer.finish(result.ptr());
     py::list all;
     for (const KernelLaunch& k : observer.launches) all.append(describe(k));
     return py::make_tuple(all, observer.error);

@@ -6,23 +6,27 @@
 
 namespace stator::graph {
 
+// bfloat16 is torch's: no ufunc has it. It is moved, and converted to be computed with in single precision.
+//
 // Columns: enumerator, text in printed graphs, bytes per element, kind character as in numpy.dtype.kind,
-// NumPy's type number on LP64 platforms (long is 64 bits; longlong is mapped to I64 by the host adapter).
-#define STATOR_DTYPES(X)      \
-    X(Bool, "b1", 1, 'b', 0)  \
-    X(I8, "i8", 1, 'i', 1)    \
-    X(U8, "u8", 1, 'u', 2)    \
-    X(I16, "i16", 2, 'i', 3)  \
-    X(U16, "u16", 2, 'u', 4)  \
-    X(I32, "i32", 4, 'i', 5)  \
-    X(U32, "u32", 4, 'u', 6)  \
-    X(I64, "i64", 8, 'i', 7)  \
-    X(U64, "u64", 8, 'u', 8)  \
-    X(F16, "f16", 2, 'f', 23) \
-    X(F32, "f32", 4, 'f', 11) \
-    X(F64, "f64", 8, 'f', 12) \
-    X(C64, "c64", 8, 'c', 14) \
-    X(C128, "c128", 16, 'c', 15)
+// NumPy's type number on LP64 platforms or -1 (long is 64 bits; longlong is mapped to I64 by the host
+// adapter).
+#define STATOR_DTYPES(X)         \
+    X(Bool, "b1", 1, 'b', 0)     \
+    X(I8, "i8", 1, 'i', 1)       \
+    X(U8, "u8", 1, 'u', 2)       \
+    X(I16, "i16", 2, 'i', 3)     \
+    X(U16, "u16", 2, 'u', 4)     \
+    X(I32, "i32", 4, 'i', 5)     \
+    X(U32, "u32", 4, 'u', 6)     \
+    X(I64, "i64", 8, 'i', 7)     \
+    X(U64, "u64", 8, 'u', 8)     \
+    X(F16, "f16", 2, 'f', 23)    \
+    X(F32, "f32", 4, 'f', 11)    \
+    X(F64, "f64", 8, 'f', 12)    \
+    X(C64, "c64", 8, 'c', 14)    \
+    X(C128, "c128", 16, 'c', 15) \
+    X(BF16, "bf16", 2, 'x', -1)
 
 enum class DType : uint8_t {
 #define X(id, text, size, kind, num) id,

@@ -71,12 +71,23 @@ std::optional<Op> find_op(std::string_view text);
 // called.
 bool is_native(Op op, DType t);
 
+// Which array library a value belongs to: how its array objects are made and read, and whether it reports
+// floating-point flags (NumPy does, torch does not).
+enum class HostId : uint8_t { NumPy, Torch };
+
 // How a value appears to Python when it leaves the trace.
 enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };
 
 // What a library node gives, ints[3]: a plain array or a number, nothing (it is called for what it does to an
 // array that only the host reads), or from 0 on such an array, of this kind.
-inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2;
+// From kGivesObject down it is any object of the type and length (a tuple of both) at that index of the
+// object table, counted downwards; from kGivesShared down a plain array that may share memory with an
+// operand, less the mask of its axes of stride 0. kGivesFresh is kGivesPlain of which it is known that it
+// never shares memory with an operand.
+inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2, kGivesFresh = -3, kGivesObject = -16,
+                         kGivesShared = -(int64_t{1} << 32);
+constexpr bool gives_object(int64_t gives) { return gives <= kGivesObject && gives > kGivesShared; }
+constexpr bool gives_shared(int64_t gives) { return gives <= kGivesShared; }
 
 // In which memory order an array's elements lie; decides strides of results and the stride class of loops.
 // `perm` lists axes from the largest stride to the smallest; empty = C order. Input arrays carry how much of
@@ -102,7 +113,8 @@ struct Input {
     Sym value;               // PyInt: the symbol that stands for it
     std::string source;      // L['x'], G['scale'], L['self'].grid
     bool own_dtype = false;  // see Node
-    bool written = false;    // a store reaches it: it must be writeable and must not overlap other inputs
+    HostId host = HostId::NumPy;
+    bool written = false;  // a store reaches it: it must be writeable and must not overlap other inputs
 };
 
 struct Location {
@@ -121,6 +133,7 @@ struct Node {
     // on foreign byte orders have. It is equal to the built-in one but not the same, and asarray(x, dtype)
     // shows that.
     bool own_dtype = false;
+    HostId host = HostId::NumPy;
     std::vector<Id> in;
     std::vector<Sym> shape;
     std::vector<int64_t> ints;

@@ -2,7 +2,7 @@
 //
 //   trace NAME [sym(s0=HINT in [LO, HI], ...)] {
 //     input SOURCE {slot=I, ...} : TYPE                  an input that no node reads
-//     %ID = OP ... : TYPE [LAYOUT] [perm(1,0)] [own_dtype] [as BOX] [@ FILE:LINE [FUNCTION]]
+//     %ID = OP ... : TYPE [LAYOUT] [perm(1,0)] [own_dtype] [HOST] [as BOX] [@ FILE:LINE [FUNCTION]]
 //     guard %ID == True else n0                          guards and checkpoints have no value
 //     snap n0 [in [RECIPE, ...]] [cells [CELL = RECIPE, ...]] code=I [func=RECIPE] unit=I [RECIPE, ...]
 //                                                        further frames follow as `then code=...`
@@ -390,6 +390,8 @@ class Parser {
                     in.value = sym(c, ",}");
                 else if (c.take_word("own_dtype"))
                     in.own_dtype = true;
+                else if (c.take("host="))
+                    in.host = choice<HostId>(c, text::kHost, "a host");
                 else if (c.take_word("written"))
                     in.written = true;
                 else
@@ -438,6 +440,7 @@ class Parser {
             if (c.take_word(text::kLayout[i])) n.layout = static_cast<Layout>(i);
         if (c.take("perm")) n.perm = perm(c);
         n.own_dtype = c.take_word("own_dtype");
+        if (c.take_word(text::kHost[1])) n.host = HostId::Torch;
         if (c.take_word("as")) n.box = choice<Box>(c, text::kBox, "a box");
         if (!c.take("@")) return;
         Location l{};

@@ -120,6 +120,7 @@ class Printer {
         if (!in.perm.empty()) put(out, ", perm={}", perm(in.perm));
         if (in.value) put(out, ", value={}", sym(in.value));
         if (in.own_dtype) out += ", own_dtype";
+        if (in.host != HostId::NumPy) put(out, ", host={}", spell(text::kHost, in.host));
         if (in.written) out += ", written";
         return out + "}";
     }
@@ -148,6 +149,7 @@ class Printer {
         if (n.layout != Layout::Contiguous) put(out_, " {}", spell(text::kLayout, n.layout));
         if (!n.perm.empty()) put(out_, " perm{}", perm(n.perm));
         if (n.own_dtype) out_ += " own_dtype";
+        if (n.host != HostId::NumPy) put(out_, " {}", spell(text::kHost, n.host));
         if (n.box != Box::Array) put(out_, " as {}", spell(text::kBox, n.box));
         location(n.loc);
         out_ += "\n";

@@ -127,7 +127,7 @@ std::string scalar_text(DType t, const std::vector<int64_t>& raw) {
     auto bits = static_cast<uint64_t>(ints[0]);
     if (t == DType::Bool) return bits == 0 ? "False" : bits == 1 ? "True" : fmt::format("bits({:#x})", bits);
     if (is_signed(t)) return std::to_string(ints[0]);
-    if (is_unsigned(t)) return std::to_string(bits);
+    if (is_unsigned(t) || t == DType::BF16) return std::to_string(bits);
     if (is_float(t)) return float_text(t, bits);
     uint64_t re = t == DType::C64 ? bits & 0xffffffff : bits;
     uint64_t im = t == DType::C64 ? bits >> 32 : static_cast<uint64_t>(ints[1]);
@@ -147,7 +147,7 @@ bool parse_scalar(DType t, std::string_view text, std::vector<int64_t>& ints) {
         ok = read_all(text, v);
         ok = ok && normalize_bits(t, {v})[0] == v;
         bits = static_cast<uint64_t>(v);
-    } else if (is_unsigned(t)) {
+    } else if (is_unsigned(t) || t == DType::BF16) {
         ok = read_all(text, bits);
         ok = ok && low_bytes(bits, info(t).size) == bits;
     } else if (is_float(t)) {

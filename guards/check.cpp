@@ -111,6 +111,14 @@ bool step(Run& run, const Instr& in) {
             run.out.inputs[in.input] = o;
             if (in.ndim == 0) array_scalar(o, scalar);
             return true;
+        case Op::Tensor: {
+            TensorView& view = run.out.tensors[in.input];
+            if (!o || !check_tensor(run.p, in, o, run.out.symbols, &view)) return false;
+            run.out.inputs[in.input] = o;
+            if (in.ndim == 0) std::memcpy(scalar, view.data, static_cast<size_t>(in.lo));
+            return true;
+        }
+        case Op::TorchState: return check_torch_state(in);
         case Op::HostArray: return o && is_host_array(o, in.lo);
         case Op::Float: {
             if (!o || !PyFloat_CheckExact(o)) return false;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "guards/check_torch_api.h"
 #include "guards/source.h"
 
 namespace stator::guards {
@@ -38,6 +39,16 @@ struct ArraySpec {
     bool own_dtype = false;  // the dtype object is a copy of the built-in one instead of it
     std::vector<int8_t> signs =
         {};  // InnerDense, Strided: sign of each axis' stride; empty = unchecked, as is density
+    // Tensors only.
+    PyTypeObject* type = nullptr;  // torch.Tensor or torch.nn.Parameter
+    bool inference = false;        // made in inference mode
+    bool no_grad = false;          // it must not require grad
+};
+
+// torch's thread-local modes, as the trace needs them.
+struct TorchState {
+    bool grad = false, inference = false;
+    PyObject* default_dtype = nullptr;  // nullptr: any
 };
 
 // What check() fills in. All arrays are caller-provided so that a check allocates nothing (sizes from
@@ -52,6 +63,7 @@ struct EntryState {
     PyObject** inputs;  // per graph input: the object it was read from (borrowed)
     int owned_count = 0;
     PyObject** owned;  // references to release when the replay ends; capacity = number of sources
+    TensorView* tensors = nullptr;  // per graph input that is a tensor: what was read of it
 };
 
 // Imports NumPy's C API for this library. False with one line in `error`: no NumPy, or older than 2.0.
@@ -61,6 +73,10 @@ bool init(std::string* error);
 // axes of extent 1 and stride 0 move only along with others): what ArraySpec::perm holds for InnerDense and
 // Strided, and the order in which a K-order result is laid out.
 void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int* perm);
+
+// The bytes that an array or tensor spans; empty when it has no elements. All of memory when it cannot be
+// read.
+void memory_span(PyObject* array, const char** begin, const char** end);
 
 // Dtype number, rank, byte order and alignment of an ndarray as one number, for arrays that only the host's
 // own functions read: these decide whether a function of the host gives a view, a copy or the array itself.
@@ -108,6 +124,9 @@ class GuardProgram {
     // where the cells are read through func_cell, so that a closure made anew for each call still matches.
     void expect_function(SourceId s, PyObject* function, bool same_closure = true);
     void expect_array(SourceId s, int graph_input, ArraySpec spec);
+    void expect_tensor(SourceId s, int graph_input, ArraySpec spec);
+    // Modes of torch, and that the classes of its tensors were not changed. One guard, however often asked.
+    void expect_torch_state(TorchState state);
     void require_writeable(int graph_input);  // upgrades a previous expect_array, adds NoOverlap
     void expect_int(SourceId s, int graph_input, graph::Sym symbol);
     void expect_float(SourceId s, int graph_input);

@@ -15,6 +15,7 @@
 
 #include "guards/check_impl.h"
 #include "guards/check_numpy_api.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::guards {
 namespace {
@@ -103,16 +104,41 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
     return check_strides(in, shape, PyArray_STRIDES(a), p.perms.data() + in.perm, in.lo);
 }
 
+// An array in memory, whichever library made it.
+struct Extent {
+    char* data = nullptr;
+    int rank = 0;
+    int64_t item = 1;
+    const int64_t *shape = nullptr, *strides = nullptr;
+    int64_t unit = 1;  // of the strides, in bytes
+    int64_t stride(int axis) const { return strides[axis] * unit; }
+};
+
+// False: it cannot be read, which counts as overlapping.
+bool extent_of(PyObject* o, Extent* e) {
+    if (is_exact_array(o)) {
+        auto* a = reinterpret_cast<PyArrayObject*>(o);
+        *e = {PyArray_BYTES(a), PyArray_NDIM(a), PyArray_ITEMSIZE(a), PyArray_DIMS(a), PyArray_STRIDES(a), 1};
+        return true;
+    }
+    TensorView t;
+    if (!is_tensor(o) || !read_tensor(o, &t)) return false;
+    const int64_t item = graph::info(t.dtype).size;
+    *e = {t.data, t.rank, item, t.shape, t.strides, item};
+    return true;
+}
+
 struct Interval {
     const char *begin, *end;  // empty when equal
 };
 
-Interval memory(PyArrayObject* a) {
-    const char* begin = PyArray_BYTES(a);
-    const char* end = begin + PyArray_ITEMSIZE(a);
-    const int rank = PyArray_NDIM(a);
-    for (int i = 0; i < rank; ++i) {
-        const npy_intp n = PyArray_DIM(a, i), step = PyArray_STRIDE(a, i);
+Interval memory(PyObject* o) {
+    Extent e;
+    if (!extent_of(o, &e)) return {nullptr, reinterpret_cast<const char*>(UINTPTR_MAX)};
+    const char* begin = e.data;
+    const char* end = begin + e.item;
+    for (int i = 0; i < e.rank; ++i) {
+        const int64_t n = e.shape[i], step = e.stride(i);
         if (n == 0) return {begin, begin};
         (step < 0 ? begin : end) += (n - 1) * step;
     }
@@ -125,32 +151,32 @@ bool disjoint(const Interval& a, const Interval& b) {
 
 // Whether two indices can name the same element: no, when each stride steps over all that the smaller ones
 // span.
-bool overlaps_itself(PyArrayObject* a) {
-    if (PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) return false;
-    const int rank = PyArray_NDIM(a);
-    npy_intp span = PyArray_ITEMSIZE(a), last = 0;
+bool overlaps_itself(PyObject* o) {
+    Extent e;
+    if (!extent_of(o, &e)) return true;
+    const int rank = e.rank;
+    int64_t span = e.item, last = 0;
     for (int done = 0, i = 0; done < rank; ++done) {  // axes by ascending stride; ties fail below
-        npy_intp least = NPY_MAX_INTP;
+        int64_t least = INT64_MAX;
         int axis = -1;
         for (i = 0; i < rank; ++i) {
-            const npy_intp n = PyArray_DIM(a, i), step = std::abs(PyArray_STRIDE(a, i));
+            const int64_t n = e.shape[i], step = std::abs(e.stride(i));
             if (n == 0) return false;
             if (n == 1 || step <= last) continue;
             if (step < least) least = step, axis = i;
         }
         if (axis < 0) break;
         if (least < span) return true;
-        span += (PyArray_DIM(a, axis) - 1) * least;
+        span += (e.shape[axis] - 1) * least;
         last = least;
     }
     // Every axis was taken once unless two share a stride, or one has stride 0.
     for (int i = 0; i < rank; ++i)
         for (int j = 0; j < i; ++j)
-            if (PyArray_DIM(a, i) > 1 && PyArray_DIM(a, j) > 1 &&
-                std::abs(PyArray_STRIDE(a, i)) == std::abs(PyArray_STRIDE(a, j)))
+            if (e.shape[i] > 1 && e.shape[j] > 1 && std::abs(e.stride(i)) == std::abs(e.stride(j)))
                 return true;
     for (int i = 0; i < rank; ++i)
-        if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return true;
+        if (e.shape[i] > 1 && e.stride(i) == 0) return true;
     return false;
 }
 
@@ -185,7 +211,10 @@ std::string layout_text(const ArraySpec& spec) {
     return "";
 }
 
+}  // namespace
+
 std::string dtype_text(graph::DType t) {
+    if (graph::info(t).numpy_type < 0) return std::string(graph::info(t).text);
     PyArray_Descr* d = PyArray_DescrFromType(graph::info(t).numpy_type);
     const char* name = d ? d->typeobj->tp_name : nullptr;
     std::string s = name ? name : std::string(graph::info(t).text);
@@ -193,12 +222,16 @@ std::string dtype_text(graph::DType t) {
     return s.starts_with("numpy.") ? s.substr(6) : s;
 }
 
+namespace {
+
 template <class T>
 std::string tuple_text(int n, const T* values) {
     std::string s = "(";
     for (int i = 0; i < n; ++i) s += (i ? ", " : "") + std::to_string(values[i]);
     return s + (n == 1 ? ",)" : ")");
 }
+
+}  // namespace
 
 Axis lower_axis(const graph::SymTable& syms, graph::Sym extent, std::vector<bool>& defined) {
     if (const auto value = syms.as_const(extent)) return {Axis::Bounds, -1, *value, *value};
@@ -209,8 +242,6 @@ Axis lower_axis(const graph::SymTable& syms, graph::Sym extent, std::vector<bool
     defined[symbol] = true;
     return axis;
 }
-
-}  // namespace
 
 // As npyiter_find_best_axis_ordering: an insertion sort from the innermost axis outwards, in which an axis
 // moves inwards only past one whose stride is known to be larger; strides of 0, and of extents 1 (which the
@@ -275,6 +306,11 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
                                                                   : kAnySign);
 }
 
+void memory_span(PyObject* array, const char** begin, const char** end) {
+    const Interval i = memory(array);
+    *begin = i.begin, *end = i.end;
+}
+
 int64_t host_array_kind(PyObject* o) {
     auto* a = reinterpret_cast<PyArrayObject*>(o);
     return PyArray_TYPE(a) * 1000 + PyArray_NDIM(a) * 10 + (PyArray_ISNOTSWAPPED(a) ? 0 : 1) +
@@ -293,12 +329,11 @@ void array_scalar(PyObject* array, char* out) {
 }
 
 bool check_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects) {
-    auto* written = reinterpret_cast<PyArrayObject*>(objects[in.src]);
+    PyObject* written = objects[in.src];
     if (overlaps_itself(written)) return false;
     const Interval w = memory(written);
     for (int i = 0; i < in.other; ++i)
-        if (!disjoint(w, memory(reinterpret_cast<PyArrayObject*>(objects[p.others[in.first + i]]))))
-            return false;
+        if (!disjoint(w, memory(objects[p.others[in.first + i]]))) return false;
     return true;
 }
 
@@ -383,12 +418,12 @@ std::string explain_array(const GuardProgram::Impl& p, const Instr& in, const Gu
 
 std::string explain_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects) {
     const std::string& s = p.sources[static_cast<size_t>(in.src)].text;
-    auto* written = reinterpret_cast<PyArrayObject*>(objects[in.src]);
+    PyObject* written = objects[in.src];
     if (overlaps_itself(written))
         return "expected the elements of " + s + " to lie apart, found an array that overlaps itself";
     for (int i = 0; i < in.other; ++i) {
         const int32_t o = p.others[static_cast<size_t>(in.first + i)];
-        if (!disjoint(memory(written), memory(reinterpret_cast<PyArrayObject*>(objects[o]))))
+        if (!disjoint(memory(written), memory(objects[o])))
             return "expected " + s + ", which is written, to share no memory with " +
                    p.sources[static_cast<size_t>(o)].text +
                    (objects[o] == objects[in.src] ? ", found one and the same array"

@@ -159,11 +159,30 @@ void GuardProgram::expect_array(SourceId s, int graph_input, ArraySpec spec) {
     g.spec = std::move(spec);
 }
 
+void GuardProgram::expect_tensor(SourceId s, int graph_input, ArraySpec spec) {
+    Guard& g = add_guard(*impl_, GuardKind::Tensor, s);
+    g.input = graph_input;
+    g.obj = impl_->keep(reinterpret_cast<PyObject*>(spec.type));
+    g.spec = std::move(spec);
+}
+
+void GuardProgram::expect_torch_state(TorchState state) {
+    const SourceId s = object(reinterpret_cast<PyObject*>(tensor_api()->tensor), "torch.Tensor");
+    Guard* g = nullptr;
+    for (Guard& other : impl_->guards)
+        if (other.kind == GuardKind::TorchState) g = &other;
+    if (!g) g = &add_guard(*impl_, GuardKind::TorchState, s);
+    g->number = state.grad | state.inference << 1;
+    if (state.default_dtype && !g->obj) g->obj = impl_->keep(state.default_dtype);
+}
+
+static bool reads_array(const Guard& g) { return g.kind == GuardKind::Array || g.kind == GuardKind::Tensor; }
+
 void GuardProgram::require_writeable(int graph_input) {
     for (const Guard& g : impl_->guards)
         if (g.kind == GuardKind::NoOverlap && g.input == graph_input) return;
     for (const Guard& g : impl_->guards)
-        if (g.kind == GuardKind::Array && g.input == graph_input) {
+        if (reads_array(g) && g.input == graph_input) {
             const SourceId s = g.source;
             add_guard(*impl_, GuardKind::NoOverlap, s).input = graph_input;
             return;
@@ -219,6 +238,7 @@ namespace {
 int rank(const GuardProgram::Impl& p, const Guard& g) {
     if (g.kind == GuardKind::Relation) return 3;
     if (g.kind == GuardKind::NoOverlap) return 2;
+    if (g.kind == GuardKind::TorchState) return -1;  // asking a tensor anything is seen by function modes
     const bool second = g.kind == GuardKind::Same || g.kind == GuardKind::NotSame;
     return !second && p.sources[g.source].kind == SourceKind::Slot ? 0 : 1;
 }
@@ -362,6 +382,8 @@ class Lowering {
         in.q = g.name;
         in.lo = g.number;
         if (g.kind == GuardKind::Array) lower_array(p_, g, in, defined());
+        if (g.kind == GuardKind::Tensor) lower_tensor(p_, g, in, defined());
+        if (g.kind == GuardKind::TorchState) lower_torch_state(g, in);
         if (g.kind == GuardKind::Int) lower_int(g, in);
         if (g.kind == GuardKind::NpScalar) in.lo = graph::info(g.dtype).size;
         if (g.kind == GuardKind::TypeAttrs) in.value = g.found;
@@ -395,7 +417,7 @@ class Lowering {
         in.first = static_cast<int32_t>(p_.others.size());
         in.other = 0;
         for (const Guard& o : p_.guards) {
-            if (o.kind != GuardKind::Array || o.input == g.input) continue;
+            if (!reads_array(o) || o.input == g.input) continue;
             p_.others.push_back(o.source);
             ++in.other;
         }
@@ -414,7 +436,7 @@ void GuardProgram::finish(const graph::SymTable& syms, int graph_input_count) {
     for (const Guard& w : p.guards)
         if (w.kind == GuardKind::NoOverlap)
             for (Guard& g : p.guards)
-                if (g.kind == GuardKind::Array && g.input == w.input) g.spec.writeable = true;
+                if (reads_array(g) && g.input == w.input) g.spec.writeable = true;
     deduplicate(p.guards);
     std::stable_sort(p.guards.begin(), p.guards.end(),
                      [&](const Guard& a, const Guard& b) { return rank(p, a) < rank(p, b); });

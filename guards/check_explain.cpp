@@ -46,6 +46,10 @@ std::string expectation(const GuardProgram::Impl& p, const Guard& g) {
         case GuardKind::HostArray:
         case GuardKind::Length: return std::to_string(g.number);
         case GuardKind::Array: return array_text(g.spec, g.spec.writeable, p.syms);
+        case GuardKind::Tensor: return tensor_text(g.spec, g.spec.writeable, p.syms);
+        case GuardKind::TorchState:
+            return std::string(g.number & 1 ? "grad mode" : "no grad mode") +
+                   (g.number & 2 ? ", inference mode" : "");
         case GuardKind::Int: return p.syms ? bounds_text(*p.syms, g.a) : "";
         case GuardKind::Relation:
             return p.syms ? p.syms->str(g.a) + kRelations[static_cast<int>(g.relation)] + p.syms->str(g.b)
@@ -59,14 +63,17 @@ struct Scratch {
     std::vector<PyObject*> objects, inputs, owned;
     std::vector<int64_t> symbols;
     std::vector<char> scalars;
+    std::vector<TensorView> tensors;
     EntryState state;
     explicit Scratch(const GuardProgram::Impl& p)
         : objects(p.sources.size() + 1),
           inputs(static_cast<size_t>(p.input_count) + 1),
           owned(p.sources.size() + 1),
           symbols(static_cast<size_t>(p.syms ? p.syms->symbol_count() : 0) + 1),
-          scalars(16 * (static_cast<size_t>(p.input_count) + 1)) {
-        state = {objects.data(), symbols.data(), scalars.data(), inputs.data(), 0, owned.data()};
+          scalars(16 * (static_cast<size_t>(p.input_count) + 1)),
+          tensors(static_cast<size_t>(p.input_count) + 1) {
+        state = {objects.data(), symbols.data(), scalars.data(), inputs.data(), 0,
+                 owned.data(),   tensors.data()};
     }
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "guards/check.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::guards {
 
@@ -23,7 +24,7 @@ struct Guard {
     PyObject* keywords = nullptr;  // Function: tuple (name, value, ...) of keyword defaults
     int64_t number = 0;            // Length
     int input = -1;                // graph input
-    ArraySpec spec;                // Array
+    ArraySpec spec;                // Array, Tensor
     graph::Sym a, b;               // Int: a; Relation: both
     graph::DType dtype{};          // NpScalar
     Relation relation{};
@@ -57,7 +58,7 @@ struct Instr {
     int32_t input = -1;
     int32_t first = -1;                 // Array: index into axes; NoOverlap: index into others; Int: symbol
     int32_t perm = -1;                  // Array: index into perms, -1 = order need not be looked at
-    uint32_t mask = 0, want = 0;        // Array: flags
+    uint32_t mask = 0, want = 0;        // Array: flags; Tensor: axes of stride 0, what else is wanted
     PyObject* p = nullptr;              // expectation, or the dictionary to read
     PyObject* q = nullptr;              // builtins, name, key
     int64_t lo = 0, hi = 0;             // Int: bounds; Length, ReadFuncCell, ReadItem: lo; NpScalar: size
@@ -126,6 +127,8 @@ std::string show(PyObject* obj);  // short text of an object; repr only of exact
 
 // --- check_array.cpp ---
 void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined);
+Axis lower_axis(const graph::SymTable& syms, graph::Sym extent, std::vector<bool>& defined);
+std::string dtype_text(graph::DType t);
 bool check_array(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols);
 void array_scalar(PyObject* array, char* out);  // the one element of a rank-0 array
 bool check_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects);
@@ -135,6 +138,14 @@ std::string show_array(PyObject* obj);
 std::string explain_array(const GuardProgram::Impl& p, const Instr& in, const Guard& g, PyObject* obj,
                           int64_t* symbols);
 std::string explain_overlap(const GuardProgram::Impl& p, const Instr& in, PyObject* const* objects);
+// --- check_tensor.cpp ---
+void lower_tensor(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined);
+bool check_tensor(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols,
+                  TensorView* view);
+void lower_torch_state(const Guard& g, Instr& in);
+bool check_torch_state(const Instr& in);
+std::string tensor_text(const ArraySpec& spec, bool written, const graph::SymTable* syms);
+
 bool is_exact_array(PyObject* obj);
 bool is_ufunc(PyObject* obj);
 std::string ufunc_name(PyObject* ufunc);

@@ -475,6 +475,7 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
     DType t = nest.stmts[s.in[0]].dtype;
     for (int operand : s.in) {
         DType u = nest.stmts[operand].dtype;
+        if (u == DType::BF16 || s.dtype == DType::BF16) return {};  // of hosts that no trace on a GPU has yet
         if (u == DType::F16) uses.insert("f16");
         if (graph::is_complex(u)) uses.insert("complex");
     }
@@ -559,7 +560,7 @@ void use_words(DType t, int bytes, bool store, Uses& uses) {
         uses.insert("as_" + bits);
 }
 
-bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses) {
+bool reduction(const LoopNest& nest, int i, bool lanes, Reduction* out, Uses& uses) {
     const Stmt& s = nest.stmts[i];
     DType t = s.kind == StmtKind::ArgReduce ? nest.stmts[s.in[0]].dtype : s.dtype;
     out->accumulator = t == DType::F16 ? DType::F32 : t;
@@ -587,7 +588,7 @@ bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses) {
             uses.insert(piece);
         return true;
     }
-    uses.insert(lane);
+    if (lanes) uses.insert(lane);
     if (name == "add") {
         // -0.0 is the neutral one of floats
         uint64_t zero = t == DType::F32 ? 0x80000000u : t == DType::F64 ? uint64_t{1} << 63 : 0;

@@ -39,7 +39,8 @@ struct Reduction {
     std::string combine;    // name of a prelude function of two accumulators
     bool position = false;  // argmax and argmin: the accumulator is a value and its position
 };
-bool reduction(const LoopNest& nest, int i, Reduction* out, Uses& uses);
+// `lanes`: threads of a warp exchange accumulators.
+bool reduction(const LoopNest& nest, int i, bool lanes, Reduction* out, Uses& uses);
 
 // Elements of a dtype in words of so many bytes: taken out of them, or (store) put into them.
 void use_words(graph::DType t, int bytes, bool store, Uses& uses);

@@ -218,9 +218,11 @@ __device__ __forceinline__ f32 log_sum(f32 a, f32 b) {
     {"sum_complex", "complex",
      R"(template <class C> __device__ __forceinline__ C sum(C a, C b) { return add(a, b); }
 )"},
-    {"product_f32", "types", R"(__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
+    {"product_f32", "types",
+     R"(__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
 )"},
-    {"product_f64", "types", R"(__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
+    {"product_f64", "types",
+     R"(__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
 )"},
     {"product_integer", "types",
      R"(template <class T> __device__ __forceinline__ T product(T a, T b) { return (T)((u64)a * (u64)b); }
@@ -244,8 +246,8 @@ template <class T> __device__ __forceinline__ bool wins(found<T> a, found<T> b, 
     {"first_min", "position",
      R"(template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
 )"},
-    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a word,
-    // set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
+    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a
+    // word, set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
     {"word16", "types", R"(template <int K> __device__ __forceinline__ u32& part(uint4& w) {
     if constexpr (K == 0) return w.x;
     else if constexpr (K == 1) return w.y;
@@ -278,12 +280,20 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 )"},
     {"bits_f32", "types", R"(__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
 )"},
-    {"bits_f64", "types", R"(__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
+    {"bits_f64", "types",
+     R"(__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
 )"},
     {"bits_f16", "f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
 )"},
     {"bits_c64", "complex", R"(__device__ __forceinline__ u64 raw(c64 x) {
     return (u64)__float_as_uint(x.im) << 32 | __float_as_uint(x.re);
+}
+)"},
+    {"bits_c128", "complex", R"(__device__ __forceinline__ uint4 raw(c128 x) {
+    u64 re = (u64)__double_as_longlong(x.re), im = (u64)__double_as_longlong(x.im);
+    uint4 w;
+    w.x = (u32)re, w.y = (u32)(re >> 32), w.z = (u32)im, w.w = (u32)(im >> 32);
+    return w;
 }
 )"},
     {"as", "types", R"(template <class T> struct as {
@@ -305,8 +315,16 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
     }
 };
 )"},
+    {"as_c128", "as complex", R"(template <> struct as<c128> {
+    static __device__ __forceinline__ c128 from(uint4 w) {
+        return c128{__longlong_as_double((i64)((u64)w.y << 32 | w.x)), __longlong_as_double((i64)((u64)w.w << 32 | w.z))};
+    }
+};
+)"},
     {"get", "as", R"(template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        return as<T>::from(w);
+    } else if constexpr (sizeof(T) == 8) {
         return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
     } else {
         constexpr int each = 4 / sizeof(T);
@@ -315,7 +333,9 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 }
 )"},
     {"set", "types", R"(template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        w = raw(x);
+    } else if constexpr (sizeof(T) == 8) {
         u64 bits = raw(x);
         part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
     } else {

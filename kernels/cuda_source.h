@@ -51,8 +51,8 @@ struct CudaSource {
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
                      const std::string& prefix);
 
-// Whether the scalar lies in memory of the device when a program begins: it was computed there before, or is
-// a 0-d array. Others are given by value.
+// Whether the scalar lies in memory of the device when a program begins: it was computed there before. Others
+// are given by value, as they are when the program begins; 0-d arrays too, which the program may store to.
 bool on_device(const Scalar& s, const graph::Graph& g);
 
 }  // namespace stator::kernels

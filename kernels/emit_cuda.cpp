@@ -12,9 +12,11 @@ namespace stator::kernels {
 
 bool on_device(const Scalar& s, const graph::Graph& g) {
     if (s.kind != ScalarKind::Input) return s.kind == ScalarKind::Result;
-    const graph::Node& n = g.node(s.value);
-    if (n.op == graph::Op::Input) return n.box == graph::Box::Array;
-    return n.op != graph::Op::Library && n.op != graph::Op::Const && n.op != graph::Op::SymScalar;
+    // A version of an array that existed before is that array's contents.
+    const graph::Op op = g.node(s.value).op;
+    if (op == graph::Op::Store) return g.node(graph::buffer_root(g, s.value)).op != graph::Op::Input;
+    return op != graph::Op::Input && op != graph::Op::Library && op != graph::Op::Const &&
+           op != graph::Op::SymScalar;
 }
 
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
@@ -215,7 +217,7 @@ void KernelPrinter::enter(int number, int row_axes) {
     for (int i = 0; i < count(); ++i) {
         const Stmt& s = stmt(i);
         if (s.kind != StmtKind::Reduce && s.kind != StmtKind::ArgReduce) continue;
-        if (!reduction(nest(), i, &reductions_[static_cast<size_t>(i)], uses_))
+        if (!reduction(nest(), i, k_.form != Form::Columns, &reductions_[static_cast<size_t>(i)], uses_))
             fail("no CUDA code for the reduction " + s.name + " of " +
                  std::string(graph::info(s.dtype).text));
     }
@@ -370,7 +372,8 @@ bool KernelPrinter::names_column() const {
     for (int i = 0; i < count(); ++i) {
         StmtKind kind = stmt(i).kind;
         if (!innermost(i) || vector_access(i)) continue;
-        if (kind == StmtKind::Load || kind == StmtKind::Store || kind == StmtKind::Index || kind == StmtKind::ArgReduce)
+        if (kind == StmtKind::Load || kind == StmtKind::Store || kind == StmtKind::Index ||
+            kind == StmtKind::ArgReduce)
             return true;
         if (kind == StmtKind::Reduce && reductions_[static_cast<size_t>(i)].position) return true;
     }

@@ -216,6 +216,8 @@ Val float_to_int(const Args& a) {
 
 Val to_half(OpContext& c, Value* x, DType from);
 Value* half_to_float(OpContext& c, Value* bits);
+Value* brain_to_float(OpContext& c, Value* bits);
+Val to_brain(OpContext& c, Value* x);
 
 // ---- complex numbers, which move as integers that hold both parts ----
 
@@ -262,6 +264,14 @@ Val cast(const Args& a) {
     Builder& b = a.b();
     if (a.t == a.r) return a.in[0];
     if (graph::is_complex(a.t) || graph::is_complex(a.r)) return complex_cast(a);
+    if (a.t == DType::BF16) {
+        Value* wide = brain_to_float(a.c, a[0]);
+        return a.r == DType::F32 ? plain(wide) : compute(a.c, Op::Cast, DType::F32, a.r, {plain(wide)});
+    }
+    if (a.r == DType::BF16) {
+        Val wide = a.t == DType::F32 ? a.in[0] : compute(a.c, Op::Cast, a.t, DType::F32, a.in);
+        return to_brain(a.c, wide.v);
+    }
     if (a.t == DType::F16) {
         Value* wide = half_to_float(a.c, a[0]);
         if (a.r == DType::F32) return plain(wide);
@@ -287,6 +297,23 @@ Val cast(const Args& a) {
     if (graph::is_float(a.r))
         return plain(a.is_signed() ? b.CreateSIToFP(a[0], result) : b.CreateUIToFP(a[0], result));
     return plain(a.is_signed() ? b.CreateSExtOrTrunc(a[0], result) : b.CreateZExtOrTrunc(a[0], result));
+}
+
+Value* brain_to_float(OpContext& c, Value* bits) {
+    llvm::Type* i32 = lanes_type(c.b.getInt32Ty(), c.lanes);
+    Value* wide = c.b.CreateShl(c.b.CreateZExt(bits, i32), llvm::ConstantInt::get(i32, 16));
+    return c.b.CreateBitCast(wide, lanes_type(c.b.getFloatTy(), c.lanes));
+}
+
+// To the nearest, ties to even.
+Val to_brain(OpContext& c, Value* x) {
+    Builder& b = c.b;
+    llvm::Type *i32 = lanes_type(b.getInt32Ty(), c.lanes), *i16 = lanes_type(b.getInt16Ty(), c.lanes);
+    auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(i32, v); };
+    Value* bits = b.CreateBitCast(x, i32);
+    Value* odd = b.CreateAnd(b.CreateLShr(bits, constant(16)), constant(1));
+    Value* rounded = b.CreateLShr(b.CreateAdd(b.CreateAdd(bits, constant(0x7fff)), odd), constant(16));
+    return plain(b.CreateTrunc(b.CreateSelect(b.CreateFCmpUNO(x, x), constant(0x7fc0), rounded), i16));
 }
 
 // F16C through LLVM's conversions of the half type.

@@ -4,6 +4,7 @@
 #include <emmintrin.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,9 @@ namespace {
 using graph::DType;
 
 struct Half {
+    uint16_t bits;
+};
+struct Brain {  // bfloat16
     uint16_t bits;
 };
 template <class T>
@@ -37,6 +41,8 @@ auto representation() {
         return uint8_t{};
     else if constexpr (t == DType::I16)
         return int16_t{};
+    else if constexpr (t == DType::BF16)
+        return Brain{};
     else if constexpr (t == DType::U16)
         return uint16_t{};
     else if constexpr (t == DType::I32)
@@ -79,6 +85,15 @@ void store(char* p, T v) {
     std::memcpy(p, &v, sizeof v);
 }
 
+float brain_to_float(Brain x) { return std::bit_cast<float>(uint32_t{x.bits} << 16); }
+
+// To the nearest, ties to even.
+Brain float_to_brain(float x) {
+    const auto bits = std::bit_cast<uint32_t>(x);
+    if ((bits & 0x7fffffff) > 0x7f800000) return {0x7fc0};
+    return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+}
+
 // cvttsd2si and cvttss2si: the least integer for what does not fit, with the invalid flag.
 int32_t truncate32(double x) { return _mm_cvttsd_si32(_mm_set_sd(x)); }
 int32_t truncate32(float x) { return _mm_cvttss_si32(_mm_set_ss(x)); }
@@ -107,6 +122,10 @@ template <class S, class D>
 D convert(S x, uint32_t& faults) {
     if constexpr (std::is_same_v<S, D>) {
         return x;
+    } else if constexpr (std::is_same_v<S, Brain>) {
+        return convert<float, D>(brain_to_float(x), faults);
+    } else if constexpr (std::is_same_v<D, Brain>) {
+        return float_to_brain(convert<S, float>(x, faults));
     } else if constexpr (std::is_same_v<D, Bool>) {
         if constexpr (is_complex<S>)
             return {x.re != 0 || x.im != 0};
@@ -185,6 +204,8 @@ bool is_nan(T x) {
         return x.re != x.re || x.im != x.im;
     else if constexpr (std::is_same_v<T, Half>)
         return (x.bits & 0x7fff) > 0x7c00;
+    else if constexpr (std::is_same_v<T, Brain>)
+        return is_nan(brain_to_float(x));
     else if constexpr (std::is_floating_point_v<T>)
         return x != x;
     else
@@ -196,6 +217,8 @@ bool less(T a, T b) {
         return less(a.re, b.re) || (a.re == b.re && less(a.im, b.im));
     else if constexpr (std::is_same_v<T, Half>)
         return less(half_to_float(a.bits), half_to_float(b.bits));
+    else if constexpr (std::is_same_v<T, Brain>)
+        return less(brain_to_float(a), brain_to_float(b));
     else if constexpr (std::is_same_v<T, Bool>)
         return !a.byte && b.byte;
     else if constexpr (std::is_floating_point_v<T>)

@@ -1,4 +1,5 @@
-// What a host adapter offers the recorder: which callables and operators mean which graph values.
+// What a host adapter offers the recorder: which callables and operators mean which graph values. A host is
+// an array library; values of several can meet in one trace.
 //
 // Every entry point is asked *after* the operation ran eagerly: `result` is what the host returned. It
 // returns the result's shadow, or nullptr with TraceBuilder::reason set when the operation is not modelled:
@@ -7,6 +8,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "frontend/record/builder.h"
 
@@ -47,5 +49,28 @@ struct Host {
 };
 
 const Host& numpy_host();
+const Host& torch_host();  // knows nothing while torch is not imported
+
+// The host of these operands: torch's if one of them (or an item of one) is a tensor, else NumPy's, which
+// also stands for Python's own numbers.
+const Host& host_of(std::span<const Operand> operands);
+inline const Host& host_of(const Operand& o) { return host_of(std::span(&o, 1)); }
+// The host that knows the callable, nullptr when none does.
+const Host* host_that_knows(PyObject* callable);
+
+// While alive, nodes follow the rules of this host's library.
+class HostScope {
+  public:
+    HostScope(TraceBuilder& tb, const Host& host)
+        : tb_(tb),
+          outer_(
+              std::exchange(tb.host, &host == &torch_host() ? graph::HostId::Torch : graph::HostId::NumPy)) {}
+    ~HostScope() { tb_.host = outer_; }
+    HostScope(const HostScope&) = delete;
+
+  private:
+    TraceBuilder& tb_;
+    graph::HostId outer_;
+};
 
 }  // namespace stator::frontend

@@ -6,6 +6,7 @@
 
 #include "guards/check.h"
 #include "guards/check_numpy_api.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::frontend {
 
@@ -116,7 +117,33 @@ static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
     if (!c_order) m->perm = std::move(perm);
 }
 
+static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
+    guards::TensorView t;
+    if (!guards::read_tensor(obj, &t)) {
+        *why = "a tensor that is not in plain memory of the CPU, or of an unusual dtype";
+        return false;
+    }
+    const guards::TensorOrder order = guards::tensor_order(t.rank, t.shape, t.strides);
+    if (order.ties) {
+        *why = "a tensor two of whose axes have the same stride";
+        return false;
+    }
+    out->host = graph::HostId::Torch;
+    out->dtype = t.dtype;
+    out->own_dtype = false;
+    out->writeable = true;
+    out->layout = order.layout;
+    out->standard_strides = order.layout == Layout::Contiguous;
+    out->perm.assign(order.perm, order.perm + t.rank);
+    if (std::is_sorted(out->perm.begin(), out->perm.end())) out->perm.clear();
+    out->shape.assign(t.shape, t.shape + t.rank);
+    out->strides.clear();
+    for (int i = 0; i < t.rank; ++i) out->strides.push_back(t.strides[i] * graph::info(t.dtype).size);
+    return true;
+}
+
 bool read_array_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
+    if (guards::is_tensor(obj)) return read_tensor_meta(obj, out, why);
     if (!PyArray_CheckExact(obj)) {
         *why = std::string("expected numpy.ndarray, found ") + Py_TYPE(obj)->tp_name;
         return false;

@@ -12,6 +12,7 @@
 namespace stator::frontend {
 
 struct ArrayMeta {
+    graph::HostId host = graph::HostId::NumPy;
     graph::DType dtype;
     std::vector<int64_t> shape;
     std::vector<int64_t> strides;  // bytes
@@ -22,7 +23,8 @@ struct ArrayMeta {
     bool standard_strides;  // Contiguous: the strides are those a fresh array of this shape and perm gets
 };
 
-// False, with `why`, for subclasses, object or byte-swapped or unaligned arrays, ranks above 8.
+// Of an ndarray or a tensor. False, with `why`, for subclasses, object or byte-swapped or unaligned arrays,
+// ranks above 8.
 bool read_array_meta(PyObject* array, ArrayMeta* out, std::string* why);
 // The graph dtype of an exact NumPy scalar; false for others.
 bool np_scalar_dtype(PyObject* scalar, graph::DType* out);

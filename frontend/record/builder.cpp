@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/array_meta.h"
 #include "guards/check_numpy_api.h"
 
@@ -100,8 +101,12 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
         fail(Reason::ArrayKind, why);
         return false;
     }
+    guards::ArraySpec spec;
+    const bool tensor = meta.host == graph::HostId::Torch;
+    if (tensor && !fits_torch(obj, &spec)) return false;
     graph::Input in;
     in.kind = graph::InputKind::Array;
+    in.host = meta.host;
     in.dtype = meta.dtype;
     in.layout = meta.layout;
     in.perm = meta.perm;
@@ -116,13 +121,21 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
             fail(Reason::Unstoreable, "memory of " + other.source + " overlaps " + in.source);
             return false;
         }
-    std::vector<int8_t> signs;
-    for (int64_t stride : meta.strides) signs.push_back(static_cast<int8_t>((stride > 0) - (stride < 0)));
-    guards.expect_array(s->source, index,
-                        {meta.dtype, static_cast<int>(meta.shape.size()), meta.layout, meta.perm, in.shape,
-                         false, meta.own_dtype, signs});
+    spec.dtype = meta.dtype;
+    spec.ndim = static_cast<int>(meta.shape.size());
+    spec.layout = meta.layout;
+    spec.perm = meta.perm;
+    spec.shape = in.shape;
+    spec.own_dtype = meta.own_dtype;
+    for (int64_t stride : meta.strides)
+        spec.signs.push_back(static_cast<int8_t>((stride > 0) - (stride < 0)));
+    if (tensor)
+        guards.expect_tensor(s->source, index, std::move(spec));
+    else
+        guards.expect_array(s->source, index, std::move(spec));
     Node n;
     n.op = Op::Input;
+    n.host = meta.host;
     n.dtype = meta.dtype;
     n.layout = meta.layout;
     n.perm = meta.perm;
@@ -133,6 +146,7 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     Id id = graph.append(std::move(n));
     buffers_.push_back({id, id, true, index});
     s->kind = ShadowKind::Array;
+    s->host = meta.host;
     s->strides = meta.strides;
     s->writeable = meta.writeable;
     s->buffer = static_cast<int>(buffers_.size()) - 1;
@@ -141,6 +155,23 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     s->layout = meta.layout;
     s->perm = meta.perm;
     s->input = index;
+    return true;
+}
+
+// Whether torch works as a replay can check, and the tensor takes no part in a gradient.
+bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
+    const guards::TensorApi* api = guards::tensor_api();
+    if (guards::state(api->function_modes) || guards::state(api->dispatch_modes) ||
+        guards::state(api->autocast) || torch::in_functorch())
+        return fail(Reason::TorchMode), false;
+    guards::TorchState state;
+    state.grad = guards::state(api->grad_enabled);
+    state.inference = guards::state(api->inference_enabled);
+    if (state.grad && guards::requires_grad(tensor)) return fail(Reason::RequiresGrad), false;
+    guards.expect_torch_state(state);
+    spec->type = Py_TYPE(tensor);
+    spec->inference = guards::tensor_kind(tensor) == guards::TensorKind::Inference;
+    spec->no_grad = state.grad;
     return true;
 }
 
@@ -167,22 +198,11 @@ std::vector<Operand> TraceBuilder::inputs_read() const {
 }
 
 bool TraceBuilder::overlaps_other_input(int input) const {
-    auto interval = [](PyObject* o, char** lo, char** hi) {
-        auto* a = reinterpret_cast<PyArrayObject*>(o);
-        *lo = *hi = PyArray_BYTES(a);
-        for (int d = 0; d < PyArray_NDIM(a); ++d) {
-            if (PyArray_DIM(a, d) == 0) return false;
-            int64_t reach = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
-            (reach < 0 ? *lo : *hi) += reach;
-        }
-        *hi += PyArray_ITEMSIZE(a);
-        return true;
-    };
-    char *lo, *hi, *lo2, *hi2;
-    if (!interval(input_arrays_[input], &lo, &hi)) return false;
+    const char *lo, *hi, *lo2, *hi2;
+    guards::memory_span(input_arrays_[input], &lo, &hi);
     for (size_t i = 0; i < input_arrays_.size(); ++i) {
-        if (static_cast<int>(i) == input || !input_arrays_[i] || !interval(input_arrays_[i], &lo2, &hi2))
-            continue;
+        if (static_cast<int>(i) == input || !input_arrays_[i]) continue;
+        guards::memory_span(input_arrays_[i], &lo2, &hi2);
         if (lo < hi2 && lo2 < hi) return true;
     }
     return false;
@@ -249,8 +269,8 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
         return true;
     }
     PyTypeObject* type = Py_TYPE(obj);
-    if (PyArray_CheckExact(obj)) {
-        if (!resolve_array(s, obj)) return resolve_host_array(s, obj);
+    if (PyArray_CheckExact(obj) || guards::is_tensor(obj)) {
+        if (!resolve_array(s, obj)) return PyArray_CheckExact(obj) && resolve_host_array(s, obj);
         by_object_[obj] = s;
         kept_.push_back(PyRef::borrow(obj));
         return true;
@@ -285,7 +305,7 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
     }
     if (obj == Py_None || obj == Py_Ellipsis || PyBool_Check(obj) || PyModule_Check(obj) ||
         PyType_Check(obj) || PyCFunction_Check(obj) || PyArray_DescrCheck(obj) || is_ufunc(obj) ||
-        is_method_descriptor(obj)) {
+        is_method_descriptor(obj) || torch::is_constant(obj)) {
         guards.expect_is(s->source, obj);
         s->kind = ShadowKind::Object;
         return true;
@@ -375,16 +395,20 @@ ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
         value = graph.append(std::move(copy));
     }
     Node& n = graph.nodes[value];
-    if (meta.layout != graph::Layout::Contiguous || !meta.standard_strides)
-        return fail(Reason::ModelMismatch, "layout of a fresh array");
+    const bool shared = n.op == Op::Library && graph::gives_shared(n.ints[3]);
+    if (!shared && (meta.layout != graph::Layout::Contiguous || !meta.standard_strides))
+        return fail(meta.host == graph::HostId::Torch ? Reason::UnknownCall : Reason::ModelMismatch,
+                    "layout of a fresh array");
     if (n.box == Box::Array && n.shape.size() == meta.shape.size()) {
         n.layout = meta.layout;
         n.perm = meta.perm;
         n.own_dtype = meta.own_dtype;
     }
     buffers_.push_back({value, value, false, -1});
+    buffers_.back().shared = shared;
     auto s = std::make_shared<Shadow>();
     s->kind = ShadowKind::Array;
+    s->host = meta.host;
     s->buffer = static_cast<int>(buffers_.size()) - 1;
     s->dtype = n.dtype;
     s->shape = n.shape;
@@ -431,6 +455,42 @@ ShadowRef TraceBuilder::new_view(const ShadowRef& base, ViewStep step, PyObject*
     s->layout = meta.layout;
     s->perm = meta.perm;
     s->base = base;
+    return s;
+}
+
+std::vector<ShadowRef> TraceBuilder::maker(PyObject* callable, std::span<const Operand> args,
+                                           PyObject* kwnames) {
+    std::vector<ShadowRef> items = {constant(callable), kwnames ? constant(kwnames) : tuple({})};
+    for (const Operand& a : args) items.push_back(a.shadow);
+    return items;
+}
+
+ShadowRef TraceBuilder::new_tensor_view(const ShadowRef& base, ViewStep step, PyObject* like,
+                                        PyObject* callable, std::span<const Operand> args,
+                                        PyObject* kwnames) {
+    ArrayMeta meta;
+    std::string why;
+    if (!read_array_meta(like, &meta, &why)) return fail(Reason::ArrayKind, why);
+    if (meta.shape.size() != step.shape.size()) return fail(Reason::UnknownCall, "a view of another rank");
+    const std::vector<int64_t> strides = view_strides(*base, step, meta);
+    for (size_t d = 0; d < meta.shape.size(); ++d) {
+        if (hint(step.shape[d]) != meta.shape[d]) return fail(Reason::UnknownCall, "a view of another shape");
+        if (meta.shape[d] > 1 && strides[d] != meta.strides[d])
+            return fail(Reason::UnknownCall, "a view with other strides");
+    }
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Array;
+    s->host = meta.host;
+    s->strides = meta.strides;
+    s->buffer = base->buffer;
+    s->path = base->path;
+    s->dtype = base->dtype;
+    s->shape = step.shape;
+    s->path.push_back(std::move(step));
+    s->layout = meta.layout;
+    s->perm = meta.perm;
+    s->base = base;
+    s->maker = maker(callable, args, kwnames);
     return s;
 }
 

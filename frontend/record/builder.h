@@ -71,6 +71,12 @@ class TraceBuilder {
     ShadowRef new_array(graph::Id value, PyObject* like);
     // An array object that views `base`'s memory.
     ShadowRef new_view(const ShadowRef& base, ViewStep step, PyObject* like);
+    // A tensor that views `base`'s memory, as `callable(*args)` made it; the same call makes it again where
+    // it leaves the trace.
+    ShadowRef new_tensor_view(const ShadowRef& base, ViewStep step, PyObject* like, PyObject* callable,
+                              std::span<const Operand> args, PyObject* kwnames);
+    // A part of a tensor that is known by how it is made only.
+    std::vector<ShadowRef> maker(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
 
     // --- graph values ---
     graph::Id value(const ShadowRef& s);           // Array: current contents; Scalar, Int: a rank-0 value
@@ -104,9 +110,19 @@ class TraceBuilder {
 
     // A pure host function called on whole operands during replay. The result's extents become fresh symbols.
     // `args` may hold any shadows that can be rebuilt; result = what the host returned while recording.
-    // Unless `extents` says what they are.
+    // Unless `extents` says what they are. `shared`: the result may share memory with arguments, none of
+    // which is written from then on.
     ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result,
-                      const Shape* extents = nullptr);
+                      const Shape* extents = nullptr, bool shared = false);
+    // The same for a function whose result is a Python number or bool.
+    ShadowRef number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                             PyObject* result);
+    // The same for one whose result is a tuple (or named tuple) of arrays. The shadow is Opaque, its items
+    // are theirs.
+    ShadowRef tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                            PyObject* result, bool shared);
+    // Which array library's rules the nodes follow that are appended now.
+    graph::HostId host = graph::HostId::NumPy;
 
     // The same for a result that only the host's functions read (another byte order, unaligned), and that may
     // share memory with such an argument. The shadow is Opaque.
@@ -174,9 +190,10 @@ class TraceBuilder {
     friend class Recorder;
     struct BufferState {
         graph::Id root, version;
-        bool visible;        // its memory existed before the trace
-        int input;           // graph input, or -1
-        bool named = false;  // a snapshot in the middle of the trace refers to its contents
+        bool visible;         // its memory existed before the trace
+        int input;            // graph input, or -1
+        bool named = false;   // a snapshot in the middle of the trace refers to its contents
+        bool shared = false;  // other values of the trace may lie in the same memory
     };
     bool library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, graph::Node* n);
     bool resolve_array(const ShadowRef& s, PyObject* obj);
@@ -206,6 +223,8 @@ class TraceBuilder {
     std::unordered_map<int32_t, int32_t> canon_memo_;
     std::vector<bool> entry_symbol_;       // by symbol index
     std::vector<PyObject*> input_arrays_;  // per graph input, nullptr for numbers; alive in kept_
+    bool fits_torch(PyObject* tensor, guards::ArraySpec* spec);
+    bool share_buffers(std::span<const Operand> args);
     bool overlaps_other_input(int input) const;
     std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
     std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved

@@ -65,6 +65,14 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
                 break;
             case ShadowKind::Array:
                 if (in_snapshot_) buffers_[s->buffer].named = true;
+                if (!s->maker.empty()) {
+                    r.kind = RecipeKind::Make;
+                    for (const ShadowRef& item : s->maker) {
+                        r.items.push_back(recipe(item, item->obj.get()));
+                        if (r.items.back() < 0) return -1;
+                    }
+                    break;
+                }
                 if (s->path.empty()) {
                     r.kind = RecipeKind::Value;
                     r.index = buffers_[s->buffer].version;
@@ -76,6 +84,14 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
                 if (r.items[0] < 0) return -1;
                 break;
             case ShadowKind::Tuple:
+                if (!s->maker.empty()) {  // torch.Size
+                    r.kind = RecipeKind::Make;
+                    for (const ShadowRef& item : s->maker) {
+                        r.items.push_back(recipe(item, item->obj.get()));
+                        if (r.items.back() < 0) return -1;
+                    }
+                    break;
+                }
                 if (s->obj) {
                     r.kind = RecipeKind::Object, r.index = object_index(s->obj.get());
                     break;

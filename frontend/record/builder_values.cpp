@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "frontend/once.h"
 #include "frontend/record/array_meta.h"
 
 namespace stator::frontend {
@@ -32,6 +33,7 @@ Id TraceBuilder::restated(Id v) {
     Node n;
     n.op = Op::View;
     n.dtype = old.dtype;
+    n.host = old.host;
     n.in = {v};
     n.layout = old.layout;
     n.perm = old.perm;
@@ -46,6 +48,9 @@ Id TraceBuilder::restated(Id v) {
 
 Id TraceBuilder::append(Node n) {
     n.loc = location_;
+    const graph::OpClass cls = graph::info(n.op).cls;
+    const bool follows = cls == graph::OpClass::View || cls == graph::OpClass::Effect;
+    n.host = follows ? graph.node(n.in[0]).host : host;
     for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size() && n.op != Op::Library; ++k)
         if (n.in[k] != kNone) n.in[k] = restated(n.in[k]);
     if (n.op != Op::Store)  // whose buffer keeps the names that it was made with
@@ -338,6 +343,7 @@ bool TraceBuilder::outlives_segment(Id store) const {
 
 bool TraceBuilder::will_write(const ShadowRef& dst) {
     const BufferState& buffer = buffers_[dst->buffer];
+    if (buffer.shared) return fail(Reason::Unstoreable, "other values lie in the same memory"), false;
     if (!buffer.visible) return true;
     if (overlaps_other_input(buffer.input))
         return fail(Reason::Unstoreable, "its memory overlaps another array's"), false;
@@ -380,9 +386,10 @@ bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> arg
 }
 
 ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                PyObject* result, const Shape* extents) {
+                                PyObject* result, const Shape* extents, bool shared) {
     Node n;
     if (!library_node(callable, args, kwnames, &n)) return nullptr;
+    if (shared && !share_buffers(args)) return nullptr;
     ArrayMeta meta;
     std::string why;
     DType scalar;
@@ -392,7 +399,13 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
         return new_scalar(append(std::move(n)), Box::NpScalar);
     }
     if (!read_array_meta(result, &meta, &why)) return fail(Reason::ArrayKind, why);
-    if (meta.layout != graph::Layout::Contiguous) return fail(Reason::UnknownCall, "a strided result");
+    if (meta.layout != graph::Layout::Contiguous && !shared)
+        return fail(Reason::UnknownCall, "a strided result");
+    if (shared) {
+        n.ints[3] = graph::kGivesShared;
+        for (size_t d = 0; d < meta.strides.size() && meta.layout != graph::Layout::Contiguous; ++d)
+            if (meta.strides[d] == 0) n.ints[3] -= int64_t{1} << d;
+    }
     n.dtype = meta.dtype;
     n.layout = meta.layout;
     n.perm = meta.perm;
@@ -411,6 +424,62 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     ShadowRef array = new_array(append(std::move(n)), result);
     if (array) array->writeable = meta.writeable;
     return array;
+}
+
+bool TraceBuilder::share_buffers(std::span<const Operand> args) {
+    const auto share = [&](const ShadowRef& s) {
+        if (s->kind != ShadowKind::Array) return true;
+        BufferState& b = buffers_[s->buffer];
+        const Node& root = graph.node(b.root);
+        // A 0-d array that the trace makes is a number: what is given to the call is not the object.
+        if (!b.visible && root.shape.empty() && root.op != Op::Library)
+            return fail(Reason::UnknownCall, "a view of a 0-d array"), false;
+        return b.shared = true;
+    };
+    for (const Operand& a : args) {
+        if (!share(a.shadow)) return false;
+        for (const ShadowRef& item : a.shadow->items)
+            if (!share(item)) return false;
+    }
+    return true;
+}
+
+ShadowRef TraceBuilder::number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                       PyObject* result) {
+    Node n;
+    const bool is_bool = PyBool_Check(result);
+    if (!is_bool && !PyFloat_CheckExact(result))
+        return fail(Reason::UnknownCall, "a function that gives this");
+    if (!library_node(callable, args, kwnames, &n)) return nullptr;
+    n.dtype = is_bool ? DType::Bool : DType::F64;
+    n.box = is_bool ? Box::PyBool : Box::PyFloat;
+    const Box box = n.box;
+    return new_scalar(append(std::move(n)), box);
+}
+
+ShadowRef TraceBuilder::tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                      PyObject* result, bool shared) {
+    PyObject* getitem = once([] {
+        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
+    });
+    Node n;
+    if (!getitem || !library_node(callable, args, kwnames, &n)) return nullptr;
+    PyRef kind = PyRef::steal(Py_BuildValue("(On)", Py_TYPE(result), PyTuple_GET_SIZE(result)));
+    kept_.push_back(kind);
+    n.ints[3] = graph::kGivesObject - object_index(kind.get());
+    if (shared && !share_buffers(args)) return nullptr;
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Opaque;
+    s->value = append(std::move(n));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
+        PyRef index = PyRef::steal(PyLong_FromSsize_t(i));
+        const Operand parts[] = {{s, result}, {constant(index.get()), index.get()}};
+        ShadowRef item = library(getitem, parts, nullptr, PyTuple_GET_ITEM(result, i), nullptr, true);
+        if (!item) return nullptr;
+        s->items.push_back(std::move(item));
+    }
+    return s;
 }
 
 ShadowRef TraceBuilder::host_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,

@@ -1,5 +1,6 @@
 // Attributes and items: `a.b`, `a[b]`, `a[b:c]`, and stores into them. See recorder_ops.cpp for the rules.
 
+#include "frontend/hosts/torch/sizes.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
@@ -42,16 +43,32 @@ bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* resu
     return false;
 }
 
+// A tuple, also a named one, of arrays that a library call gave.
+static bool is_parts(const Operand& o) {
+    return o.shadow->kind == ShadowKind::Opaque && o.shadow->value != graph::kNone &&
+           !o.shadow->items.empty();
+}
+
+// A field of a named tuple: one of its items.
+static ShadowRef field_of(const Operand& base, PyObject* result) {
+    for (size_t i = 0; i < base.shadow->items.size(); ++i)
+        if (PyTuple_GET_ITEM(base.obj, static_cast<Py_ssize_t>(i)) == result) return base.shadow->items[i];
+    return nullptr;
+}
+
 bool Recorder::on_load_attr(const Insn& insn) {
     Operand base = ops_[0];
     PyObject* result = top().frame->peek(0);
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
-    const Host& host = numpy_host();
+    const Host& host = host_of(base);
+    const HostScope scope(b_, host);
     bool number =
         is_ndarray(base) || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
     if (number)
         out = host.lower_attr(b_, base, insn.obj, result);
+    else if (is_parts(base))
+        out = field_of(base, result);
     else if (!instance_attr(base, insn.obj, result, &out, nullptr))
         out = nullptr;
     if (!out) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
@@ -72,11 +89,13 @@ bool Recorder::on_load_method(const Insn& insn) {
     ShadowRef out, self;
     bool bound = upper && lower && upper == base.obj;
     bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
-                  base.shadow->kind == ShadowKind::Int || numpy_host().is_array(base.obj);
+                  base.shadow->kind == ShadowKind::Int || host_of(base).is_array(base.obj);
     if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Dict ||
                   base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
-        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE))
+        // A class that can change has a host whose guards look for that.
+        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE) &&
+            torch_host().method(base.obj, insn.obj) != lower)
             return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
         out = b_.constant(lower), self = base.shadow;
     } else {
@@ -104,14 +123,17 @@ bool Recorder::on_subscript(const Insn& insn) {
         return refuse(b_.reason, b_.reason_detail);
     ShadowRef out;
     if (is_ndarray(base)) {
-        out = numpy_host().lower_subscript(b_, base, key, result);
-    } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List) &&
+        const HostScope scope(b_, host_of(base));
+        out = host_of(base).lower_subscript(b_, base, key, result);
+    } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List ||
+                is_parts(base)) &&
                PyLong_CheckExact(key.obj)) {
         if (!b_.require_constant(key.shadow, key.obj)) return refuse(Reason::UnknownOp, "subscript");
         Py_ssize_t i = PyLong_AsSsize_t(key.obj), n = static_cast<Py_ssize_t>(base.shadow->items.size());
         out = base.shadow->items[i < 0 ? i + n : i];
     } else if (base.shadow->kind == ShadowKind::Tuple && PySlice_Check(key.obj)) {
         out = sequence_slice(base, key, result);
+        if (out && !base.shadow->maker.empty()) out = torch::size_shadow(b_, out->items);
         if (!out) return refuse(Reason::UnknownOp, "a slice of tuple");
     } else if (base.shadow->kind == ShadowKind::Dict) {
         out = dict_get(ops_, nullptr);
@@ -147,9 +169,11 @@ bool Recorder::on_slice(const Insn&) {
     PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
     PyObject* result = top().frame->peek(0);
+    const HostScope scope(b_, host_of(base));
+    const bool size = !base.shadow->maker.empty();
     ShadowRef out = base.shadow->kind == ShadowKind::Tuple
-                        ? sequence_slice(base, k, result)
-                        : numpy_host().lower_subscript(b_, base, k, result);
+                        ? (size ? nullptr : sequence_slice(base, k, result))
+                        : host_of(base).lower_subscript(b_, base, k, result);
     if (!out && b_.reason == Reason::None) return refuse(Reason::UnknownOp, "a slice of tuple");
     ShadowRef s[3] = {pop(), pop(), pop()};
     if (push_result(out)) return true;
@@ -170,7 +194,8 @@ bool Recorder::store_before(const Insn& insn) {
         key = {slice_shadow(std::span(ops_).subspan(2, 2), b_.constant(Py_None)), slice.get()};
     }
     b_.reason = Reason::None;
-    if (numpy_host().lower_store(b_, base, key, value)) return true;
+    const HostScope scope(b_, host_of(base));
+    if (host_of(base).lower_store(b_, base, key, value)) return true;
     return refuse(b_.reason == Reason::None ? Reason::Unstoreable : b_.reason, b_.reason_detail);
 }
 

@@ -4,6 +4,7 @@
 #include "frontend/record/recorder.h"
 
 #include "frontend/replay/function.h"
+#include "guards/check_torch_api.h"
 
 namespace stator::frontend {
 
@@ -173,7 +174,7 @@ bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
         func = inner;
         func_shadow = b_.constant(inner);
     }
-    if (!func || !PyFunction_Check(func) || numpy_host().knows(func)) return false;
+    if (!func || !PyFunction_Check(func) || host_that_knows(func)) return false;
     if (levels_.size() >= kMaxInlineDepth || !inlinable(func)) return false;
     const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func)));
     for (const Operand& a : call.args) args.push_back(a.shadow);
@@ -214,7 +215,12 @@ bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, 
         return false;
     }
     // Every resolved shadow has an exact type; a class with __instancecheck__ could still answer differently.
-    auto plain = [](PyObject* t) { return PyType_Check(t) && (Py_IS_TYPE(t, &PyType_Type)); };
+    const guards::TensorApi* torch = guards::tensor_api();
+    auto plain = [&](PyObject* t) {
+        if (torch && t == reinterpret_cast<PyObject*>(torch->tensor))
+            return true;  // its metaclass asks no more
+        return PyType_Check(t) && (Py_IS_TYPE(t, &PyType_Type));
+    };
     if (PyTuple_CheckExact(args[1].obj)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1].obj); ++i)
             if (!plain(PyTuple_GET_ITEM(args[1].obj, i))) return false;
@@ -266,7 +272,7 @@ bool Recorder::may_be_modelled(PyObject* callable) {
     bool builtin = PyCFunction_Check(callable) &&
                    (!PyCFunction_GET_SELF(callable) || PyModule_Check(PyCFunction_GET_SELF(callable)));
     if (!builtin && !PyFunction_Check(callable)) return true;
-    if (callable == isinstance_function() || numpy_host().knows(callable)) return true;
+    if (callable == isinstance_function() || host_that_knows(callable)) return true;
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     PyErr_Clear();
     return refuse(Reason::UnknownCall,
@@ -309,7 +315,7 @@ bool Recorder::on_call(const Insn& insn) {
         PyErr_Clear();
     else if (PyUnicode_Check(qualname.get()))
         what = PyUnicode_AsUTF8(qualname.get());
-    if (callable.shadow->kind != ShadowKind::Object && !numpy_host().knows(callable.obj))
+    if (callable.shadow->kind != ShadowKind::Object && !host_that_knows(callable.obj))
         return refuse(Reason::UnknownCall, what);
     if (callable.shadow->kind == ShadowKind::Opaque && callable.shadow->source != guards::kNoSource)
         b_.guards.expect_is(callable.shadow->source, callable.obj);
@@ -323,10 +329,12 @@ bool Recorder::on_call(const Insn& insn) {
         static PyObject* get = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "get");
         if (callable.obj == get) out = dict_get(args, kwnames);
         if (!out) return refuse(Reason::UnknownCall, what);
-    } else if (numpy_host().knows(callable.obj)) {
+    } else if (const Host* known = host_that_knows(callable.obj)) {
         for (const Operand& a : args)
             if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
-        out = numpy_host().lower_call(b_, {callable.obj, args, kwnames, result});
+        const Host& host = known == &numpy_host() ? host_of(args) : *known;
+        const HostScope scope(b_, host);
+        out = host.lower_call(b_, {callable.obj, args, kwnames, result});
     } else {
         return refuse(Reason::UnknownCall, what);
     }

@@ -15,9 +15,11 @@ bool Recorder::on_binary_op(const Insn& insn) {
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     PyObject* result = top().frame->peek(0);
     ShadowRef out;
+    const Host& host = host_of(ops_);
+    const HostScope scope(b_, host);
     if (is_number(ops_[0]) && is_number(ops_[1]))
-        out = numpy_host().lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
-    else if (PyTuple_CheckExact(result) || PyList_CheckExact(result))
+        out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
+    else if (PyTuple_Check(result) || PyList_CheckExact(result))
         out = sequence_binary(insn.arg, result);
     if (!out && b_.reason == Reason::None)
         return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);
@@ -32,11 +34,13 @@ bool Recorder::on_compare(const Insn& insn) {
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     PyObject* result = top().frame->peek(0);
     ShadowRef out;
+    const Host& host = host_of(ops_);
+    const HostScope scope(b_, host);
     bool constants = ops_[0].shadow->kind == ShadowKind::Object && ops_[1].shadow->kind == ShadowKind::Object;
     if (constants && PyUnicode_CheckExact(ops_[0].obj) && PyUnicode_CheckExact(ops_[1].obj))
         out = b_.constant(result);
     else if (is_number(ops_[0]) && is_number(ops_[1]))
-        out = numpy_host().lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
+        out = host.lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
     else if (!(out = sequence_compare(insn.arg, result)))
         return refuse(Reason::UnknownOp, std::string("a comparison of ") + Py_TYPE(ops_[0].obj)->tp_name);
     if (out && (insn.flags & Insn::kToBool) && out->kind != ShadowKind::Object && PyBool_Check(result)) {
@@ -92,7 +96,8 @@ bool Recorder::on_unary(const Insn& insn) {
     Host::Unary op = insn.op == Opcode::UnaryNegative   ? Host::Unary::Negative
                      : insn.op == Opcode::UnaryPositive ? Host::Unary::Positive
                                                         : Host::Unary::Invert;
-    ShadowRef out = numpy_host().lower_unary(b_, op, a, top().frame->peek(0));
+    const HostScope scope(b_, host_of(a));
+    ShadowRef out = host_of(a).lower_unary(b_, op, a, top().frame->peek(0));
     ShadowRef s = pop();
     if (push_result(out)) return true;
     push(s);
@@ -117,8 +122,10 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
         case ShadowKind::Array:
         case ShadowKind::Scalar: {
             ShadowRef cond = a.shadow;
-            if (cond->kind == ShadowKind::Array || cond->dtype != graph::DType::Bool)
-                cond = numpy_host().lower_truth(b_, a);
+            if (cond->kind == ShadowKind::Array || cond->dtype != graph::DType::Bool) {
+                const HostScope scope(b_, host_of(a));
+                cond = host_of(a).lower_truth(b_, a);
+            }
             if (!cond) return refuse(b_.reason, b_.reason_detail);
             if (cond->kind == ShadowKind::Object) return true;
             return emit_guard(cond, actual);
@@ -150,7 +157,7 @@ bool Recorder::on_branch(const Insn& insn) {
     }
     // The operand is alive in held_; its truth was evaluated by the instruction, and evaluating a number
     // again is pure.
-    bool pure = PyBool_Check(a.obj) || numpy_host().is_array(a.obj) || numpy_host().is_scalar(a.obj) ||
+    bool pure = PyBool_Check(a.obj) || host_of(a).is_array(a.obj) || numpy_host().is_scalar(a.obj) ||
                 PyLong_CheckExact(a.obj) || PyFloat_CheckExact(a.obj) || a.obj == Py_None ||
                 PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj) ||
                 PyDict_CheckExact(a.obj);

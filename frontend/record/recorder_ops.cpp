@@ -18,7 +18,7 @@ using graph::Op;
 
 bool is_ndarray(const Operand& o) {
     return o.shadow->kind == ShadowKind::Array ||
-           (o.shadow->kind == ShadowKind::Opaque && o.obj && numpy_host().is_array(o.obj));
+           (o.shadow->kind == ShadowKind::Opaque && o.obj && host_of(o).is_array(o.obj));
 }
 
 struct Recorder::Entry {

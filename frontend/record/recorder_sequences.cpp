@@ -2,6 +2,7 @@
 // are computed with them (`(2,) + a.shape`, `a.shape[:-1]`, `a.shape == b.shape`), and what comes out has to
 // stay symbolic.
 
+#include "frontend/hosts/torch/sizes.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
@@ -31,9 +32,12 @@ ShadowRef Recorder::sequence_binary(int nb_op, PyObject* result) {
     if (nb_op % kInplace == kAdd && sequence(a.shadow) && b.shadow->kind == a.shadow->kind) {
         std::vector<ShadowRef> items = a.shadow->items;
         items.insert(items.end(), b.shadow->items.begin(), b.shadow->items.end());
+        if (!PyTuple_CheckExact(result) && PyTuple_Check(result))
+            return torch::size_shadow(b_, std::move(items));
         return of_kind(a.shadow->kind, std::move(items));
     }
-    if (nb_op % kInplace != kMultiply) return nullptr;
+    if (nb_op % kInplace != kMultiply || (PyTuple_Check(result) && !PyTuple_CheckExact(result)))
+        return nullptr;
     const Operand &items = sequence(a.shadow) ? a : b, &count = sequence(a.shadow) ? b : a;
     constexpr Py_ssize_t kMost = 1000;
     if (count.shadow->kind != ShadowKind::Int || PyObject_Size(result) > kMost ||
@@ -180,7 +184,8 @@ bool Recorder::unpack_array(const Operand& a, int count) {
     for (int i = 0; i < count; ++i) {
         PyRef key = PyRef::steal(PyLong_FromLong(i));
         PyObject* result = top().frame->peek(i);
-        ShadowRef item = numpy_host().lower_subscript(b_, a, {b_.constant(key.get()), key.get()}, result);
+        const HostScope scope(b_, host_of(a));
+        ShadowRef item = host_of(a).lower_subscript(b_, a, {b_.constant(key.get()), key.get()}, result);
         if (!item || !same_as_model(item, result))
             return refuse(b_.reason == Reason::None ? Reason::ModelMismatch : b_.reason, b_.reason_detail);
         items.push_back(std::move(item));
@@ -194,7 +199,8 @@ bool Recorder::on_unpack(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
     if (a.shadow->kind == ShadowKind::Array) return unpack_array(a, insn.arg);
-    if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List) ||
+    const bool parts = a.shadow->kind == ShadowKind::Opaque && a.shadow->value != graph::kNone;
+    if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List && !parts) ||
         static_cast<int>(a.shadow->items.size()) != insn.arg)
         return refuse(Reason::UnknownOp, std::string("unpacking ") + Py_TYPE(a.obj)->tp_name);
     ShadowRef s = pop();

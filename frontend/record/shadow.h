@@ -20,7 +20,7 @@ enum class ShadowKind : uint8_t {
     Lazy,      // read at entry from `source`, nothing assumed yet
     Object,    // a constant (from the code, or guarded by identity): `obj`
     Opaque,    // guarded on its exact type only (attribute base, container): `source`
-    Array,     // ndarray: a view of a buffer
+    Array,     // an array or tensor: a view of a buffer
     Scalar,    // float, bool, complex or NumPy scalar: graph value `value`, boxed as `box`
     Int,       // Python int: `sym`
     Tuple,     // items; built in this trace or unpacked from a guarded tuple (then `source` is set)
@@ -62,6 +62,9 @@ struct Shadow {
     int given = 0, length = 0;  // Iter
 
     // Array
+    graph::HostId host = graph::HostId::NumPy;
+    // Views of tensors: what makes the object again, as items of a Make recipe.
+    std::vector<ShadowRef> maker;
     std::vector<int64_t> strides;  // bytes, as seen while recording
     bool writeable = true;
     int buffer = -1;             // index into TraceBuilder's buffers

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "frontend/hosts/host.h"
-#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/replay/driver.h"
 
 namespace stator::frontend {
@@ -267,7 +267,7 @@ namespace {
 int64_t elements(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     const Py_ssize_t count = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     int64_t sum = 0;
-    for (Py_ssize_t i = 0; i < count; ++i) sum += numpy::array_size(args[i]);
+    for (Py_ssize_t i = 0; i < count; ++i) sum += host_array_size(args[i]);
     return sum;
 }
 

@@ -16,12 +16,19 @@ using graph::Op;
 thread_local constinit LaunchObserver* active_observer = nullptr;
 
 void LaunchObserver::began(const ReplayState& st) {
-    slots_.clear();
+    slots_.clear(), numbers_.clear();
+    ended_in_trace_ = false;
     source_.reset();
     if (!st.trace.cuda) {
         error = st.trace.name + " was not recorded for a GPU";
         return;
     }
+    for (const graph::Input& in : st.trace.graph.inputs)
+        if (in.host != graph::HostId::NumPy) {
+            error = "kernels are made of NumPy arrays so far, not of other libraries' (" + in.source + ")";
+            source_.reset();
+            return;
+        }
     if (!st.trace.cuda->error.empty()) error = st.trace.name + ": " + st.trace.cuda->error;
     source_ = std::make_shared<const std::string>(st.trace.cuda->text);
 }
@@ -60,6 +67,15 @@ LaunchParam LaunchObserver::memory_of(const ReplayState& st, int32_t value, int6
     return {LaunchParam::Scratch, slot_of(root), bytes, {}};
 }
 
+// A number is what it is, not the array that it may have been read from.
+LaunchParam LaunchObserver::number(const ReplayState& st, int32_t value, int64_t bytes) {
+    const Node& n = st.trace.graph.nodes[value];
+    if (n.op == Op::Input) return array(st.entry->inputs[n.ints[0]]);
+    auto [it, fresh] = numbers_.try_emplace(value, next_slot_);
+    if (fresh) ++next_slot_;
+    return {LaunchParam::Scratch, it->second, bytes, {}};
+}
+
 LaunchParam LaunchObserver::buffer(const ReplayState& st, const kernels::Program& p, int index) {
     const kernels::Buffer& b = p.buffers[static_cast<size_t>(index)];
     int64_t bytes = graph::info(b.dtype).size;
@@ -78,10 +94,20 @@ LaunchParam LaunchObserver::scalar(const ReplayState& st, const kernels::Program
     if (s.kind == kernels::ScalarKind::Sym)
         int_to_bits(st.exprs[st.trace.graph.nodes[s.value].syms[0].id], s.dtype, bits);
     else
-        memcpy(bits, st.scalar(s.value), 16);
+        memcpy(bits, scalars_.data() + 16 * index, 16);
     LaunchParam out{LaunchParam::Scalar, 0, 0, {}};
     out.object = PyRef::steal(numpy::box_scalar(graph::Box::NpScalar, s.dtype, bits));
     return out;
+}
+
+void LaunchObserver::before(const ReplayState& st, int index) {
+    const Segment& s = st.trace.segments[static_cast<size_t>(index)];
+    if (!source_ || !s.gpu_program) return;
+    const auto& all = s.gpu_program->scalars;
+    scalars_.assign(16 * (all.size() + 1), 0);
+    for (size_t i = 0; i < all.size(); ++i)
+        if (all[i].kind == kernels::ScalarKind::Input && !kernels::on_device(all[i], st.trace.graph))
+            st.scalar_now(all[i].value, all[i].dtype, scalars_.data() + 16 * i);
 }
 
 void LaunchObserver::segment(const ReplayState& st, int index) {
@@ -118,7 +144,7 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
                 case kernels::CudaParamKind::Scalar: v = scalar(st, p, param.index); break;
                 case kernels::CudaParamKind::Result: {
                     const kernels::Scalar& sc = p.scalars[static_cast<size_t>(param.index)];
-                    v = memory_of(st, sc.value, graph::info(sc.dtype).size);
+                    v = number(st, sc.value, graph::info(sc.dtype).size);
                     break;
                 }
                 case kernels::CudaParamKind::Partial:
@@ -139,20 +165,51 @@ void LaunchObserver::results(const ReplayState& st, int32_t recipe) {
     const graph::Graph& g = st.trace.graph;
     const graph::Recipe& r = g.recipes[recipe];
     if (r.kind == graph::RecipeKind::Value) {
+        if (auto it = numbers_.find(r.index); it != numbers_.end()) {
+            if (seen_results_.try_emplace(r.index, next_out_).second) out_.emplace(it->second, next_out_++);
+            return;
+        }
         Id root = graph::buffer_root(g, r.index);
-        if (g.nodes[root].op == Op::Input || !seen_results_.try_emplace(root, next_out_).second) return;
+        if (g.nodes[root].op == Op::Input) return results(st.entry->inputs[g.nodes[root].ints[0]]);
+        if (!seen_results_.try_emplace(root, next_out_).second) return;
         if (auto it = slots_.find(root); it != slots_.end()) out_.emplace(it->second, next_out_);
         ++next_out_;
     }
+    if (r.kind == graph::RecipeKind::InputObj) results(st.entry->inputs[r.index]);
+    if (r.kind == graph::RecipeKind::Slot) results(st.entry->objects[r.index]);
     for (int32_t item : r.items) results(st, item);
 }
 
 void LaunchObserver::returned(const ReplayState& st) {
-    seen_results_.clear(), out_.clear(), next_out_ = 0;
+    seen_results_.clear(), seen_objects_.clear(), out_.clear(), next_out_ = 0;
     results(st, st.trace.graph.end);
+    ended_in_trace_ = true;
 }
 
-void LaunchObserver::finish() {
+// The same where Python returned the object: arrays are known by identity, or by what they are views of.
+void LaunchObserver::results(PyObject* object) {
+    if (!object) return;
+    if (PyTuple_Check(object) || PyList_Check(object)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+            results(PySequence_Fast_GET_ITEM(object, i));
+    } else if (PyDict_Check(object)) {
+        PyObject *key, *value;
+        for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &value);) results(value);
+    } else if (numpy::is_plain_array(object)) {
+        PyObject* owner = numpy::owner_of(object);
+        for (const PyRef& argument : arguments_)
+            if (argument.get() == owner) return;
+        if (!seen_objects_.insert(owner).second) return;
+        if (auto it = objects_.find(owner); it != objects_.end()) out_.emplace(it->second, next_out_);
+        ++next_out_;
+    }
+}
+
+void LaunchObserver::finish(PyObject* result) {
+    if (!ended_in_trace_) {
+        out_.clear(), seen_objects_.clear(), next_out_ = 0;
+        results(result);
+    }
     for (KernelLaunch& k : launches)
         for (LaunchParam& p : k.params) {
             auto it = p.kind == LaunchParam::Scratch ? out_.find(p.index) : out_.end();

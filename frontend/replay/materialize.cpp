@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "frontend/cpython/functions.h"
-#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/record/array_meta.h"
 
 namespace stator::frontend {
@@ -79,6 +79,14 @@ void ReplayState::set_scalar(Id v, const char* bits) {
     memcpy(scalars + 16 * trace.value_slots[v], bits, 16);
 }
 
+void ReplayState::scalar_now(Id v, DType dtype, char* out) const {
+    PyObject* array = trace.graph.nodes[v].box == Box::Array ? memory(v) : nullptr;
+    if (array)
+        memcpy(out, numpy::data(array), static_cast<size_t>(graph::info(dtype).size));
+    else
+        memcpy(out, scalar(v), 16);
+}
+
 bool ReplayState::evaluate_syms() {
     for (const auto& [id, value] : trace.const_exprs) exprs[id] = value;
     for (const auto& [id, symbol] : trace.symbol_exprs) exprs[id] = entry->symbols[symbol];
@@ -87,8 +95,81 @@ bool ReplayState::evaluate_syms() {
                                  {exprs, static_cast<size_t>(trace.expr_count)});
 }
 
-bool ReplayState::bind_result(Id v, PyRef result) {
+bool ReplayState::bind_number(Id v, PyObject* result) {
+    char bits[16] = {};
+    if (trace.graph.nodes[v].box == Box::PyBool) {
+        if (!PyBool_Check(result)) return false;
+        bits[0] = result == Py_True;
+    } else {
+        if (!PyFloat_CheckExact(result)) return false;
+        const double value = PyFloat_AS_DOUBLE(result);
+        memcpy(bits, &value, 8);
+    }
+    set_scalar(v, bits);
+    return true;
+}
+
+bool ReplayState::evaluate_bound(const TraceStep& step) {
+    for (const auto& [id, symbol] : step.bound) exprs[id] = entry->symbols[symbol];
+    return step.exprs.empty() ||
+           trace.graph.syms.eval(step.exprs, {entry->symbols, static_cast<size_t>(trace.symbol_count)},
+                                 {exprs, static_cast<size_t>(trace.expr_count)});
+}
+
+// The extents of a library call's result; those that are new become the values of symbols.
+static bool bind_shape(const ReplayState& st, const Node& n, std::span<const int64_t> shape) {
+    if (shape.size() != n.shape.size()) return false;
+    const auto& t = st.trace.graph.syms;
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (n.syms.empty()) {  // its extents are known
+            if (st.exprs[n.shape[d].id] != shape[d]) return false;
+            continue;
+        }
+        const auto& e = t.expr(n.syms[d]);
+        if (e.kind == graph::SymKind::Const) {
+            if (e.value != shape[d]) return false;
+        } else if (e.kind == graph::SymKind::Symbol) {
+            const auto& info = t.symbol_info(static_cast<int>(e.value));
+            if (shape[d] < info.lo || shape[d] > info.hi) return false;
+            st.entry->symbols[e.value] = shape[d];
+        }
+    }
+    return true;
+}
+
+bool ReplayState::fits_tensor(Id v, PyObject* result) {
     const Node& n = trace.graph.nodes[v];
+    guards::TensorView t;
+    if (!guards::is_tensor(result) || !guards::read_tensor(result, &t) || t.dtype != n.dtype) return false;
+    if (grad_mode() && guards::requires_grad(result)) return false;
+    const guards::TensorOrder order = guards::tensor_order(t.rank, t.shape, t.strides);
+    const uint32_t zeros =
+        graph::gives_shared(n.ints[3]) ? static_cast<uint32_t>(graph::kGivesShared - n.ints[3]) : 0;
+    if (order.layout != n.layout || order.zeros != zeros || order.ties ||
+        static_cast<size_t>(t.rank) != n.shape.size())
+        return false;
+    for (int i = 0; i < t.rank; ++i)
+        if (order.perm[i] != (n.perm.empty() ? i : n.perm[static_cast<size_t>(i)])) return false;
+    return bind_shape(*this, n, {t.shape, static_cast<size_t>(t.rank)});
+}
+
+bool ReplayState::grad_mode() {
+    if (grad_mode_ < 0) grad_mode_ = guards::state(guards::tensor_api()->grad_enabled);
+    return grad_mode_ != 0;
+}
+
+bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
+    const Id v = step.node;
+    const Node& n = trace.graph.nodes[v];
+    if (graph::gives_object(n.ints[3])) {
+        PyObject* kind = trace.objects[graph::kGivesObject - n.ints[3]].get();
+        if (reinterpret_cast<PyObject*>(Py_TYPE(result.get())) != PyTuple_GET_ITEM(kind, 0) ||
+            PyTuple_GET_SIZE(result.get()) != PyLong_AsSsize_t(PyTuple_GET_ITEM(kind, 1)))
+            return false;
+        set_array(v, result.release());
+        return true;
+    }
+    if (n.box == Box::PyFloat || n.box == Box::PyBool) return bind_number(v, result.get());
     if (n.ints[3] >= 0) {
         if (!guards::is_host_array(result.get(), n.ints[3])) return false;
         set_array(v, result.release());
@@ -102,29 +183,18 @@ bool ReplayState::bind_result(Id v, PyRef result) {
         set_scalar(v, bits);
         return true;
     }
-    ArrayMeta meta;
-    std::string why;
-    if (!read_array_meta(result.get(), &meta, &why)) return false;
-    if (meta.dtype != n.dtype || meta.layout != n.layout || meta.perm != n.perm ||
-        meta.own_dtype != n.own_dtype || meta.shape.size() != n.shape.size())
-        return false;
-    const auto& t = trace.graph.syms;
-    for (size_t d = 0; d < meta.shape.size(); ++d) {
-        if (n.syms.empty()) {  // its extents are known
-            if (exprs[n.shape[d].id] != meta.shape[d]) return false;
-            continue;
-        }
-        const auto& e = t.expr(n.syms[d]);
-        if (e.kind == graph::SymKind::Const) {
-            if (e.value != meta.shape[d]) return false;
-        } else if (e.kind == graph::SymKind::Symbol) {
-            const auto& info = t.symbol_info(static_cast<int>(e.value));
-            if (meta.shape[d] < info.lo || meta.shape[d] > info.hi) return false;
-            entry->symbols[e.value] = meta.shape[d];
-        }
+    if (n.host == graph::HostId::Torch) {
+        if (!fits_tensor(v, result.get())) return false;
+    } else {
+        ArrayMeta meta;
+        std::string why;
+        if (!read_array_meta(result.get(), &meta, &why)) return false;
+        if (meta.dtype != n.dtype || meta.host != n.host || meta.layout != n.layout || meta.perm != n.perm ||
+            meta.own_dtype != n.own_dtype || !bind_shape(*this, n, meta.shape))
+            return false;
     }
     set_array(v, result.release());
-    return evaluate_syms();
+    return evaluate_bound(step);
 }
 
 void Materializer::reset() {
@@ -141,6 +211,17 @@ PyObject* Materializer::build(int32_t index) {
     return o;
 }
 
+// A 0-d array is a number until it leaves the trace.
+PyObject* Materializer::new_zero_d(Id v, const char* bits) {
+    const auto& g = st_.trace.graph;
+    const Node& n = g.nodes[v];
+    PyObject* array =
+        new_host_array(n.host, n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
+    char* data = array ? locate_host_array(n.host, array, 0, nullptr) : nullptr;
+    if (data) memcpy(data, bits, graph::info(n.dtype).size);
+    return array;
+}
+
 PyObject* Materializer::build_value(Id v) {
     const auto& g = st_.trace.graph;
     const Node& n = g.nodes[v];
@@ -150,6 +231,7 @@ PyObject* Materializer::build_value(Id v) {
             int_to_bits(st_.exprs[n.syms[0].id], n.dtype, bits);
         else
             for (size_t i = 0; i < n.ints.size(); ++i) memcpy(bits + 8 * i, &n.ints[i], 8);
+        if (n.box == Box::Array) return new_zero_d(v, bits);
         return numpy::box_scalar(n.box, n.dtype, bits);
     }
     if (n.box != Box::Array) return numpy::box_scalar(n.box, n.dtype, st_.scalar(v));
@@ -158,9 +240,7 @@ PyObject* Materializer::build_value(Id v) {
         PyErr_SetString(PyExc_SystemError, "stator: a value that a snapshot needs was not kept");
         return nullptr;
     }
-    PyObject* array = numpy::new_array(n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
-    if (array) memcpy(numpy::data(array), st_.scalar(v), graph::info(n.dtype).size);
-    return array;
+    return new_zero_d(v, st_.scalar(v));
 }
 
 namespace {

@@ -23,18 +23,25 @@ struct ReplayState {
     uint32_t errors_set = 0,
              errors_ignored = 0;  // fault kinds that the trace's own np.errstate handles or ignores
     DeviceRun* device = nullptr;  // where segments run, unless on the CPU
-    bool committed = false;       // an argument's memory was changed: the entry cannot be gone back to
+    int grad_mode_ = -1;          // torch's, once asked for
+    bool grad_mode();
+    bool committed = false;  // an argument's memory was changed: the entry cannot be gone back to
 
     // The array object whose memory holds value `v` (borrowed), or nullptr.
     PyObject* memory(graph::Id v) const;
     void set_array(graph::Id v, PyObject* steal);
     const char* scalar(graph::Id v) const;
     void set_scalar(graph::Id v, const char* bits);
+    // The same of a 0-d array, whose value lies in its memory: 16 bytes are written.
+    void scalar_now(graph::Id v, graph::DType dtype, char* out) const;
     // Re-evaluates exprs from entry->symbols. False on 64-bit overflow.
     bool evaluate_syms();
+    bool evaluate_bound(const TraceStep& step);  // only what depends on what its result binds
     // Takes a library result: type, dtype, rank and layout must be as recorded; its extents become symbol
     // values.
-    bool bind_result(graph::Id v, PyRef result);
+    bool bind_result(const TraceStep& step, PyRef result);
+    bool fits_tensor(graph::Id v, PyObject* result);
+    bool bind_number(graph::Id v, PyObject* result);
 };
 
 class Materializer {
@@ -51,6 +58,7 @@ class Materializer {
   private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
+    PyObject* new_zero_d(graph::Id v, const char* bits);
     PyObject* build_dict(const graph::Recipe& r);
     PyObject* build_made(const graph::Recipe& r);
     PyObject* build_function(const graph::Recipe& r);

@@ -49,10 +49,10 @@ Stretch stretch_of(PyObject* array, int rank, int itemsize) {
 bool device_available(std::string* why) { return open_device(why) != nullptr; }
 
 bool load_on_device(Trace& t, std::string* why) {
-    if (!t.cuda->error.empty()) {
-        *why = t.cuda->error;
-        return false;
-    }
+    *why = t.cuda->error;
+    for (const graph::Node& n : t.graph.nodes)
+        if (n.host != graph::HostId::NumPy) *why = "only NumPy arrays are copied to the GPU so far";
+    if (!why->empty()) return false;
     kernels::DeviceState* device = open_device(why);
     if (!device) return false;
     t.device_code = compiler()->cuda->load(device, *t.cuda, t.name, why);
@@ -69,7 +69,7 @@ DeviceRun::~DeviceRun() {
         for (auto& [key, c] : copies)
             if (c.memory) api_.release(device_, c.memory, kStream);
     };
-    drop(arrays_), drop(values_), drop(scratch_);
+    drop(arrays_), drop(values_), drop(numbers_), drop(scratch_);
     if (partials_) api_.release(device_, partials_, kStream);
 }
 
@@ -104,6 +104,15 @@ DeviceRun::Copy* DeviceRun::copy_of_value(int32_t value, int64_t bytes) {
         it->second.bytes = bytes;
         if (!allocate(bytes, &it->second.memory)) return nullptr;
     }
+    return &it->second;
+}
+
+// A number is what it is, not the array that it may have been read from.
+DeviceRun::Copy* DeviceRun::copy_of_number(int32_t value) {
+    const Node& n = st_.trace.graph.nodes[value];
+    if (n.op == Op::Input) return copy_of_array(st_.entry->inputs[n.ints[0]]);
+    auto [it, fresh] = numbers_.try_emplace(value);
+    if (fresh && !allocate(kScalarBytes, &it->second.memory)) return nullptr;
     return &it->second;
 }
 
@@ -148,15 +157,11 @@ bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kerne
             return true;
         }
         case CudaParamKind::Scalar: {
-            const kernels::Scalar& sc = program.scalars[static_cast<size_t>(p.index)];
-            if (sc.kind == ScalarKind::Sym)
-                int_to_bits(st_.exprs[st_.trace.graph.nodes[sc.value].syms[0].id], sc.dtype, value);
-            else
-                memcpy(value, st_.scalar(sc.value), kScalarBytes);
+            memcpy(value, scalars_.data() + kScalarBytes * p.index, kScalarBytes);
             return true;
         }
         case CudaParamKind::Result: {
-            Copy* c = copy_of_value(program.scalars[static_cast<size_t>(p.index)].value, kScalarBytes);
+            Copy* c = copy_of_number(program.scalars[static_cast<size_t>(p.index)].value);
             if (!c) return false;
             return put(c->memory + static_cast<kernels::DevicePointer>(c->first)), true;
         }
@@ -169,13 +174,38 @@ bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kerne
     return false;
 }
 
+// Values of scalars before the segment stores to 0-d arrays that they are read from.
+bool DeviceRun::read_scalars(const kernels::Program& p) {
+    scalars_.assign(kScalarBytes * (p.scalars.size() + 1), 0);
+    for (size_t i = 0; i < p.scalars.size(); ++i) {
+        const kernels::Scalar& sc = p.scalars[i];
+        char* to = scalars_.data() + kScalarBytes * i;
+        if (sc.kind == ScalarKind::Sym) {
+            int_to_bits(st_.exprs[st_.trace.graph.nodes[sc.value].syms[0].id], sc.dtype, to);
+        } else if (sc.kind == ScalarKind::Input && !kernels::on_device(sc, st_.trace.graph)) {
+            PyObject* array =
+                st_.trace.graph.nodes[sc.value].box == graph::Box::Array ? st_.memory(sc.value) : nullptr;
+            auto copy = arrays_.find(array);
+            if (copy != arrays_.end() && copy->second.changed) {
+                const Copy& c = copy->second;
+                if (!copy_out(to, c.memory + static_cast<kernels::DevicePointer>(c.first),
+                              graph::info(sc.dtype).size))
+                    return false;
+            } else {
+                st_.scalar_now(sc.value, sc.dtype, to);
+            }
+        }
+    }
+    return true;
+}
+
 bool DeviceRun::segment(int index) {
     const Segment& s = st_.trace.segments[static_cast<size_t>(index)];
     const kernels::Program& p = *s.gpu_program;
     std::vector<int64_t> syms;
     for (graph::Sym sym : p.syms) syms.push_back(st_.exprs[sym.id]);
     const auto& all = st_.trace.cuda->kernels;
-    bool ok = true;
+    bool ok = read_scalars(p);
     for (size_t k = 0; k < all.size() && ok; ++k) {
         if (all[k].unit != index) continue;
         kernels::Launch launch =
@@ -231,9 +261,10 @@ bool DeviceRun::array_to_host(Copy& c) {
 bool DeviceRun::result_to_host(int segment, int buffer) {
     const kernels::Buffer& b =
         st_.trace.segments[static_cast<size_t>(segment)].gpu_program->buffers[static_cast<size_t>(buffer)];
-    auto it = values_.find(graph::buffer_root(st_.trace.graph, b.value));
-    int slot = st_.trace.value_slots[b.value];
-    if (it == values_.end() || slot < 0) return true;
+    const int slot = st_.trace.value_slots[b.value];
+    if (slot < 0) return true;
+    // Memory that no kernel has touched is an array all the same, with any contents.
+    auto it = values_.try_emplace(graph::buffer_root(st_.trace.graph, b.value)).first;
     if (!it->second.host) {
         std::vector<int64_t> dims;
         for (graph::Sym extent : b.shape) dims.push_back(st_.exprs[extent.id]);
@@ -261,9 +292,9 @@ bool DeviceRun::results_to_host(int segment) {
             return false;
     for (const kernels::Scalar& sc : p.scalars) {
         if (sc.kind != ScalarKind::Result || st_.trace.value_slots[sc.value] < 0) continue;
-        auto it = values_.find(graph::buffer_root(st_.trace.graph, sc.value));
+        auto it = numbers_.find(sc.value);
         char bits[kScalarBytes] = {};
-        if (it == values_.end()) continue;
+        if (it == numbers_.end()) continue;
         if (!copy_out(bits, it->second.memory, graph::info(sc.dtype).size)) return false;
         st_.set_scalar(sc.value, bits);
     }
@@ -274,6 +305,12 @@ bool DeviceRun::to_host() {
     for (int segment : unseen_)
         if (!results_to_host(segment)) return false;
     unseen_.clear();
+    // Results that the host has already, and that kernels stored to again.
+    for (auto& [root, c] : values_) {
+        if (!c.host || !c.changed || c.bytes == 0) continue;
+        c.changed = false;
+        if (!copy_out(numpy::data(c.host), c.memory, c.bytes)) return false;
+    }
     for (auto& [object, c] : arrays_) {
         if (!c.changed) continue;
         st_.committed = true;

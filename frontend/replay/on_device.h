@@ -44,7 +44,9 @@ class DeviceRun {
     };
     Copy* copy_of_array(PyObject* array);
     Copy* copy_of_value(int32_t value, int64_t bytes);
+    Copy* copy_of_number(int32_t value);
     bool address(int segment, int buffer, kernels::DevicePointer* out);
+    bool read_scalars(const kernels::Program& p);
     bool fill_param(int segment, const kernels::CudaParam& p, const kernels::Launch& launch, char* value);
     bool allocate(int64_t bytes, kernels::DevicePointer* out);
     bool copy_out(void* to, kernels::DevicePointer from, int64_t bytes);
@@ -58,9 +60,11 @@ class DeviceRun {
     kernels::DeviceCode& code_;
     std::map<PyObject*, Copy> arrays_;  // of the host
     std::map<int32_t, Copy> values_;    // made by kernels, by the root of their versions
+    std::map<int32_t, Copy> numbers_;   // values of rank 0 made by kernels: each has a place of its own
     std::map<int, Copy> scratch_;       // of the segment that runs, by buffer
     kernels::DevicePointer partials_ = 0;
-    std::vector<int> unseen_;  // segments whose results are on the device alone
+    std::vector<char> scalars_;  // of the segment that runs, as they were when it began: 16 bytes each
+    std::vector<int> unseen_;    // segments whose results are on the device alone
     std::string error_;
     bool waited_ = false;
 };

@@ -12,6 +12,7 @@
 
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/replay/launches.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
@@ -144,6 +145,12 @@ int64_t fill_contiguous(const BufferPlan& b, const int32_t* shape, const int64_t
     return step;
 }
 
+bool has_elements(const BufferPlan& b, const int32_t* shape, const int64_t* exprs) {
+    for (int d = 0; d < b.rank; ++d)
+        if (exprs[shape[d]] == 0) return false;
+    return true;
+}
+
 // Allocates results and scratch and finds the memory of all buffers. False: some memory is missing.
 bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char** data, int64_t* strides) {
     for (const BufferPlan& plan : s.buffer_plans) {
@@ -158,7 +165,7 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
             case kernels::BufferKind::Output: {
                 int64_t dims[16];
                 for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[shape[d]];
-                array = numpy::new_array(plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
+                array = new_host_array(plan.host, plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
                 if (!array) {
                     PyErr_Clear();
                     return false;
@@ -178,7 +185,15 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
                 "internal: " + st.trace.name + " has no memory for %" + std::to_string(plan.value));
             return false;
         }
-        *data++ = numpy::locate(array, plan.rank, own);
+        if (plan.host == graph::HostId::Torch && plan.input >= 0) {  // its guard has read it
+            const guards::TensorView& t = st.entry->tensors[plan.input];
+            for (int d = 0; d < plan.rank; ++d) own[d] = t.strides[d] * graph::info(plan.dtype).size;
+            *data++ = t.data;
+            continue;
+        }
+        *data = locate_host_array(plan.host, array, plan.rank, own);
+        if (!*data++ && plan.host == graph::HostId::Torch && has_elements(plan, shape, st.exprs))
+            return false;
     }
     return true;
 }
@@ -193,7 +208,7 @@ void fill_scalars(ReplayState& st, const Segment& s, char* scalars) {
             // A 0-d array counts as a scalar operand, but its value lies in the array.
             PyObject* array = plan.in_array ? st.memory(plan.value) : nullptr;
             if (array)
-                memcpy(slot, numpy::data(array), graph::info(plan.dtype).size);
+                memcpy(slot, locate_host_array(plan.host, array, 0, nullptr), graph::info(plan.dtype).size);
             else
                 copy_scalar(slot, st.scalar(plan.value));
         }
@@ -224,6 +239,7 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
     bool compiled = s.code->ready.load(std::memory_order_acquire);
     uint32_t faults = 0;
     auto checked = [&]() {
+        if (s.quiet) return !(faults & kernels::kFaultHost);
         return faults == 0 || numpy::faults_that_matter(faults, st.errors_set, st.errors_ignored) == 0;
     };
     const int nests = static_cast<int>(s.nests.size());
@@ -246,33 +262,54 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
     return true;
 }
 
-bool run_library(ReplayState& st, Id id, Materializer& m) {
-    const Node& n = st.trace.graph.nodes[id];
+// References for the time of a call.
+struct Held {
+    PyObject** items;
+    size_t count = 0;
+    ~Held() {
+        for (size_t i = 0; i < count; ++i) Py_DECREF(items[i]);
+    }
+};
+
+PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
+                const ReplayState& st) {
+    if (n.host != graph::HostId::Torch) {
+        numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
+        return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
+    }
+    PyRef result = PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
+    const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+    if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
+        !torch::lies_apart(result.get(), argv, count))
+        return {};
+    return result;
+}
+
+bool run_library(ReplayState& st, const TraceStep& step, Materializer& m) {
+    const Node& n = st.trace.graph.nodes[step.node];
     m.reset();  // arguments are built from what is known now
     const graph::Recipe& args = st.trace.graph.recipes[n.ints[1]];
-    std::vector<PyRef> held;
-    std::vector<PyObject*> argv;
+    Held held{static_cast<PyObject**>(alloca(sizeof(PyObject*) * (args.items.size() + 1)))};
     for (int32_t r : args.items) {
-        held.push_back(PyRef::steal(m.build(r)));
-        if (!held.back()) {
+        PyObject* o = m.build(r);
+        if (!o) {
             PyErr_Clear();
             return false;
         }
-        argv.push_back(held.back().get());
+        held.items[held.count++] = o;
     }
     PyObject* kwnames =
         n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
-    size_t nargs = argv.size() - (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
+    const size_t nargs = held.count - (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     const Timed timed(&Profile::host);
-    PyRef result =
-        PyRef::steal(PyObject_Vectorcall(st.trace.objects[n.ints[0]].get(), argv.data(), nargs, kwnames));
+    PyRef result = call_host(n, st.trace.objects[n.ints[0]].get(), held.items, nargs, kwnames, st);
+    m.reset();
     if (!result) {
         PyErr_Clear();
         return false;
     }
     if (n.ints[3] == graph::kGivesNothing) return st.committed = true;
-    return st.bind_result(id, std::move(result));
+    return st.bind_result(step, std::move(result));
 }
 
 bool relation_holds(const ReplayState& st, const Node& n) {
@@ -359,6 +396,8 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                     if (run_on_device(st, step.segment)) break;
                     return device_failed(st);
                 }
+                if (active_observer) [[unlikely]]
+                    active_observer->before(st, step.segment);
                 if (run_segment(st, t.segments[step.segment], counters)) {
                     if (active_observer) [[unlikely]]
                         active_observer->segment(st, step.segment);
@@ -367,7 +406,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::Library:
-                if (run_library(st, step.node, m)) {
+                if (run_library(st, step, m)) {
                     if (st.device) st.device->host_wrote();
                     break;
                 }
@@ -396,6 +435,8 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
         }
+        if (st.device) continue;  // it refers to the host's arrays
+        for (int32_t slot : step.drops) Py_CLEAR(st.arrays[slot]);
     }
     if (!to_host(st, -1)) return device_failed(st);
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
@@ -440,6 +481,8 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     entry.symbols = static_cast<int64_t*>(alloca(sizeof(int64_t) * (t.symbol_count + 1)));
     for (int i = 0; i < t.symbol_count; ++i) entry.symbols[i] = t.symbol_start[i];
     entry.owned_count = 0;
+    if (t.reads_tensors)
+        entry.tensors = static_cast<guards::TensorView*>(alloca(sizeof(guards::TensorView) * (inputs + 1)));
     const int failed = check_guards(t, slots, entry);
     if (failed >= 0) return not_entered(failed);
     st.entry = &entry;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "frontend/hosts/numpy/benign.h"
-#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/replay/driver.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
@@ -124,6 +124,12 @@ struct Cutter {
             s.gpu_program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         }
         for (const auto& nest : s.program->nests) s.has_commit |= nest.commit;
+        s.quiet = true;
+        for (Id i = begin; i < end; ++i) {
+            const OpClass c = graph::info(g.nodes[i].op).cls;
+            const bool computes = c == OpClass::Pointwise || c == OpClass::Reduction;
+            if (computes && g.nodes[i].host == graph::HostId::NumPy) s.quiet = false;
+        }
         for (const auto& ref : s.program->loops) s.loops.push_back(numpy::find_loop(ref));
         t.segments.push_back(std::move(s));
         t.steps.push_back({StepKind::Program, static_cast<int>(t.segments.size()) - 1, kNone, redo});
@@ -205,7 +211,9 @@ void plan_segment(Trace& t, Segment& s) {
         for (graph::Sym extent : b.shape) s.shapes.push_back(extent.id);
         if (b.kind != kernels::BufferKind::Scratch) {
             plan.value = b.value;
-            plan.own_dtype = g.nodes[graph::buffer_root(g, b.value)].own_dtype;
+            const Node& root = g.nodes[graph::buffer_root(g, b.value)];
+            plan.own_dtype = root.own_dtype;
+            plan.host = root.host;
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
             plan.slot = t.value_slots[b.value];
         }
@@ -232,6 +240,7 @@ void plan_segment(Trace& t, Segment& s) {
             plan.slot = t.value_slots[sc.value];
             plan.in_array =
                 sc.kind == kernels::ScalarKind::Input && g.nodes[sc.value].box == graph::Box::Array;
+            plan.host = g.nodes[graph::buffer_root(g, sc.value)].host;
         }
         if (plan.kind != kernels::ScalarKind::Const) s.scalar_plans.push_back(plan);
     }
@@ -270,6 +279,28 @@ void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
             t.expr_ids.push_back(id);
     }
     for (int i = 0; i < t.symbol_count; ++i) t.symbol_start.push_back(g.syms.symbol_info(i).lo);
+}
+
+// Which expressions change when a library call binds the extents of its result.
+void plan_bindings(Trace& t) {
+    const auto& table = t.graph.syms;
+    for (TraceStep& step : t.steps) {
+        if (step.kind != StepKind::Library) continue;
+        std::vector<bool> changed(static_cast<size_t>(table.size()), false);
+        for (graph::Sym s : t.graph.nodes[step.node].syms)
+            if (table.expr(s).kind == graph::SymKind::Symbol) changed[static_cast<size_t>(s.id)] = true;
+        for (const auto& [id, symbol] : t.symbol_exprs)
+            if (changed[static_cast<size_t>(id)]) step.bound.emplace_back(id, symbol);
+        for (int32_t id : t.expr_ids) {  // operands first
+            const auto& e = table.expr(graph::Sym{id});
+            bool depends = (e.a && changed[static_cast<size_t>(e.a.id)]) ||
+                           (e.b && changed[static_cast<size_t>(e.b.id)]);
+            for (const auto& term : e.terms) depends |= changed[static_cast<size_t>(term.atom.id)];
+            if (!depends) continue;
+            changed[static_cast<size_t>(id)] = true;
+            step.exprs.push_back(id);
+        }
+    }
 }
 
 // What plain Python does for the same result. Views cost it something, and copies that promotion asks for
@@ -345,8 +376,11 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->source_count = t->guards.source_count();
     t->input_count = static_cast<int>(t->graph.inputs.size());
     t->has_relations = t->guards.has_relations();
+    for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host == graph::HostId::Torch;
     for (Segment& s : t->segments) plan_segment(*t, s);
     plan_symbols(*t, std::move(relation_syms));
+    plan_bindings(*t);
+    plan_lifetimes(*t);
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
     for (int i = 0; i < t->source_count; ++i) {
         const auto& src = t->guards.source(i);
@@ -354,8 +388,11 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     }
     request_code(*t, options);
     if (options.cuda) print_cuda(*t);
-    if (std::string error; options.on_device && !load_on_device(*t, &error))
-        log(LogTopic::Errors, t->name + " does not run on the GPU: " + error);
+    if (std::string error; options.on_device && !load_on_device(*t, &error)) {
+        log(LogTopic::Errors, t->name + " runs on the CPU: " + error);
+        if (const kernels::CompilerApi* api = compiler())
+            for (const Segment& s : t->segments) api->compile(*s.request);
+    }
     return t;
 }
 

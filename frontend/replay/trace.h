@@ -32,9 +32,10 @@ struct BufferPlan {
     int shape_base;  // into Segment::shapes
     const std::vector<int>* perm;
     bool own_dtype = false;  // Output
-    int input = -1;          // graph input whose array holds the memory, or
-    int slot = -1;           // value slot of the array (Output: where it goes)
-    graph::Id value = -1;    // neither: look it up (a store's newest version)
+    graph::HostId host = graph::HostId::NumPy;
+    int input = -1;        // graph input whose array holds the memory, or
+    int slot = -1;         // value slot of the array (Output: where it goes)
+    graph::Id value = -1;  // neither: look it up (a store's newest version)
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
@@ -42,6 +43,7 @@ struct ScalarPlan {
     int input = -1, slot = -1;  // Input, Result
     int expr = -1;              // Sym
     bool in_array = false;      // Input: the value lies in a 0-d array
+    graph::HostId host = graph::HostId::NumPy;
     graph::DType dtype;
     graph::Id value = -1;
 };
@@ -66,14 +68,19 @@ struct Segment {
     std::shared_ptr<kernels::CompileRequest> request;
     std::vector<kernels::HostLoop> loops;
     bool has_commit = false;
+    bool quiet = false;  // no operation of it reports floating-point faults
 };
 
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };
 struct TraceStep {
     StepKind kind;
-    int segment = -1;     // Program
-    graph::Id node = -1;  // all others
-    int redo = -1;        // snapshot to go back to
+    int segment = -1;            // Program
+    graph::Id node = -1;         // all others
+    int redo = -1;               // snapshot to go back to
+    std::vector<int32_t> drops;  // value slots whose arrays nothing needs from here on
+    // Library: what depends on the symbols that its result binds.
+    std::vector<std::pair<int32_t, int32_t>> bound;  // expression, symbol
+    std::vector<int32_t> exprs;
 };
 
 struct Place;
@@ -107,6 +114,7 @@ struct Trace {
     int symbol_count = 0;
     int source_count = 0, input_count = 0;
     bool has_relations = false;
+    bool reads_tensors = false;
     int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
     int64_t entries = 0, exits = 0, redone = 0;
     double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread
@@ -145,6 +153,9 @@ struct Outcome {
     int snapshot = -1;
     int failed_guard = -1;  // NotEntered
 };
+
+// Fills in TraceStep::drops: plain Python lets go of its intermediate arrays, and their memory serves again.
+void plan_lifetimes(Trace& t);
 
 // slots[i] for every i in trace.slot_indices must be valid (borrowed). Never leaves a Python error set.
 Outcome replay(Trace& trace, PyObject* const* slots, Counters& counters);

@@ -45,6 +45,7 @@ std::string key_of(const Node& n) {
     append(key, n.layout);
     append_list(key, n.perm);
     append(key, n.own_dtype);
+    append(key, n.host);
     append_list(key, n.in);
     append_list(key, n.shape);
     append_list(key, n.ints);

@@ -239,7 +239,7 @@ Bits from_float(DType to, double v) {
 Bits evaluate_cast(const ScalarNode& s) {
     DType from = s.types[0], to = s.dtype;
     int64_t v = s.values[0][0];
-    if (is_complex(from) || is_complex(to)) return std::nullopt;
+    if (is_complex(from) || is_complex(to) || from == DType::BF16 || to == DType::BF16) return std::nullopt;
     if (is_float(from)) return from_float(to, float_value(from, v));
     if (from == DType::Bool && v != 0 && v != 1) return std::nullopt;
     if (to == DType::Bool) return boolean(v != 0);

@@ -157,7 +157,7 @@ def check(program, arguments, kernels=None, runs=None):
         ]
     )
     buffers = len(_arrays(arguments)) + len(expected)
-    sizeable = sum(np.size(r) for r in expected) > 1000
+    sizeable = max(np.size(a) for a in (*arguments, *expected)) > 1000
     runs += [("aligned", "forward", 0, off) for off in range(buffers) if sizeable]
     for place, order, seed, *off in runs:
         device = Device(_arrays(arguments), expected, place, *off)

@@ -24,8 +24,10 @@ class Program:
 
 
 PROGRAMS = []
-FLAT = [0, 1, 3, 255, 1023, 2047, 3071, 4095, 8195]
-TABLES = [(1, 1), (3, 5), (7, 64), (33, 71), (3, 1023), (2, 4099), (130, 17)]
+FLAT = [0, 1, 3, 255, 1022, 1023, 2046, 2047, 3070, 3071, 4094, 4095, 8195]
+TABLES = [(1, 1), (3, 5), (7, 64), (33, 71), (130, 17), (4099, 2), (2047, 3)]
+# one column more and one less than ends inside each of a tile's vectors
+TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 1)]
 ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
 
 
@@ -119,6 +121,11 @@ def complex_c64(x, y):
 @program(of("c16", "c16"), FLAT, exact=False, rtol=1e-12)
 def complex_c128(x, y):
     return x * y - np.conj(x)
+
+
+@program(of("c16", "u1", "f4"), FLAT, exact=False, rtol=1e-12)
+def wide_and_narrow(x, k, y):
+    return x * 2 + 1, k + 1, x.real * y
 
 
 @program(of("f4", "f4"), FLAT)
@@ -294,7 +301,7 @@ def several_all(x):
     return x.sum(), x.max(), x.min(), x.mean()
 
 
-@program(of("i4"), [1, 300, 5000])
+@program(of("i4"), [1, 300, 5000, 40003])
 def sum_all_i32(x):
     return x.sum(), x.max(), np.argmax(x), np.argmin(x)
 
@@ -324,9 +331,16 @@ def sum_middle(x):
     return x.sum(axis=1), x.sum(axis=(0, 2))
 
 
-@program(of("?"), TABLES)
+def _one(rng, size):
+    """False but for one element, which decides."""
+    x = np.zeros(size, bool)
+    x.flat[rng.integers(x.size)] = True
+    return (x,)
+
+
+@program(_one, TABLES)
 def any_all(x):
-    return x.any(axis=1), x.all(axis=0), x.any()
+    return x.any(axis=1), (~x).all(axis=0), x.any()
 
 
 @program(of("f2"), ROWS, exact=False, rtol=5e-3)
@@ -358,7 +372,7 @@ def normalized(x):
     return x / np.sqrt((x * x).sum(axis=1, keepdims=True) + 1)
 
 
-@program(of("f4"), [3, 257, 5000], exact=False, rtol=1e-3)
+@program(of("f4"), [3, 257, 5000, 20001, 20004], exact=False, rtol=1e-4)
 def standardized(x):
     return (x - x.mean()) / np.sqrt(((x - x.mean()) ** 2).mean() + 1e-3)
 
@@ -366,3 +380,18 @@ def standardized(x):
 @program(whole("f4", "f4"), ROWS)
 def row_dot(x, y):
     return (x * y).sum(axis=1) * 2 + 1
+
+
+@program(of("f4", "f4"), [3, 1027])
+def time_loop(x, y):
+    for k in range(3):
+        x = x * 0.5 + y
+        y = y - x
+    return x, y
+
+
+@program(of("f8", "f4"), [3, 1027])
+def elements(x, y):
+    first = y[-1]
+    x *= 2
+    return first, x[0], x[-2] + first

@@ -254,3 +254,70 @@ def test_failures_leave_eager_results(function, code, nth):
         call(i)
     assert "Module" in {function!r} or cuda.fake_cuda_calls({function!r}.encode()) > before
     """)
+
+
+def test_tensors_of_torch_stay_on_the_cpu():
+    pytest.importorskip("torch")
+    run(
+        """
+    import torch
+    def f(x):
+        return x * 2 + 1
+    c = stator.compile(f, device="cuda")
+    for i in range(3):
+        assert torch.equal(c(torch.arange(10.0 + i)), f(torch.arange(10.0 + i)))
+    try:
+        stator.compile(f).cuda(torch.arange(10.0))
+    except NotImplementedError as error:
+        assert "NumPy arrays" in str(error), error
+    else:
+        raise AssertionError("no error")
+    """
+    )
+
+
+def test_results_are_stored_to_again():
+    """Found by random programs: what the host had seen once was not copied out again."""
+    run("""
+    def f(x):
+        y = x - x[::-1]
+        z = np.gradient(y, axis=0)
+        y[...] = 0.5
+        return y, z
+    check(f, lambda i: (np.arange(10.0 + i),))
+    """)
+
+
+def test_elements_of_arguments_as_results():
+    """Found by random programs: the element was written to where the array begins."""
+    run("""
+    def f(x, y):
+        first = y[-1]
+        x *= 2
+        return first, x[0]
+    check(f, lambda i: (np.arange(10.0 + i), np.arange(5.0 + i)))
+    """)
+
+
+def test_memory_that_no_kernel_touched():
+    """Found by random programs: an exit had no array for it."""
+    run("""
+    def f(x, log):
+        y = np.empty_like(x)
+        z = x * 2
+        log.append(len(y))
+        y[...] = z
+        return y
+    check(f, lambda i: (np.arange(10.0 + i), []), replays=0)
+    """)
+
+
+def test_stores_to_arrays_without_axes():
+    """Found by random programs: what was computed from the old number was computed again from the new one."""
+    run("""
+    def f(a, b):
+        b -= 300
+        a[None] = a[()] + 1
+        return np.int16(-2) >= b, a > 2, b * 2
+    check(f, lambda i: (np.array(2.0 + i), np.array(200 + i)))
+    """)

@@ -195,6 +195,11 @@ bool shares_memory(PyObject* result, PyObject* source) {
 
 }  // namespace
 
+bool basic_view(TraceBuilder& tb, const Shape& shape, const Operand& key, ViewStep* out) {
+    std::vector<IndexItem> items;
+    return read_key(tb, key, &items) == KeyKind::Basic && select(tb, shape, items, out);
+}
+
 bool fixed_index(TraceBuilder& tb, const Operand& key) {
     std::vector<Operand> items;
     if (!PyTuple_CheckExact(key.obj))
@@ -290,10 +295,7 @@ bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const 
 
 }  // namespace
 
-namespace {
-
-// `x[key] op= v` ends with storing the view x[key], already updated in place, into x[key]: nothing is left to
-// do.
+// Nothing is left to do.
 bool stores_itself(TraceBuilder& tb, const Operand& a, const ViewStep& step, const Operand& value) {
     const Shadow& v = *value.shadow;
     if (v.kind != ShadowKind::Array || v.base != a.shadow || v.path.size() != a.shadow->path.size() + 1)
@@ -306,8 +308,6 @@ bool stores_itself(TraceBuilder& tb, const Operand& a, const ViewStep& step, con
     return !taken.reshape && taken.map == step.map && taken.step == step.step &&
            same(taken.start, step.start) && same(taken.shape, step.shape);
 }
-
-}  // namespace
 
 namespace {
 

@@ -173,6 +173,12 @@ void narrow(ViewStep& step, int axis, Sym start, Sym length);
 Sym fixed_extent(TraceBuilder& tb, Sym length);  // 0 and 1 specialize; 2 and more is guarded
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result);
 bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
+// The view that a key of ints, slices, None and Ellipsis selects; false for other keys.
+bool basic_view(TraceBuilder& tb, const Shape& shape, const Operand& key, ViewStep* out);
+// `x[key] op= v` ends with storing the view x[key], already updated in place, into x[key].
+bool stores_itself(TraceBuilder& tb, const Operand& a, const ViewStep& step, const Operand& value);
+// The extents of a reshape to `items`, one of which may be -1 (shape_ops.cpp).
+bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> items, Shape* out);
 // Whether the key consists of what a later call can be given again: ints, slices, arrays.
 bool fixed_index(TraceBuilder& tb, const Operand& key);
 // Stores `value` (cast and broadcast here) into the part of dst that step selects.

@@ -115,6 +115,7 @@ bool init_runtime(std::string* error) {
         return false;
     }
     for (int i = 0; i < graph::kDTypeCount; i++) {
+        if (graph::kDTypes[i].numpy_type < 0) continue;
         g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
         g_own_descr[i] = PyArray_DescrNew(g_descr[i]);
     }
@@ -261,6 +262,15 @@ char* locate(PyObject* array, int rank, int64_t* out) {
 }
 const int64_t* strides(PyObject* array) { return PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(array)); }
 const int64_t* shape(PyObject* array) { return PyArray_DIMS(reinterpret_cast<PyArrayObject*>(array)); }
+bool is_plain_array(PyObject* object) { return PyArray_CheckExact(object); }
+PyObject* owner_of(PyObject* array) {
+    while (PyArray_CheckExact(array)) {
+        PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(array));
+        if (!base || !PyArray_CheckExact(base)) break;
+        array = base;
+    }
+    return array;
+}
 int rank(PyObject* array) { return PyArray_NDIM(reinterpret_cast<PyArrayObject*>(array)); }
 int itemsize(PyObject* array) {
     return static_cast<int>(PyArray_ITEMSIZE(reinterpret_cast<PyArrayObject*>(array)));

@@ -49,6 +49,8 @@ class StrictErrors {
 char* data(PyObject* array);
 const int64_t* strides(PyObject* array);
 const int64_t* shape(PyObject* array);
+bool is_plain_array(PyObject* object);  // an exact ndarray
+PyObject* owner_of(PyObject* array);    // the array whose memory it shows, borrowed: itself if it is no view
 int rank(PyObject* array);
 int itemsize(PyObject* array);  // bytes
 

@@ -99,6 +99,8 @@ ShadowRef lower_moveaxis(TraceBuilder& tb, const Call& call) {
     return view_with_axes(tb, *p[0], axes, call.result);
 }
 
+}  // namespace
+
 // The extents of a reshape: -1 is what the others leave. Equal factors cancel, so that (n, m) -> (n, -1)
 // gives m.
 bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> items, Shape* out) {
@@ -134,6 +136,8 @@ bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> item
     (*out)[open] = fixed_extent(tb, quotient);
     return true;
 }
+
+namespace {
 
 ShadowRef reshape_view(TraceBuilder& tb, const ShadowRef& base, Shape shape, PyObject* result) {
     for (Sym s : shape)

@@ -67,7 +67,9 @@ template <class T> struct as {
 };
 template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
 template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        return as<T>::from(w);
+    } else if constexpr (sizeof(T) == 8) {
         return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
     } else {
         constexpr int each = 4 / sizeof(T);
@@ -75,7 +77,9 @@ template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
     }
 }
 template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        w = raw(x);
+    } else if constexpr (sizeof(T) == 8) {
         u64 bits = raw(x);
         part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
     } else {

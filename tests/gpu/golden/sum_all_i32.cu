@@ -30,7 +30,9 @@ template <class T> struct as {
     template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
 };
 template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        return as<T>::from(w);
+    } else if constexpr (sizeof(T) == 8) {
         return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
     } else {
         constexpr int each = 4 / sizeof(T);

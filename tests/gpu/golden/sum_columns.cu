@@ -10,7 +10,6 @@ typedef float f32;
 typedef double f64;
 template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
 __device__ __forceinline__ f64 sum(f64 a, f64 b) { return __dadd_rn(a, b); }
-__device__ __forceinline__ f64 from_lane(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 template <class T, class F> __device__ __forceinline__ T down(T x, F combine, uint4* meet) {
     *(T*)(meet + threadIdx.y * blockDim.x + threadIdx.x) = x;
     __syncthreads();

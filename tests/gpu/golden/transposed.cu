@@ -16,7 +16,9 @@ template <int K> __device__ __forceinline__ u32& part(uint4& w) {
 }
 __device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
 template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        w = raw(x);
+    } else if constexpr (sizeof(T) == 8) {
         u64 bits = raw(x);
         part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
     } else {

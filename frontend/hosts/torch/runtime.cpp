@@ -1,0 +1,126 @@
+// See runtime.h. Memory is torch's own (its allocator, resizable storage): a tensor made through DLPack would
+// have a storage that cannot grow, which resize_ shows.
+#include "frontend/hosts/torch/runtime.h"
+
+#include "frontend/once.h"
+#include "guards/check.h"
+#include "guards/check_torch_api.h"
+
+namespace stator::frontend::torch {
+
+using graph::DType;
+
+namespace {
+
+PyObject* torch_attr(const char* name) {
+    PyRef module = PyRef::steal(PyImport_ImportModule("torch"));
+    PyObject* o = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+    if (!o) PyErr_Clear();
+    return o;
+}
+
+constexpr const char* kNames[graph::kDTypeCount] = {
+    "bool",   "int8",    "uint8",   "int16",   "uint16",    "int32",      "uint32",  "int64",
+    "uint64", "float16", "float32", "float64", "complex64", "complex128", "bfloat16"};
+
+struct Objects {
+    PyObject *empty_strided, *keywords;
+    PyObject* dtypes[graph::kDTypeCount];
+    PyTypeObject* constants[4];
+};
+
+const Objects& objects() {
+    return once([] {
+        Objects o{};
+        o.empty_strided = torch_attr("empty_strided");
+        o.keywords = Py_BuildValue("(s)", "dtype");
+        for (int i = 0; i < graph::kDTypeCount; ++i) o.dtypes[i] = torch_attr(kNames[i]);
+        int i = 0;
+        for (const char* name : {"dtype", "layout", "memory_format", "device"})
+            o.constants[i++] = reinterpret_cast<PyTypeObject*>(torch_attr(name));
+        return o;
+    });
+}
+
+}  // namespace
+
+PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm) {
+    int64_t strides[8];
+    int64_t step = 1;
+    for (int k = ndim; k-- > 0;) {
+        const int axis = perm.empty() ? k : perm[static_cast<size_t>(k)];
+        strides[axis] = step;
+        step *= shape[axis] > 0 ? shape[axis] : 1;
+    }
+    PyRef size = PyRef::steal(PyTuple_New(ndim)), stride = PyRef::steal(PyTuple_New(ndim));
+    if (!size || !stride) return nullptr;
+    for (int i = 0; i < ndim; ++i) {
+        PyTuple_SET_ITEM(size.get(), i, PyLong_FromLongLong(shape[i]));
+        PyTuple_SET_ITEM(stride.get(), i, PyLong_FromLongLong(strides[i]));
+    }
+    const Objects& o = objects();
+    PyObject* args[] = {size.get(), stride.get(), o.dtypes[static_cast<int>(dtype)]};
+    return PyObject_Vectorcall(o.empty_strided, args, 2, o.keywords);
+}
+
+char* locate(PyObject* tensor, int rank, int64_t* out) {
+    guards::TensorView t;
+    if (!guards::read_tensor(tensor, &t) || t.rank != rank) return nullptr;
+    const int64_t item = graph::info(t.dtype).size;
+    for (int i = 0; i < rank; ++i) out[i] = t.strides[i] * item;
+    return t.data;
+}
+
+bool in_functorch() {
+    PyRef level = PyRef::steal(PyObject_CallNoArgs(guards::tensor_api()->functorch_level));
+    if (!level) PyErr_Clear();
+    return level.get() != Py_None;
+}
+
+bool is_constant(PyObject* o) {
+    if (!guards::tensor_api()) return false;
+    for (PyTypeObject* type : objects().constants)
+        if (Py_TYPE(o) == type) return true;
+    return false;
+}
+
+PyObject* dtype_object(DType t) { return objects().dtypes[static_cast<int>(t)]; }
+
+bool dtype_of_object(PyObject* o, DType* out) {
+    for (int i = 0; i < graph::kDTypeCount; ++i)
+        if (objects().dtypes[i] == o) return *out = static_cast<DType>(i), true;
+    return false;
+}
+
+int64_t tensor_size(PyObject* object) {
+    guards::TensorView t;
+    if (!guards::is_tensor(object) || !guards::read_tensor(object, &t)) return 0;
+    int64_t count = 1;
+    for (int i = 0; i < t.rank; ++i) count *= t.shape[i];
+    return count;
+}
+
+static bool apart(PyObject* result, PyObject* arg, const char* lo, const char* hi) {
+    if (PyTuple_CheckExact(arg) || PyList_CheckExact(arg)) {
+        for (Py_ssize_t i = 0; i < Py_SIZE(arg); ++i) {
+            PyObject* item = PyTuple_CheckExact(arg) ? PyTuple_GET_ITEM(arg, i) : PyList_GET_ITEM(arg, i);
+            if (!apart(result, item, lo, hi)) return false;
+        }
+        return true;
+    }
+    if (!guards::is_tensor(arg)) return true;
+    if (result == arg) return false;
+    const char *begin, *end;
+    guards::memory_span(arg, &begin, &end);
+    return begin == end || lo == hi || end <= lo || hi <= begin;
+}
+
+bool lies_apart(PyObject* result, PyObject* const* args, size_t count) {
+    const char *lo, *hi;
+    guards::memory_span(result, &lo, &hi);
+    for (size_t i = 0; i < count; ++i)
+        if (!apart(result, args[i], lo, hi)) return false;
+    return true;
+}
+
+}  // namespace stator::frontend::torch

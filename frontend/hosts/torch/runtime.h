@@ -1,0 +1,26 @@
+// torch at replay time: allocating results, and where tensors lie.
+#pragma once
+
+#include <vector>
+
+#include "frontend/pyref.h"
+#include "graph/graph.h"
+
+namespace stator::frontend::torch {
+
+// What torch.empty_strided gives in the current mode, axes in memory order `perm` (empty = C).
+PyObject* new_tensor(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm);
+// The data of a tensor, and `rank` strides in bytes into `out`. nullptr: it cannot be read.
+char* locate(PyObject* tensor, int rank, int64_t* out);
+bool in_functorch();
+// An immutable object that stands for itself: torch.float32, torch.contiguous_format.
+bool is_constant(PyObject* o);
+// The torch.dtype of a graph dtype (borrowed), and the other way round.
+PyObject* dtype_object(graph::DType t);
+bool dtype_of_object(PyObject* o, graph::DType* out);
+// How many elements an exact tensor has; 0 for every other object.
+int64_t tensor_size(PyObject* object);
+// Whether the result of a library call lies apart from all tensors among its arguments.
+bool lies_apart(PyObject* result, PyObject* const* args, size_t count);
+
+}  // namespace stator::frontend::torch

@@ -1,0 +1,25 @@
+"""A few random programs under device="cuda"; `python -m tests.gpu.fuzz` runs more."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.gpu import fake
+
+
+@pytest.mark.skipif(fake.library("cuda") is None, reason="the fakes are not built")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_programs(seed):
+    command = [sys.executable, "-m", "tests.gpu.fuzz", "--count", "20", "--seed", str(seed)]
+    done = subprocess.run(
+        command,
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
