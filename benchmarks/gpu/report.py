@@ -125,41 +125,39 @@ def _plot(result: dict[str, Any], path: Path) -> Path | None:
     import matplotlib.pyplot as plt
 
     bandwidth = result["copy"]["bandwidth"]
-    figure, axes = plt.subplots(1, 3, figsize=(16, 5), layout="constrained", sharey=True)
-    for place, group in zip(axes[:2], ("softmax", "layernorm"), strict=True):
-        rows = sorted(
-            (r for r in result["rows"] if r["group"] == group and r["name"].endswith("f4")),
-            key=lambda r: r["x"],
-        )
-        for name in ("stator", *result["peers"]):
-            points = [(r["x"], share(r, r.get("seconds") if name == "stator" else r["peers"].get(name, {}).get("seconds"), bandwidth)) for r in rows]  # fmt: skip
-            points = [(x, 100 * y) for x, y in points if y is not None]
-            if points:
-                place.semilogx(
-                    *zip(*points, strict=True), "o-", label=name, lw=2.5 if name == "stator" else 1.3, base=2
-                )
-        place.set_title(f"{group}, f4")
-        place.set_xlabel("columns")
-        place.legend()
-    rows = [r for r in result["rows"] if r["group"] not in ("softmax", "layernorm")]
     names = ["stator", *result["peers"]]
-    for k, name in enumerate(names):
-        heights = [100 * (share(r, r.get("seconds") if name == "stator" else r["peers"].get(name, {}).get("seconds"), bandwidth) or 0) for r in rows]  # fmt: skip
-        axes[2].bar(
-            [i + k * 0.8 / len(names) for i in range(len(rows))],
-            heights,
-            0.8 / len(names),
-            label=name,
-            align="edge",
-        )
-    axes[2].set_xticks(
-        range(len(rows)), [f"{r['group']}: {r['name']}" for r in rows], rotation=90, fontsize=6
+
+    def percent(row: dict[str, Any], name: str) -> float | None:
+        seconds = row.get("seconds") if name == "stator" else row["peers"].get(name, {}).get("seconds")
+        part = share(row, seconds, bandwidth)
+        return None if part is None else 100 * part
+
+    figure, axes = plt.subplot_mosaic(
+        [["softmax", "layernorm"], ["others", "others"]], figsize=(16, 11), layout="constrained"
     )
-    axes[2].legend()
-    axes[0].set_ylabel("% of the copy's bandwidth")
-    for place in axes:
+    for group in ("softmax", "layernorm"):
+        rows = [r for r in result["rows"] if r["group"] == group and r["name"].endswith("f4")]
+        for name in names:
+            points = [(r["x"], percent(r, name)) for r in sorted(rows, key=lambda r: r["x"])]
+            points = [p for p in points if p[1] is not None]
+            if points:
+                width = 2.5 if name == "stator" else 1.3
+                axes[group].semilogx(*zip(*points, strict=True), "o-", label=name, lw=width, base=2)
+        axes[group].set_title(f"{group}, f4")
+        axes[group].set_xlabel("columns")
+    rows = [r for r in result["rows"] if r["group"] not in ("softmax", "layernorm")]
+    for k, name in enumerate(names):
+        left = [i + k * 0.8 / len(names) for i in range(len(rows))]
+        heights = [percent(r, name) or 0 for r in rows]
+        axes["others"].bar(left, heights, 0.8 / len(names), label=name, align="edge")
+    labels = [f"{r['group']}: {r['name']}" for r in rows]
+    axes["others"].set_xticks(range(len(rows)), labels, rotation=60, ha="right", fontsize=8)
+    for place in axes.values():
+        place.set_ylabel("% of the copy's bandwidth")
         place.axhline(100, color="gray", lw=0.8)
         place.grid(alpha=0.3)
+        if place.has_data() and place.get_legend_handles_labels()[0]:
+            place.legend()
     figure.suptitle(f"{result['device']['name']}: copy {bandwidth / 1e12:.2f} TB/s")
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -45,6 +45,31 @@ def test_smoke(fakes, tmp_path):
     assert all(r["from_cache"] for r in result["compile"]), result["compile"]
 
 
+def test_peers_are_measured(tmp_path):
+    """A library that computes with NumPy, one that refuses, and one that is not there."""
+    out = run(f"""
+    from benchmarks.gpu import __main__ as bench, peers
+    class Host(peers.Peer):
+        def put(self, array): return array
+        def function(self, case): return case.function
+        def wait(self, result): pass
+    class Refuses(Host):
+        def function(self, case): raise ValueError("no such function")
+    peers.every = lambda: [Host("jax", "numpy"), Refuses("refuses", "numpy"), Host("absent", "no_such_module")]
+    assert bench.main(["--smoke", "--groups", "softmax,stencil", "--out", {str(tmp_path)!r}]) == 0
+    from benchmarks.gpu import report
+    import json
+    result = json.load(open({str(tmp_path)!r} + "/gpu.json"))
+    assert result["peers"] == ["jax", "refuses"]
+    for row in result["rows"]:
+        assert row["peers"]["jax"]["seconds"] > 0 and row["peers"]["refuses"]["error"] == "ValueError: no such function"
+    goals = report.goals(result)
+    assert any("jax / stator" in what for what, *_ in goals) and any(">= 85%" in wanted for _, wanted, *_ in goals)
+    report.show(result)
+    """)
+    assert "absent is left out: not installed" in out and "MISSED" in out
+
+
 def test_without_a_gpu():
     done = bench("--smoke", STATOR_CUDA_DRIVER="/nonexistent/libcuda.so")
     assert done.returncode == 2
