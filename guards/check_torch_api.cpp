@@ -141,6 +141,17 @@ bool load(PyObject* torch, TensorApi& api) {
     return api.plain_keys != api.inference_keys;
 }
 
+// Guards are checked, too, while the program's exception is on its way.
+class PendingError {
+  public:
+    PendingError() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~PendingError() { PyErr_Restore(type_, value_, traceback_); }
+    PendingError(const PendingError&) = delete;
+
+  private:
+    PyObject *type_, *value_, *traceback_;
+};
+
 }  // namespace
 
 const TensorApi* tensor_api() {
@@ -151,9 +162,11 @@ const TensorApi* tensor_api() {
     if (status == Unusable) return nullptr;
     PyObject* modules = PyImport_GetModuleDict();
     PyObject* torch = modules ? PyDict_GetItemString(modules, "torch") : nullptr;
-    // While torch is being imported not all of it is there.
-    PyObject* whole = torch ? attr(torch, {"_C", "_functorch"}) : nullptr;
-    PyObject* last = torch ? attr(torch, {"nn", "Parameter"}) : nullptr;
+    if (!torch) return nullptr;
+    const PendingError pending;
+    // While torch is being imported not all of it is there; another module of this name never has it.
+    PyObject* whole = attr(torch, {"_C", "_functorch"});
+    PyObject* last = attr(torch, {"nn", "Parameter"});
     const bool there = whole && last;
     Py_XDECREF(whole);
     Py_XDECREF(last);

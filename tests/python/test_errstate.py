@@ -110,3 +110,16 @@ def test_ignored_faults_stay_in_the_trace():
         compiled(A, B)
     stats = stator.stats(compiled)
     assert stats["opaque_steps"] == 0 and stats["redone"] == 0 and stats["replays"] == 4
+
+
+def test_another_module_named_torch(monkeypatch):
+    """A folder of that name on the path is a module: looking into it must not cost the program its exception."""
+    import sys
+    import types
+
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    compiled = stator.compile(chosen)
+    args = (np.array([4.0, 0.0, 9.0]), np.array([2.0, 0.0, 3.0]), "raise")
+    expected = outcome(chosen, *args)
+    for _ in range(5):
+        assert outcome(compiled, *args) == expected

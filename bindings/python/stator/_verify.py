@@ -39,7 +39,8 @@ def same(a: Any, b: Any) -> bool:
 
 def _is_tensor(x: Any) -> bool:
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
+    tensor = getattr(torch, "Tensor", None)  # other modules may have the name
+    return isinstance(tensor, type) and isinstance(x, tensor)
 
 
 def _same_tensors(a: Any, b: Any) -> bool:
