@@ -139,7 +139,9 @@ def main() -> int:
             f"seed {options.seed}: {counts}, {launches} kernels launched, {len(broken)} rules of the driver broken"
         )
         print(*broken[:5], sep="\n")
-    return 1 if counts["differs"] or broken else 0
+        if not launches:
+            print("nothing ran on the device")
+    return 1 if counts["differs"] or broken or not launches else 0
 
 
 if __name__ == "__main__":
