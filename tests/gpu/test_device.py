@@ -321,3 +321,15 @@ def test_stores_to_arrays_without_axes():
         return np.int16(-2) >= b, a > 2, b * 2
     check(f, lambda i: (np.array(2.0 + i), np.array(200 + i)))
     """)
+
+
+def test_next_half_precision_number():
+    """Found by random programs: the next number of single precision rounds back. Such traces stay on the CPU."""
+    run("""
+    def f(x):
+        return np.nextafter(x, x + 1)
+    c = stator.compile(f, device="cuda")
+    for i in range(3):
+        x = np.arange(5.0 + i).astype(np.float16)
+        assert (c(x) == f(x)).all()
+    """)
