@@ -68,7 +68,7 @@ class Device:
         where = dict(PLACES[self.place])
         where.setdefault("alignment", itemsize)
         if self.count == self.off:
-            where.update(alignment=16, misalign=itemsize)
+            where.update(alignment=16, misalign=max(4, itemsize) if itemsize < 16 else 0)
         self.count += 1
         return where
 

@@ -28,6 +28,8 @@ FLAT = [0, 1, 3, 255, 1022, 1023, 2046, 2047, 3070, 3071, 4094, 4095, 8195]
 TABLES = [(1, 1), (3, 5), (7, 64), (33, 71), (130, 17), (4099, 2), (2047, 3)]
 # one column more and one less than ends inside each of a tile's vectors
 TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 1)]
+# the same for elements of one byte, of which sixteen make a vector
+WIDE = [*FLAT, 12287, 16383, 20001, 32769]
 ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
 
 
@@ -98,7 +100,7 @@ def division_i64(x, y):
     return x // (np.abs(y) + 1) + x % (np.abs(y) + 3)
 
 
-@program(of("u1", "u1"), FLAT)
+@program(of("u1", "u1"), WIDE)
 def bytes_u8(x, y):
     return np.maximum(x, y) - (x & y) + np.minimum(x, y)
 
@@ -123,17 +125,17 @@ def complex_c128(x, y):
     return x * y - np.conj(x)
 
 
-@program(of("c16", "u1", "f4"), FLAT, exact=False, rtol=1e-12)
+@program(of("c16", "u1", "f4"), WIDE, exact=False, rtol=1e-12)
 def wide_and_narrow(x, k, y):
     return x * 2 + 1, k + 1, x.real * y
 
 
-@program(of("f4", "f4"), FLAT)
+@program(of("f4", "f4"), WIDE)
 def comparisons(x, y):
     return (x < y) & (x > -1) | np.isnan(x), np.where(x > y, x, y), np.isfinite(x / y)
 
 
-@program(of("?", "?"), FLAT)
+@program(of("?", "?"), WIDE)
 def logic(x, y):
     return x & ~y, x ^ y, np.logical_or(x, y)
 
@@ -382,7 +384,7 @@ def row_dot(x, y):
     return (x * y).sum(axis=1) * 2 + 1
 
 
-@program(of("f4", "f4"), [3, 1027])
+@program(of("f4", "f4"), FLAT[2:])
 def time_loop(x, y):
     for k in range(3):
         x = x * 0.5 + y
@@ -390,7 +392,7 @@ def time_loop(x, y):
     return x, y
 
 
-@program(of("f8", "f4"), [3, 1027])
+@program(of("f8", "f4"), FLAT[2:])
 def elements(x, y):
     first = y[-1]
     x *= 2
