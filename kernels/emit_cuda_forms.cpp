@@ -223,36 +223,6 @@ KernelPrinter::Stage* KernelPrinter::stage_of(int i) {
     return nullptr;
 }
 
-void KernelPrinter::plan_stages() {
-    size_t wanted = k_.staged.size();
-    if (!wanted) return;
-    // The same accesses as the schedule found, in its order: loads that two nests share.
-    std::vector<std::pair<const Access*, int>> seen;
-    int axis = static_cast<int>(k_.rows.size());
-    auto users = [&](const Access& a) {
-        int n = 0;
-        for (int other : k_.nests) {
-            bool here = false;
-            for (const Stmt& s : p_.code[static_cast<size_t>(other)]->stmts)
-                here |= s.kind == StmtKind::Load && s.access == a;
-            n += here;
-        }
-        return n;
-    };
-    for (int n : k_.nests)
-        for (const Stmt& s : p_.code[static_cast<size_t>(n)]->stmts) {
-            if (s.kind != StmtKind::Load || static_cast<int>(s.access.axis.size()) <= axis ||
-                movement(s.access, axis) != Movement::Unit ||
-                p_.buffers[static_cast<size_t>(s.access.buffer)].written)
-                continue;
-            bool known = false;
-            for (const Stage& t : stages_) known |= *t.access == s.access;
-            if (!known && users(s.access) > 1 && stages_.size() < wanted)
-                stages_.push_back(
-                    {&s.access, graph::info(s.dtype).size, false, "s" + std::to_string(stages_.size())});
-        }
-}
-
 void KernelPrinter::stage_pointers() {
     if (stages_.empty()) return;
     param(CudaParamKind::Staged, 0);
@@ -324,7 +294,8 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
 void KernelPrinter::rows() {
     int axes = static_cast<int>(k_.rows.size());
     uses_.insert("across");
-    plan_stages();
+    for (const StagedOperand& s : k_.staged)
+        stages_.push_back({&s.access, s.itemsize, false, "s" + text(static_cast<int>(stages_.size()))});
     out_.line(stages_.empty() ? "__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];"
                               : "extern __shared__ uint4 meet[];");
     out_.line("int turn = 0;");

@@ -87,7 +87,6 @@ class KernelPrinter {
     void set_lane(int i, const std::string& words, int lane);
     void rows();
     void rows_nest();
-    void plan_stages();
     void stage_pointers();
     void column_loops(const std::string& first, const std::string& threads, const std::string& guard);
     void columns();

@@ -137,7 +137,7 @@ struct Group {
 };
 
 // Loads of whole rows that more than one nest of the kernel makes; in the order of the first ones.
-std::vector<int> staged_sizes(const Program& p, const GpuKernel& k) {
+std::vector<StagedOperand> staged_operands(const Program& p, const GpuKernel& k) {
     struct Seen {
         const Access* access;
         int size;
@@ -156,10 +156,10 @@ std::vector<int> staged_sizes(const Program& p, const GpuKernel& k) {
             if (it == seen.end()) it = seen.insert(it, {&s.access, graph::info(s.dtype).size, {}});
             it->nests.insert(i);
         }
-    std::vector<int> sizes;
+    std::vector<StagedOperand> staged;
     for (const Seen& s : seen)
-        if (s.nests.size() > 1) sizes.push_back(s.size);
-    return sizes;
+        if (s.nests.size() > 1) staged.push_back({*s.access, s.size});
+    return staged;
 }
 
 GpuKernel rows_kernel(const Program& p, int& next) {
@@ -173,7 +173,7 @@ GpuKernel rows_kernel(const Program& p, int& next) {
     GpuKernel k{Form::Rows, group.nests, group.rows, group.columns, {}};
     k.vector = vector_width(p, k.nests, parallel);
     set_unroll(p, k, 4, 4);
-    if (k.columns.size() == 1) k.staged = staged_sizes(p, k);
+    if (k.columns.size() == 1) k.staged = staged_operands(p, k);
     return k;
 }
 
@@ -294,7 +294,8 @@ Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit
             // Whole warps: lanes exchange values.
             while (l.block[0] * l.block[1] < 32) l.block[1] *= 2;
             int64_t bytes = 0;
-            for (int size : k.staged) bytes += ceil_div(columns * size, kVectorBytes) * kVectorBytes;
+            for (const StagedOperand& s : k.staged)
+                bytes += ceil_div(columns * s.itemsize, kVectorBytes) * kVectorBytes;
             int64_t all = kReduceScratch + bytes * l.block[1];
             if (!k.staged.empty()) {
                 l.staged = all <= shared_limit;

@@ -32,6 +32,12 @@ inline constexpr int kBlockThreads = 256;           // all other forms
 inline constexpr int64_t kReduceSlot = 16;          // bytes of one partial result
 inline constexpr int kReduceScratch = 2 * 32 * 16;  // bytes in which the warps of a block meet, by turns
 
+// An operand of which a row is kept in shared memory, because several nests of a kernel read it.
+struct StagedOperand {
+    Access access;
+    int itemsize;  // bytes
+};
+
 struct GpuKernel {
     Form form;
     std::vector<int> nests;
@@ -43,8 +49,7 @@ struct GpuKernel {
     int single_unroll = 1;     // the same where elements are accessed one by one
     bool calls = false;        // dear functions are called instead of copied in
     int reductions = 0;
-    // Rows: bytes of an element of each operand that is kept in shared memory.
-    std::vector<int> staged;
+    std::vector<StagedOperand> staged;  // Rows
 };
 
 std::vector<GpuKernel> schedule_gpu(const Program& p);
