@@ -1,0 +1,44 @@
+// How compiled regions (graph/region.h) are called. Plain C types only: no Python, no LLVM.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/abi.h"
+
+namespace stator::kernels {
+
+// A pure function of scalars, by number of operands and dtype; the only ones so far.
+using ScalarFn1 = double (*)(double);
+using ScalarFn2 = double (*)(double, double);
+// NumPy's PyArray_DotFunc.
+using DotFn = void (*)(void* a, int64_t a_stride, void* b, int64_t b_stride, void* out, int64_t n,
+                       void* ignored);
+
+struct RegionCallTarget {
+    void* fn = nullptr;    // ScalarFn1 / ScalarFn2, HostLoopFn or DotFn
+    void* data = nullptr;  // HostLoopFn's
+};
+
+struct RegionArgs {
+    char* const* arrays;  // per array input, in order of inputs: address of element (0, 0, ...)
+    const int64_t* dims;  // per array input: extents, then strides in bytes
+    const char* scalars;  // 16-byte slots: scalar inputs in order
+    // The exit's values, 16-byte slots: one for a scalar (in its dtype's form in memory); for an array its
+    // address, extents and strides (int64), a slot each.
+    char* out;
+    const RegionCallTarget* calls;
+    const volatile int32_t* breaker;  // the interpreter wants attention when *breaker & breaker_mask
+    int32_t breaker_mask;
+    // Memory for `scratch`: cells[ints of the instruction, in order of the region's text] keeps what it got
+    // last time.
+    struct ScratchCell {
+        char* memory = nullptr;
+        int64_t bytes = 0;
+    }* scratch;
+    bool (*grow)(ScratchCell* cell, int64_t bytes);  // false: no memory; 64-byte aligned otherwise
+};
+
+// Runs the region; returns the exit taken.
+using RegionFn = int32_t (*)(const RegionArgs* args);
+
+}  // namespace stator::kernels
