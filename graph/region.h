@@ -148,5 +148,7 @@ std::string parse(std::string_view text, Region* out);
 std::string verify(const Region& r);
 // Removes parameters that always have one value, and instructions without effect that nothing uses.
 void simplify(Region& r);
+// Fills in `loops` and Block::loop from the graph itself (natural loops of back edges).
+void find_loops(Region& r);
 
 }  // namespace stator::graph

@@ -1,0 +1,227 @@
+// From bytecode to a region, without running anything.
+//
+// At a loop's header the frame holds real objects, whose kinds are the types of the region's inputs. From there the builder runs ahead
+// over the bytecode with Values instead of objects, following both sides of every branch, and writes down what each instruction would do.
+// Nothing is executed; an instruction whose meaning it does not know ends the attempt with a reason.
+//
+// **Versions.** The code at an instruction is made once for each signature of the frame (the kinds of all slots) with which it is
+// reached. So a variable that is an int in the first iteration and a float later simply gives two versions of the loop's header, of which
+// the second is the loop and the first its peeled iteration. A place that would need more than kMostVersions is refused.
+//
+// **Exits.** Where the region cannot do what Python would (an index out of range, overflow, a floating-point flag), Python does it. It is
+// resumed not at the very instruction but at the last *resume point*: an instruction behind all visible effects so far where the stack
+// holds iterators only, in practice the beginning of the statement. What lies between is pure, so Python may do it again, and a statement
+// needs one exit however many checks it makes.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/cpython/code.h"
+#include "frontend/cpython/frame.h"
+#include "frontend/record/builder.h"
+#include "frontend/regions/value.h"
+#include "graph/region.h"
+
+namespace stator::frontend::regions {
+
+// Where Python goes on.
+struct ResumePoint {
+    int pc = 0;
+    std::vector<Value> slots;
+    int exit = -1;  // into Region::exits, once something leaves here
+};
+using ResumeRef = std::shared_ptr<ResumePoint>;
+
+struct State {
+    std::vector<Value> slots;  // localsplus, then the stack
+    ResumeRef resume;          // nullptr: none since the last effect
+};
+
+// A name that the region looked up while it was built: `dict[key]` must still be `value`.
+struct Pinned {
+    PyRef dict, key, value;
+};
+
+// What an input is read from when the region is entered.
+struct EntryInput {
+    enum Kind : uint8_t { Int, Float, Bool, Scalar, Array, RangeNext, RangeLeft, RangeStep, IterPosition } kind;
+    int slot;
+    std::vector<int> path;  // into nested tuples
+    DType dtype = DType::F64;
+    int rank = 0;
+    bool contiguous = false, written = false;
+    ValueId value = -1;
+};
+
+// A region as the frontend knows it: the graph, how it is entered and how it is left.
+struct BuiltRegion {
+    std::shared_ptr<graph::Region> graph;
+    std::vector<EntryInput> inputs;               // as Region::inputs
+    std::vector<std::pair<int, PyRef>> same;      // entry slots that must hold these objects
+    std::vector<std::pair<int, int>> tuples;      // entry slots (no nesting) that must hold tuples of so many items
+    std::vector<int> empty;                       // entry slots that must be empty
+    std::vector<Pinned> pinned;
+    std::vector<ResumeRef> exits;                 // as Region::exits
+    std::vector<PyRef> objects;                   // that Values refer to
+    int depth = 0;                                // of the frame's slots at entry
+    int loops = 0;
+    bool raises = false;  // some exit stands for a floating-point condition
+};
+
+class Builder {
+  public:
+    Builder(Frame& f, const CodeInfo& code, int header);
+    // nullptr with a reason when the loop cannot be a region (as it is now).
+    std::unique_ptr<BuiltRegion> build();
+    Reason reason() const { return reason_; }
+    const std::string& detail() const { return detail_; }
+    int failed_pc() const { return pc_; }
+
+  private:
+    struct Version {
+        int pc;
+        State state;
+        graph::BlockId block;
+        std::vector<int> params_of;  // slots whose ids are parameters
+    };
+
+    // ---- builder.cpp: control flow ----
+    void find_loop();
+    bool read_entry();
+    std::optional<Value> entry_value(PyObject* o, int slot, std::vector<int> path);
+    int version_at(int pc, const State& s);  // -1: too many
+    bool run(Version& v);
+    bool step(const Insn& insn);
+    graph::Edge edge_to(int pc, const State& s, bool* ok);
+    bool jump_to(int pc);
+    bool branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false, const State& on_false);
+    bool leave_at(int pc, const State& s, graph::Edge* edge);
+    void end_block(graph::Terminator t);
+    bool clean() const;
+    void finish_inputs(BuiltRegion& out);
+
+    // ---- builder_ops.cpp: instructions ----
+    bool on_load_global(const Insn& insn);
+    bool on_load_attr(const Insn& insn, bool method);
+    bool on_binary(const Insn& insn);
+    bool on_compare(const Insn& insn);
+    bool on_unary(const Insn& insn);
+    bool on_subscript(const Insn& insn);
+    bool on_store_subscript(const Insn& insn);
+    bool on_build_slice(const Insn& insn);
+    bool on_call(const Insn& insn);
+    bool on_for_iter(const Insn& insn);
+    bool on_get_iter(const Insn& insn);
+    bool on_unpack(const Insn& insn);
+    bool on_branch(const Insn& insn);
+    bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
+    bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
+    bool call_range(std::vector<Value>& args, Value* out);
+    bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
+
+    // ---- builder_scalars.cpp: numbers ----
+    bool binary(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
+    bool binary_python(int nb_op, const Value& a, const Value& b, Value* out);
+    bool binary_ints(int nb_op, const Value& a, const Value& b, Value* out);
+    bool binary_floats(int nb_op, ValueId a, ValueId b, Value* out);
+    bool binary_scalars(int nb_op, const Value& a, const Value& b, Value* out);
+    bool compare(int py_op, const Value& a, const Value& b, Value* out);
+    bool truth(const Value& v, ValueId* out);
+    bool negate(const Value& v, Value* out);
+    bool to_int(const Value& v, ValueId* out);        // an index or a count: i64
+    bool promote(const Value& a, const Value& b, bool divide, DType* out);
+    bool convert(const Value& v, DType to, ValueId* out);  // as a NumPy operation on `to` converts this operand
+    bool unary_ufunc(const std::string& name, const Value& a, Value* out);
+    bool binary_ufunc(const std::string& name, const Value& a, const Value& b, Value* out);
+    ValueId int_to_float(ValueId i);                  // exact or leaves
+    void guard_range(ValueId i, int64_t low, int64_t high);
+
+    // ---- builder_arrays.cpp: arrays ----
+    struct KeyPart {
+        enum Kind : uint8_t { Index, Slice, New, All } kind;
+        ValueId a = -1, count = -1, step = -1;  // Index: a. Slice: start, count, step
+        int64_t const_step = 1;
+    };
+    bool parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts, std::vector<ValueId>* ids);
+    bool slice_part(const Value& slice, ValueId extent, KeyPart* out);
+    bool subscript(const Value& array, const Value& key, Value* out);
+    bool store(const Value& array, const Value& key, const Value& value);
+    bool element_of(const Value& v, DType to, ValueId* out);  // as assigning v to an element converts
+    bool view(const Value& array, const std::vector<KeyPart>& parts, Value* out);
+    bool lazy_of(const Value& v, ExprRef* out);
+    bool binary_arrays(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
+    bool elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in, Value* out);
+    std::vector<ValueId> extents_of(const Value& v);
+    bool assign(const Value& dest, const Value& value);   // dest[...] = value
+    bool fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checked);
+    bool scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out);
+    bool as_array(const Value& v, Value* out);            // a Lazy one is computed into scratch memory
+    bool align(const Value& v, const std::vector<ValueId>& extents, Value* out);
+    bool align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents, ExprRef* out);
+    bool join_extents(const std::vector<ValueId>& a, const std::vector<ValueId>& b, std::vector<ValueId>* out);
+    bool cast_expr(ExprRef* e, DType to);
+    void mark_written(int slot);
+    bool no_lazy_left();
+    bool dot(const Value& a, const Value& b, bool operator_, Value* out);
+    bool reduce(const std::string& ufunc, const Value& a, Value* out);
+    ValueId nest_value(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done);
+
+    // ---- emission ----
+    ValueId emit(graph::Inst inst, graph::RegionType type);
+    void emit_effect(graph::Inst inst);  // makes nothing
+    ValueId const_int(int64_t v);
+    ValueId const_float(double v);
+    ValueId const_bool(bool v);
+    std::optional<int64_t> known_int(ValueId id) const;
+    ValueId pointwise(graph::Op op, DType operand, DType result, std::vector<ValueId> in);
+    ValueId cast(ValueId v, DType from, DType to);
+    ValueId checked(graph::RegionOp op, DType t, ValueId a, ValueId b);
+    ValueId call(const graph::RegionCall& c, DType operand, DType result, std::vector<ValueId> in);
+    int call_index(const graph::RegionCall& c);
+    ValueId extent(ValueId array, int axis);
+    bool guard(ValueId cond, bool expected = true);
+    bool finite(ValueId v, DType t);
+    int exit_here();  // -1 with a reason when Python could not go on
+    void effect() { s_.resume = nullptr; }
+    int exit_for(const ResumeRef& r, const char* label);
+
+    // ---- stack ----
+    Value pop();
+    void push(Value v) { s_.slots.push_back(std::move(v)); }
+    Value& top(int from_top = 0) { return s_.slots[s_.slots.size() - 1 - static_cast<size_t>(from_top)]; }
+    bool refuse(Reason reason, std::string detail);
+    bool unknown(std::string what) { return refuse(Reason::RegionOp, std::move(what)); }
+    PyObject* keep(PyObject* o);  // borrowed, kept alive with the region
+
+    Frame& f_;
+    const CodeInfo& code_;
+    const int header_;
+    int nlocals_;
+    std::vector<char> inside_, leader_;  // per instruction: in the loop; jumped to
+    std::vector<char> stored_;           // per local: the loop rebinds it
+    std::unique_ptr<BuiltRegion> out_;
+    graph::Region* r_ = nullptr;
+    std::unordered_map<ValueId, int> input_of_;
+    std::vector<graph::RegionType> input_types_;
+    std::map<std::pair<int, std::string>, int> version_index_;
+    std::unordered_map<int, int> versions_per_pc_;
+    std::deque<Version> versions_;
+    std::vector<int> todo_;
+    State s_;
+    graph::BlockId block_ = -1;
+    bool ended_ = false;
+    int pc_ = 0;
+    std::unordered_map<ValueId, int64_t> consts_;
+    std::map<std::string, ValueId> same_;  // pure instructions of this block, so that equal ones are one
+    std::map<std::pair<ValueId, int>, ValueId> extents_;  // of arrays that are inputs or made in this block
+    Reason reason_ = Reason::None;
+    std::string detail_;
+};
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,578 @@
+// Arrays: elements, views, elementwise expressions, stores.
+//
+// An expression of arrays stays a tree (Expr) until it is stored: then it is one nest over the destination. What an element may raise is known
+// only when it is computed, and NumPy computes the whole expression before it stores anything: so an expression that may raise goes into scratch
+// memory first, and is copied when no flag was up.
+
+#include <algorithm>
+
+#include "frontend/regions/builder.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+using graph::RegionOp;
+using graph::ViewAxis;
+
+enum Nb { Add, And, FloorDivide, Lshift, Matmul, Multiply, Remainder, Or, Power, Rshift, Subtract, TrueDivide, Xor };
+constexpr int kFlags = 1 | 2 | 8;  // divide, overflow, invalid: underflow is ignored by default, and guarded to be
+
+bool reads_slot(const Expr& e, int slot) {
+    if (e.kind == Expr::Leaf) return e.slot == slot || e.slot < 0;
+    return std::any_of(e.in.begin(), e.in.end(), [&](const ExprRef& x) { return reads_slot(*x, slot); });
+}
+
+// Whether every element that is read of `slot` lies where the result's is put.
+bool reads_in_place(const Expr& e, int slot, ValueId dest) {
+    if (e.kind == Expr::Leaf) return (e.slot != slot && e.slot >= 0) || e.id == dest;
+    return std::all_of(e.in.begin(), e.in.end(), [&](const ExprRef& x) { return reads_in_place(*x, slot, dest); });
+}
+
+}  // namespace
+
+std::vector<ValueId> Builder::extents_of(const Value& v) {
+    if (v.kind == Kind::Lazy) return v.extents;
+    std::vector<ValueId> out;
+    for (int axis = 0; axis < v.rank; ++axis) out.push_back(extent(v.id, axis));
+    return out;
+}
+
+// ---- keys ----
+
+bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
+    using graph::Op;
+    const auto i64 = [&](Op op, ValueId a, ValueId b) { return pointwise(op, DType::I64, DType::I64, {a, b}); };
+    const auto bound = [&](const Value& v, ValueId* id) { return v.is_none() ? (*id = -1, true) : to_int(v, id); };
+    ValueId start, stop, step;
+    if (!bound(slice.items[0], &start) || !bound(slice.items[1], &stop) || !bound(slice.items[2], &step)) return false;
+    int64_t k = 1;
+    if (step >= 0) {
+        const auto known_step = known_int(step);
+        if (!known_step || *known_step == 0 || *known_step == INT64_MIN) return unknown("a slice with such a step");
+        k = *known_step;
+    }
+    const ValueId zero = const_int(0), one = const_int(1), last = i64(Op::Subtract, n, one);
+    // As PySlice_AdjustIndices: into [0, n], or [-1, n - 1] backwards.
+    const auto clamp = [&](ValueId v) {
+        const ValueId low = k > 0 ? zero : const_int(-1), high = k > 0 ? n : last;
+        const auto c = known_int(v);
+        if (c && *c >= 0) return i64(Op::Minimum, v, high);
+        const ValueId from_end = i64(Op::Maximum, i64(Op::Add, v, n), low);
+        if (c) return from_end;
+        const ValueId negative = pointwise(Op::Less, DType::I64, DType::Bool, {v, zero});
+        return pointwise(Op::Where, DType::I64, DType::I64, {negative, from_end, i64(Op::Minimum, v, high)});
+    };
+    start = start < 0 ? (k > 0 ? zero : last) : clamp(start);
+    stop = stop < 0 ? (k > 0 ? n : const_int(-1)) : clamp(stop);
+    const ValueId span = k > 0 ? i64(Op::Subtract, stop, start) : i64(Op::Subtract, start, stop);
+    out->kind = KeyPart::Slice;
+    out->a = start;
+    out->const_step = k;
+    out->step = const_int(k);
+    if (k == 1 || k == -1) {
+        out->count = start == zero && stop == n ? n : i64(Op::Maximum, span, zero);
+    } else {
+        const ValueId size = const_int(k > 0 ? k : -k);
+        const ValueId rounded = i64(Op::Add, i64(Op::Maximum, span, zero), i64(Op::Subtract, size, one));
+        out->count = checked(RegionOp::FloorDiv, DType::I64, rounded, size);
+        if (out->count < 0) return false;
+    }
+    return true;
+}
+
+bool Builder::parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts, std::vector<ValueId>*) {
+    const std::vector<Value> single{key};
+    const std::vector<Value>& items = key.kind == Kind::Tuple ? key.items : single;
+    int takes = 0;
+    for (const Value& v : items)
+        takes += v.is_number() || v.kind == Kind::Slice;
+    if (takes > array.rank) return unknown("too many indices");
+    int axis = 0;
+    bool ellipsis = false;
+    for (const Value& v : items) {
+        KeyPart p{};
+        if (v.is_none()) {
+            p.kind = KeyPart::New;
+            parts->push_back(p);
+        } else if (v.kind == Kind::Known && v.obj == Py_Ellipsis && !ellipsis) {
+            ellipsis = true;
+            p.kind = KeyPart::All;
+            for (int i = takes; i < array.rank; ++i, ++axis) parts->push_back(p);
+        } else if (v.kind == Kind::Slice) {
+            if (!slice_part(v, extent(array.id, axis++), &p)) return false;
+            parts->push_back(p);
+        } else if (v.is_number()) {
+            if (v.dtype == DType::Bool || !to_int(v, &p.a)) return unknown("an index that is " + describe(v));
+            graph::Inst inst;
+            inst.op = RegionOp::Index;
+            inst.in = {p.a, extent(array.id, axis++)};
+            inst.exit = exit_here();
+            if (inst.exit < 0) return false;
+            p.kind = KeyPart::Index;
+            p.a = emit(std::move(inst), {DType::I64, -1});
+            parts->push_back(p);
+        } else {
+            return unknown("an index that is " + describe(v));
+        }
+    }
+    for (; axis < array.rank; ++axis) parts->push_back({KeyPart::All, -1, -1, -1, 1});
+    return true;
+}
+
+bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value* out) {
+    graph::Inst inst;
+    inst.op = RegionOp::View;
+    inst.in = {array.id};
+    graph::ViewSpec spec;
+    std::vector<ValueId> extents;
+    *out = array;
+    out->whole = false;
+    out->part_of = array.id;
+    int8_t axis = 0;
+    const auto operand = [&](ValueId id) {
+        inst.in.push_back(id);
+        return static_cast<int>(inst.in.size()) - 1;
+    };
+    for (const KeyPart& p : parts) {
+        ViewAxis a;
+        a.axis = axis;
+        switch (p.kind) {
+            case KeyPart::Index:
+                a.kind = ViewAxis::Drop;
+                a.start = operand(p.a);
+                ++axis;
+                break;
+            case KeyPart::Slice:
+                a.start = operand(p.a);
+                a.count = operand(p.count);
+                a.step = operand(p.step);
+                extents.push_back(p.count);
+                if (p.const_step < 0) out->backward = true;
+                ++axis;
+                break;
+            case KeyPart::All:
+                extents.push_back(extent(array.id, axis));
+                ++axis;
+                break;
+            case KeyPart::New:
+                a.kind = ViewAxis::New;
+                a.axis = -1;
+                a.count = operand(const_int(1));
+                extents.push_back(const_int(1));
+                break;
+        }
+        spec.push_back(a);
+    }
+    inst.ints = {static_cast<int64_t>(r_->views.size())};
+    r_->views.push_back(std::move(spec));
+    out->rank = static_cast<int>(extents.size());
+    out->id = emit(std::move(inst), {array.dtype, static_cast<int8_t>(out->rank)});
+    for (size_t i = 0; i < extents.size(); ++i) extents_.try_emplace({out->id, static_cast<int>(i)}, extents[i]);
+    return true;
+}
+
+bool Builder::subscript(const Value& array, const Value& key, Value* out) {
+    std::vector<KeyPart> parts;
+    if (!parse_key(array, key, &parts, nullptr)) return false;
+    const bool element = std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
+    if (!element) return view(array, parts, out);
+    if (graph::is_complex(array.dtype) || array.dtype == DType::F16) return unknown("elements of " + describe(array));
+    graph::Inst load;
+    load.op = RegionOp::Load;
+    load.in = {array.id};
+    for (const KeyPart& p : parts) load.in.push_back(p.a);
+    *out = scalar_value(array.dtype, emit(std::move(load), {array.dtype, -1}));
+    return true;
+}
+
+// ---- stores ----
+
+void Builder::mark_written(int slot) {
+    for (EntryInput& in : out_->inputs)
+        if (in.kind == EntryInput::Array && in.slot == slot) in.written = true;
+}
+
+// Expressions read when they are stored: nothing that they read may change before.
+bool Builder::no_lazy_left() {
+    for (const Value& v : s_.slots)
+        if (v.kind == Kind::Lazy) return unknown("an expression that is stored twice");
+    return true;
+}
+
+// Converts as an assignment to an element does; what would warn or raise leaves.
+bool Builder::element_of(const Value& v, DType to, ValueId* out) {
+    if (!v.is_number()) return unknown("storing " + describe(v) + " to an element");
+    if (graph::is_complex(to) || to == DType::F16) return unknown("elements of " + std::string(graph::info(to).text));
+    if (to == DType::Bool) return truth(v, out);
+    if (graph::is_float(v.dtype) && !graph::is_float(to)) {
+        const ValueId x = cast(v.id, v.dtype, DType::F64);
+        const ValueId low = pointwise(graph::Op::Greater, DType::F64, DType::Bool, {x, const_float(-2147483649.0)});
+        const ValueId high = pointwise(graph::Op::Less, DType::F64, DType::Bool, {x, const_float(2147483648.0)});
+        if (!guard(pointwise(graph::Op::LogicalAnd, DType::Bool, DType::Bool, {low, high}))) return false;
+        Value i = int_value(cast(x, DType::F64, DType::I64));
+        return convert(i, to, out);
+    }
+    if (v.kind == Kind::Scalar && graph::is_integer(v.dtype) && graph::is_integer(to) && v.dtype != to) {
+        if (v.dtype == DType::U64) return unknown("storing " + describe(v));
+        return convert(int_value(cast(v.id, v.dtype, DType::I64)), to, out);
+    }
+    if (v.kind == Kind::Int && graph::is_float(to)) return convert(v, to, out);
+    return convert(v, to, out);
+}
+
+bool Builder::store(const Value& array, const Value& key, const Value& value) {
+    std::vector<KeyPart> parts;
+    if (!parse_key(array, key, &parts, nullptr)) return false;
+    const bool element = std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
+    if (element) {
+        ValueId v;
+        if (!element_of(value, array.dtype, &v) || !no_lazy_left()) return false;
+        graph::Inst store;
+        store.op = RegionOp::Store;
+        store.in = {array.id};
+        for (const KeyPart& p : parts) store.in.push_back(p.a);
+        store.in.push_back(v);
+        emit_effect(std::move(store));
+        mark_written(array.slot);
+        effect();
+        return true;
+    }
+    Value dest;
+    if (!view(array, parts, &dest)) return false;
+    if (value.kind == Kind::Array && value.id == dest.id) return true;  // a[key] op= x has stored it
+    return assign(dest, value);
+}
+
+bool Builder::assign(const Value& dest, const Value& value) {
+    const std::vector<ValueId> extents = extents_of(dest);
+    ExprRef e;
+    if (value.is_number()) {
+        auto n = std::make_shared<Expr>();
+        n->kind = Expr::Number;
+        n->dtype = dest.dtype;
+        if (!element_of(value, dest.dtype, &n->id)) return false;
+        e = n;
+    } else if (value.is_array()) {
+        if (value.rank > dest.rank) return unknown("storing " + describe(value) + " into " + describe(dest));
+        ExprRef own;
+        if (!lazy_of(value, &own) || !align(own, extents_of(value), extents, &e) || !cast_expr(&e, dest.dtype))
+            return false;
+    } else {
+        return unknown("storing " + describe(value));
+    }
+    if (!no_lazy_left()) return false;
+    const bool hazard = reads_slot(*e, dest.slot) && !reads_in_place(*e, dest.slot, dest.id);
+    if (e->faults || hazard) {
+        Value temp;
+        if (!scratch_of(e, extents, &temp) || !lazy_of(temp, &e)) return false;
+    }
+    if (!fill(dest.id, extents, e, false)) return false;
+    mark_written(dest.slot);
+    effect();
+    return true;
+}
+
+ValueId Builder::nest_value(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done) {
+    if (e->kind == Expr::Number) return e->id;
+    if (auto it = done.find(e.get()); it != done.end()) return it->second;
+    graph::Inst inst;
+    inst.line = code_.insns[static_cast<size_t>(pc_)].line;
+    if (e->kind == Expr::Leaf) {
+        inst.op = RegionOp::NestLoad;
+        inst.in = {e->id};
+    } else {
+        inst.op = RegionOp::Pointwise;
+        inst.pointwise = e->op;
+        // `where` has its condition first.
+        inst.operand = e->in.back()->dtype;
+        for (const ExprRef& x : e->in) inst.in.push_back(nest_value(body, x, done));
+    }
+    inst.result = r_->add({e->dtype, -1});
+    const ValueId id = inst.result;
+    body.insts.push_back(std::move(inst));
+    done.emplace(e.get(), id);
+    return id;
+}
+
+bool Builder::fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checks) {
+    graph::NestBody body;
+    std::map<const Expr*, ValueId> done;
+    const ValueId v = nest_value(body, value, done);
+    graph::Inst put;
+    put.op = RegionOp::NestStore;
+    put.in = {dest, v};
+    body.insts.push_back(std::move(put));
+    graph::Inst nest;
+    nest.op = RegionOp::Nest;
+    nest.in = extents;
+    nest.ints = {static_cast<int64_t>(r_->nests.size()), checks ? kFlags : 0};
+    if (checks) {
+        nest.exit = exit_here();
+        if (nest.exit < 0) return false;
+        out_->raises = true;
+    }
+    r_->nests.push_back(std::move(body));
+    emit_effect(std::move(nest));
+    return true;
+}
+
+bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out) {
+    graph::Inst inst;
+    inst.op = RegionOp::Scratch;
+    inst.in = extents;
+    inst.exit = exit_here();
+    if (inst.exit < 0) return false;
+    Value v;
+    v.kind = Kind::Array;
+    v.dtype = value->dtype;
+    v.rank = static_cast<int>(extents.size());
+    v.id = emit(std::move(inst), {value->dtype, static_cast<int8_t>(v.rank)});
+    v.slot = -2;  // the region's own
+    for (size_t i = 0; i < extents.size(); ++i) extents_[{v.id, static_cast<int>(i)}] = extents[i];
+    if (!fill(v.id, extents, value, value->faults)) return false;
+    *out = std::move(v);
+    return true;
+}
+
+bool Builder::as_array(const Value& v, Value* out) {
+    if (v.kind == Kind::Array) return *out = v, true;
+    return scratch_of(v.expr, v.extents, out);
+}
+
+// ---- expressions ----
+
+bool Builder::lazy_of(const Value& v, ExprRef* out) {
+    if (v.kind == Kind::Lazy) return *out = v.expr, true;
+    auto e = std::make_shared<Expr>();
+    e->kind = Expr::Leaf;
+    e->dtype = v.dtype;
+    e->id = v.id;
+    e->slot = v.slot == -2 ? INT32_MAX : v.slot;
+    *out = e;
+    return true;
+}
+
+bool Builder::cast_expr(ExprRef* e, DType to) {
+    if ((*e)->dtype == to) return true;
+    if (graph::is_complex(to) || graph::is_complex((*e)->dtype)) return unknown("complex arrays");
+    if (!graph::is_native(graph::Op::Cast, (*e)->dtype)) return unknown("this conversion");
+    auto c = std::make_shared<Expr>();
+    c->kind = Expr::Op;
+    c->op = graph::Op::Cast;
+    c->dtype = to;
+    const bool narrows = graph::is_float((*e)->dtype) && (!graph::is_float(to) || graph::info(to).size < graph::info((*e)->dtype).size);
+    c->faults = (*e)->faults || narrows;
+    c->in = {*e};
+    *e = c;
+    return true;
+}
+
+// Extents of the common shape, the last axes against each other. Extents that are not known to be equal or 1 have to be equal.
+bool Builder::join_extents(const std::vector<ValueId>& a, const std::vector<ValueId>& b, std::vector<ValueId>* out) {
+    const auto& longer = a.size() >= b.size() ? a : b;
+    const auto& shorter = a.size() >= b.size() ? b : a;
+    *out = longer;
+    const size_t shift = longer.size() - shorter.size();
+    for (size_t i = 0; i < shorter.size(); ++i) {
+        const ValueId x = longer[i + shift], y = shorter[i];
+        if (x == y) continue;
+        const auto kx = known_int(x), ky = known_int(y);
+        if (ky && *ky == 1) continue;
+        if (kx && *kx == 1) {
+            (*out)[i + shift] = y;
+            continue;
+        }
+        if (!guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {x, y}))) return false;
+    }
+    return true;
+}
+
+// An array as a view of the common shape.
+bool Builder::align(const Value& v, const std::vector<ValueId>& extents, Value* out) {
+    const std::vector<ValueId> own = extents_of(v);
+    graph::Inst inst;
+    inst.op = RegionOp::View;
+    inst.in = {v.id};
+    graph::ViewSpec spec;
+    const auto operand = [&](ValueId id) {
+        inst.in.push_back(id);
+        return static_cast<int>(inst.in.size()) - 1;
+    };
+    const size_t shift = extents.size() - own.size();
+    bool changes = shift > 0;
+    for (size_t i = 0; i < extents.size(); ++i) {
+        const auto axis = static_cast<int8_t>(i) - static_cast<int8_t>(shift);
+        ViewAxis a;
+        a.axis = static_cast<int8_t>(axis);
+        const bool stretch = axis >= 0 && own[static_cast<size_t>(axis)] != extents[i] &&
+                             known_int(own[static_cast<size_t>(axis)]) == 1;
+        if (axis >= 0 && !stretch) {
+            if (own[static_cast<size_t>(axis)] != extents[i] &&
+                !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {own[static_cast<size_t>(axis)], extents[i]})))
+                return false;
+            spec.push_back(a);
+            continue;
+        }
+        changes = true;
+        if (stretch) spec.push_back({ViewAxis::Drop, a.axis, operand(const_int(0)), 0, 0});
+        a.kind = ViewAxis::New;
+        a.axis = -1;
+        a.count = operand(extents[i]);
+        spec.push_back(a);
+    }
+    *out = v;
+    if (!changes) return true;
+    out->whole = false;
+    out->rank = static_cast<int>(extents.size());
+    inst.ints = {static_cast<int64_t>(r_->views.size())};
+    r_->views.push_back(std::move(spec));
+    out->id = emit(std::move(inst), {v.dtype, static_cast<int8_t>(out->rank)});
+    for (size_t i = 0; i < extents.size(); ++i) extents_.try_emplace({out->id, static_cast<int>(i)}, extents[i]);
+    return true;
+}
+
+bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents, ExprRef* out) {
+    if (own == extents || e->kind == Expr::Number) return *out = e, true;
+    auto copy = std::make_shared<Expr>(*e);
+    if (e->kind == Expr::Leaf) {
+        Value v, aligned;
+        v.kind = Kind::Array;
+        v.dtype = e->dtype;
+        v.rank = static_cast<int>(own.size());
+        v.id = e->id;
+        v.slot = e->slot;
+        for (size_t i = 0; i < own.size(); ++i) extents_.try_emplace({v.id, static_cast<int>(i)}, own[i]);
+        if (!align(v, extents, &aligned)) return false;
+        copy->id = aligned.id;
+    } else {
+        for (ExprRef& x : copy->in)
+            if (!align(x, own, extents, &x)) return false;
+    }
+    *out = copy;
+    return true;
+}
+
+bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in, Value* out) {
+    if (graph::is_complex(operand) || operand == DType::F16) return unknown("arrays of " + std::string(graph::info(operand).text));
+    std::vector<ValueId> extents;
+    bool first = true;
+    for (const Value& v : in) {
+        if (!v.is_array()) continue;
+        if (v.rank == 0) return unknown("an array of no axes");
+        const std::vector<ValueId> own = extents_of(v);
+        if (first)
+            extents = own;
+        else if (std::vector<ValueId> joined; join_extents(extents, own, &joined))
+            extents = joined;
+        else
+            return false;
+        first = false;
+    }
+    auto e = std::make_shared<Expr>();
+    e->kind = Expr::Op;
+    e->op = op;
+    e->dtype = result;
+    e->faults = (graph::is_float(operand) && graph::info(op).faults != "-");
+    for (const Value& v : in) {
+        ExprRef x;
+        if (v.is_array()) {
+            ExprRef own;
+            if (!lazy_of(v, &own) || !align(own, extents_of(v), extents, &x) || !cast_expr(&x, operand)) return false;
+        } else {
+            auto n = std::make_shared<Expr>();
+            n->kind = Expr::Number;
+            n->dtype = operand;
+            if (!convert(v, operand, &n->id)) return false;
+            x = n;
+        }
+        e->faults |= x->faults;
+        e->in.push_back(std::move(x));
+    }
+    *out = {};
+    out->kind = Kind::Lazy;
+    out->dtype = result;
+    out->rank = static_cast<int>(extents.size());
+    out->expr = std::move(e);
+    out->extents = std::move(extents);
+    return true;
+}
+
+bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& b, Value* out) {
+    using graph::Op;
+    const auto fits = [](const Value& v) { return v.is_array() || v.is_number(); };
+    if (!fits(a) || !fits(b)) return unknown("an operator on " + describe(a) + " and " + describe(b));
+    if (nb == Matmul) return !in_place && a.is_array() && b.is_array() ? dot(a, b, true, out) : unknown("@=");
+    DType t;
+    if (!promote(a, b, nb == TrueDivide, &t)) return false;
+    Op op;
+    std::vector<Value> in{a, b};
+    switch (nb) {
+        case Add: op = Op::Add; break;
+        case Subtract: op = Op::Subtract; break;
+        case Multiply: op = Op::Multiply; break;
+        case TrueDivide: op = Op::Divide; break;
+        case And: op = Op::BitwiseAnd; break;
+        case Or: op = Op::BitwiseOr; break;
+        case Xor: op = Op::BitwiseXor; break;
+        case Power:
+            if (b.kind != Kind::Int || known_int(b.id) != 2 || t == DType::Bool) return unknown("a power of arrays");
+            op = Op::Square;
+            in.pop_back();
+            break;
+        default: return unknown("this operator on arrays");
+    }
+    if (!graph::is_native(op, t)) return unknown("this operator on " + describe(a));
+    Value lazy;
+    if (!elementwise(op, t, t, in, &lazy)) return false;
+    if (!in_place || !a.is_array()) return *out = lazy, true;
+    if (a.kind != Kind::Array) return unknown("an operator in place on an expression");
+    const bool same_kind = t == a.dtype || (graph::is_float(t) && graph::is_float(a.dtype)) ||
+                           (graph::is_signed(t) && graph::is_signed(a.dtype));
+    if (!same_kind || lazy.rank != a.rank) return unknown("an operator in place that changes the kind");
+    if (!assign(a, lazy)) return false;
+    *out = a;
+    return true;
+}
+
+// ---- products and reductions ----
+
+bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
+    if (!a.is_array() || !b.is_array() || a.rank != 1 || b.rank != 1 || a.dtype != b.dtype ||
+        (a.dtype != DType::F64 && a.dtype != DType::F32))
+        return unknown("a product of " + describe(a) + " and " + describe(b));
+    Value x, y;
+    // np.dot copies what lies backwards; the operator's loop takes it as it is.
+    const auto operand = [&](const Value& v, Value* to) {
+        if (v.kind == Kind::Lazy) return as_array(v, to);
+        if (!v.backward || operator_) return *to = v, true;
+        ExprRef e;
+        return lazy_of(v, &e) && scratch_of(e, extents_of(v), to);
+    };
+    if (!operand(a, &x) || !operand(b, &y)) return false;
+    const ValueId n = extents_of(x)[0], m = extents_of(y)[0];
+    if (n != m && !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {n, m}))) return false;
+    graph::Inst inst;
+    inst.op = RegionOp::Dot;
+    inst.operand = a.dtype;
+    inst.ints = {call_index({graph::RegionCall::Dot, "dot", {a.dtype}})};
+    inst.in = {x.id, y.id};
+    *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
+    return !operator_ || finite(out->id, a.dtype);
+}
+
+bool Builder::reduce(const std::string& ufunc, const Value& a, Value* out) {
+    if (!a.is_array() || a.rank != 1 || (a.dtype != DType::F64 && a.dtype != DType::F32 && a.dtype != DType::I64))
+        return unknown("a reduction of " + describe(a));
+    Value x;
+    if (!as_array(a, &x)) return false;
+    graph::Inst inst;
+    inst.op = RegionOp::Reduce;
+    inst.operand = a.dtype;
+    inst.ints = {call_index({graph::RegionCall::UfuncLoop, ufunc, {a.dtype, a.dtype, a.dtype}})};
+    inst.in = {x.id, cast(const_int(0), DType::I64, a.dtype)};
+    *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
+    return finite(out->id, a.dtype);
+}
+
+}  // namespace stator::frontend::regions

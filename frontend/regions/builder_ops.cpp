@@ -1,0 +1,519 @@
+// What each instruction does to Values. See builder.h.
+
+#include <algorithm>
+
+#include "frontend/hosts/host.h"
+#include "frontend/regions/builder.h"
+#include "guards/check_numpy_api.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+constexpr bool kSelfBelow = PY_MINOR_VERSION < 13;  // [NULL or method, callable or self, ...]
+constexpr int kInPlace = 13;                        // NB_INPLACE_ADD
+
+PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
+
+}  // namespace
+
+Value Builder::pop() {
+    Value v = std::move(s_.slots.back());
+    s_.slots.pop_back();
+    return v;
+}
+
+bool Builder::step(const Insn& insn) {
+    switch (insn.op) {
+        case Opcode::Nop:
+        case Opcode::Resume: return true;
+        case Opcode::PopTop:
+        case Opcode::PopIter: pop(); return true;
+        case Opcode::EndFor:
+            pop();
+            if (PY_MINOR_VERSION < 13) pop();
+            return true;
+        case Opcode::PushNull: push({}); return true;
+        case Opcode::Copy: push(top(insn.arg - 1)); return true;
+        case Opcode::Swap: std::swap(top(), top(insn.arg - 1)); return true;
+        case Opcode::LoadFast:
+        case Opcode::LoadFastCheck: {
+            const Value& v = s_.slots[static_cast<size_t>(insn.arg)];
+            if (v.kind == Kind::Empty) return unknown("a variable that has no value yet");
+            push(v);
+            return true;
+        }
+        case Opcode::StoreFast: {
+            Value v = pop();
+            if (v.kind == Kind::Lazy || v.kind == Kind::Empty) return unknown("a variable that holds " + describe(v));
+            s_.slots[static_cast<size_t>(insn.arg)] = std::move(v);
+            return true;
+        }
+        case Opcode::LoadConst: {
+            PyObject* o = insn.obj;
+            if (PyBool_Check(o)) push(bool_value(const_bool(o == Py_True)));
+            else if (PyLong_CheckExact(o)) {
+                int overflow = 0;
+                const long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
+                if (overflow) return unknown("an int of more than 64 bits");
+                push(int_value(const_int(i)));
+            } else if (PyFloat_CheckExact(o)) push(float_value(const_float(PyFloat_AS_DOUBLE(o))));
+            else if (PyTuple_CheckExact(o)) {
+                Value t = composed(Kind::Tuple, {});
+                for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+                    PyObject* item = PyTuple_GET_ITEM(o, i);
+                    if (PyLong_CheckExact(item) && !PyBool_Check(item)) {
+                        int overflow = 0;
+                        const long long n = PyLong_AsLongLongAndOverflow(item, &overflow);
+                        if (overflow) return unknown("an int of more than 64 bits");
+                        t.items.push_back(int_value(const_int(n)));
+                    } else if (PyFloat_CheckExact(item)) {
+                        t.items.push_back(float_value(const_float(PyFloat_AS_DOUBLE(item))));
+                    } else {
+                        t.items.push_back(known(keep(item)));
+                    }
+                }
+                push(std::move(t));
+            } else
+                push(known(keep(o)));
+            return true;
+        }
+        case Opcode::LoadGlobal: return on_load_global(insn);
+        case Opcode::LoadAttr: return on_load_attr(insn, false);
+        case Opcode::LoadMethod: return on_load_attr(insn, true);
+        case Opcode::BinaryOp: return on_binary(insn);
+        case Opcode::CompareOp: return on_compare(insn);
+        case Opcode::UnaryNegative:
+        case Opcode::UnaryPositive:
+        case Opcode::UnaryInvert:
+        case Opcode::UnaryNot:
+        case Opcode::ToBool: return on_unary(insn);
+        case Opcode::IsOp: {
+            const Value b = pop(), a = pop();
+            const bool sure = a.kind == Kind::Known || b.kind == Kind::Known;
+            if (!sure || a.kind == Kind::Passed || b.kind == Kind::Passed || a.kind == Kind::Empty)
+                return unknown("an identity test");
+            if ((a.kind == Kind::Known) != (b.kind == Kind::Known) && !a.is_none() && !b.is_none())
+                return unknown("an identity test");
+            const bool same = a.kind == Kind::Known && b.kind == Kind::Known && a.obj == b.obj;
+            push(bool_value(const_bool(same != (insn.arg == 1))));
+            return true;
+        }
+        case Opcode::BinarySubscr:
+        case Opcode::BinarySlice: return on_subscript(insn);
+        case Opcode::StoreSubscr:
+        case Opcode::StoreSlice: return on_store_subscript(insn);
+        case Opcode::BuildTuple: {
+            Value t = composed(Kind::Tuple, {});
+            t.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
+            for (const Value& v : t.items)
+                if (v.kind == Kind::Lazy || v.kind == Kind::Empty) return unknown("a tuple with " + describe(v));
+            s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
+            push(std::move(t));
+            return true;
+        }
+        case Opcode::BuildSlice: return on_build_slice(insn);
+        case Opcode::UnpackSequence: return on_unpack(insn);
+        case Opcode::Call: return on_call(insn);
+        case Opcode::Jump:
+            if (insn.flags & Insn::kBackward) {
+                auto resume = std::make_shared<ResumePoint>();
+                resume->pc = insn.target;
+                resume->slots = s_.slots;
+                graph::Inst poll;
+                poll.op = graph::RegionOp::Poll;
+                poll.exit = exit_for(resume, "poll");
+                if (poll.exit < 0) return unknown("an unfinished expression at the end of an iteration");
+                emit_effect(std::move(poll));
+            }
+            return jump_to(insn.target);
+        case Opcode::PopJumpIfTrue:
+        case Opcode::PopJumpIfFalse:
+        case Opcode::PopJumpIfNone:
+        case Opcode::PopJumpIfNotNone:
+        case Opcode::JumpIfTrueOrPop:
+        case Opcode::JumpIfFalseOrPop: return on_branch(insn);
+        case Opcode::GetIter: return on_get_iter(insn);
+        case Opcode::ForIter: return on_for_iter(insn);
+        default: return unknown(name(insn.op));
+    }
+}
+
+// ---- names ----
+
+bool Builder::on_load_global(const Insn& insn) {
+    PyObject *globals = f_.globals(), *builtins = f_.builtins();
+    if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins)) return unknown("a namespace that is no dict");
+    PyObject* o = PyDict_GetItem(globals, insn.obj);
+    out_->pinned.push_back({PyRef::borrow(globals), PyRef::borrow(insn.obj), PyRef::borrow(o)});
+    if (!o) {
+        o = PyDict_GetItem(builtins, insn.obj);
+        if (!o) return unknown("a name that is not defined");
+        out_->pinned.push_back({PyRef::borrow(builtins), PyRef::borrow(insn.obj), PyRef::borrow(o)});
+    }
+    Value v = known(o);
+    if (PyLong_CheckExact(o)) {
+        int overflow = 0;
+        const long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) return unknown("an int of more than 64 bits");
+        v = int_value(const_int(i));
+    } else if (PyFloat_CheckExact(o)) {
+        v = float_value(const_float(PyFloat_AS_DOUBLE(o)));
+    } else if (PyBool_Check(o)) {
+        v = bool_value(const_bool(o == Py_True));
+    }
+    const bool null = insn.flags & Insn::kPushNull;
+    if (null && kSelfBelow) push({});
+    push(std::move(v));
+    if (null && !kSelfBelow) push({});
+    return true;
+}
+
+bool Builder::on_load_attr(const Insn& insn, bool method) {
+    Value owner = pop();
+    const auto done = [&](Value v) {
+        if (method && kSelfBelow) push({});
+        push(std::move(v));
+        if (method && !kSelfBelow) push({});
+        return true;
+    };
+    const std::string attr = PyUnicode_AsUTF8(insn.obj);
+    if (owner.kind == Kind::Known && PyModule_CheckExact(owner.obj)) {
+        PyObject* dict = PyModule_GetDict(owner.obj);
+        PyObject* o = PyDict_GetItem(dict, insn.obj);
+        if (!o) return unknown("attribute " + attr + " of a module");
+        out_->pinned.push_back({PyRef::borrow(dict), PyRef::borrow(insn.obj), PyRef::borrow(o)});
+        if (PyFloat_CheckExact(o)) return done(float_value(const_float(PyFloat_AS_DOUBLE(o))));
+        return done(known(o));
+    }
+    if (owner.is_array()) {
+        Value a;
+        if (attr == "shape") {
+            Value t = composed(Kind::Tuple, {});
+            for (ValueId e : extents_of(owner)) t.items.push_back(int_value(e));
+            return done(std::move(t));
+        }
+        if (attr == "size") {
+            ValueId n = const_int(1);
+            for (ValueId e : extents_of(owner)) n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
+            return done(int_value(n));
+        }
+        if (attr == "ndim") return done(int_value(const_int(owner.rank)));
+        if (attr == "T" && owner.kind == Kind::Array) {
+            std::vector<KeyPart> none;
+            graph::ViewSpec spec;
+            for (int axis = owner.rank - 1; axis >= 0; --axis)
+                spec.push_back({graph::ViewAxis::Slice, static_cast<int8_t>(axis), 0, 0, 0});
+            graph::Inst inst;
+            inst.op = graph::RegionOp::View;
+            inst.ints = {static_cast<int64_t>(r_->views.size())};
+            r_->views.push_back(std::move(spec));
+            inst.in = {owner.id};
+            Value v = owner;
+            v.whole = false;
+            v.part_of = -1;
+            v.id = emit(std::move(inst), {owner.dtype, static_cast<int8_t>(owner.rank)});
+            return done(std::move(v));
+        }
+        return unknown("attribute " + attr + " of an array");
+    }
+    return unknown("attribute " + attr + " of " + describe(owner));
+}
+
+// ---- operators ----
+
+bool Builder::on_binary(const Insn& insn) {
+    if (insn.arg >= 2 * kInPlace) {  // 3.14: NB_SUBSCR
+        return on_subscript(insn);
+    }
+    const Value b = pop(), a = pop();
+    Value out;
+    const bool in_place = insn.arg >= kInPlace;
+    if (a.is_array() || b.is_array()) {
+        if (!binary_arrays(insn.arg % kInPlace, in_place, a, b, &out)) return false;
+    } else if (!binary(insn.arg % kInPlace, in_place, a, b, &out)) {
+        return false;
+    }
+    push(std::move(out));
+    return true;
+}
+
+bool Builder::on_compare(const Insn& insn) {
+    const Value b = pop(), a = pop();
+    Value out;
+    if (!a.is_number() || !b.is_number()) return unknown("a comparison of " + describe(a) + " with " + describe(b));
+    if (!compare(insn.arg, a, b, &out)) return false;
+    if (insn.flags & Insn::kToBool) {
+        ValueId t;
+        if (!truth(out, &t)) return false;
+        out = bool_value(t);
+    }
+    push(std::move(out));
+    return true;
+}
+
+bool Builder::on_unary(const Insn& insn) {
+    Value a = pop(), out;
+    switch (insn.op) {
+        case Opcode::ToBool:
+        case Opcode::UnaryNot: {
+            ValueId t;
+            if (!truth(a, &t)) return false;
+            if (insn.op == Opcode::UnaryNot) t = pointwise(graph::Op::LogicalNot, DType::Bool, DType::Bool, {t});
+            out = bool_value(t);
+            break;
+        }
+        case Opcode::UnaryNegative:
+            if (a.is_array()) {
+                if (!graph::is_float(a.dtype) && !graph::is_signed(a.dtype)) return unknown("- of " + describe(a));
+                if (!elementwise(graph::Op::Negative, a.dtype, a.dtype, {a}, &out)) return false;
+            } else if (!negate(a, &out)) {
+                return false;
+            }
+            break;
+        case Opcode::UnaryInvert:
+            if (a.kind == Kind::Int || (a.kind == Kind::Scalar && graph::is_integer(a.dtype))) {
+                out = a;
+                out.whole = false;
+                out.id = pointwise(graph::Op::Invert, a.dtype, a.dtype, {a.id});
+                break;
+            }
+            return unknown("~ of " + describe(a));
+        default: return unknown("+ of " + describe(a));
+    }
+    push(std::move(out));
+    return true;
+}
+
+bool Builder::on_build_slice(const Insn& insn) {
+    Value s = composed(Kind::Slice, {});
+    s.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
+    s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
+    if (s.items.size() == 2) s.items.push_back(known(Py_None));
+    push(std::move(s));
+    return true;
+}
+
+bool Builder::on_subscript(const Insn& insn) {
+    Value key;
+    if (insn.op == Opcode::BinarySlice) {
+        const Value stop = pop(), start = pop();
+        key = composed(Kind::Slice, {start, stop, known(Py_None)});
+    } else {
+        key = pop();
+    }
+    const Value a = pop();
+    Value out;
+    if (a.kind == Kind::Tuple && key.kind == Kind::Int) {
+        auto i = known_int(key.id);
+        const auto n = static_cast<int64_t>(a.items.size());
+        if (!i || *i < -n || *i >= n) return unknown("an item of a tuple");
+        push(a.items[static_cast<size_t>(*i < 0 ? *i + n : *i)]);
+        return true;
+    }
+    if (!a.is_array()) return unknown("an item of " + describe(a));
+    Value array = a;
+    if (a.kind == Kind::Lazy && !as_array(a, &array)) return false;
+    if (!subscript(array, key, &out)) return false;
+    push(std::move(out));
+    return true;
+}
+
+bool Builder::on_store_subscript(const Insn& insn) {
+    Value key;
+    if (insn.op == Opcode::StoreSlice) {
+        const Value stop = pop(), start = pop();
+        key = composed(Kind::Slice, {start, stop, known(Py_None)});
+    } else {
+        key = pop();
+    }
+    const Value a = pop(), value = pop();
+    if (a.kind != Kind::Array) return unknown("a store into " + describe(a));
+    return store(a, key, value);
+}
+
+bool Builder::on_unpack(const Insn& insn) {
+    const Value t = pop();
+    if (t.kind != Kind::Tuple || static_cast<int>(t.items.size()) != insn.arg) return unknown("unpacking " + describe(t));
+    for (auto it = t.items.rbegin(); it != t.items.rend(); ++it) push(*it);
+    return true;
+}
+
+bool Builder::on_get_iter(const Insn&) {
+    const Value v = pop();
+    if (v.is_iterator()) {
+        push(v);
+        return true;
+    }
+    if (v.kind == Kind::Array && v.rank == 1) {
+        push(composed(Kind::ArrayIter, {v, int_value(const_int(0))}));
+        return true;
+    }
+    if (v.kind != Kind::Range) return unknown("a loop over " + describe(v));
+    const ValueId start = v.items[0].id, stop = v.items[1].id, step = v.items[2].id;
+    const ValueId zero = const_int(0);
+    ValueId left;
+    const auto s = known_int(step);
+    using graph::Op;
+    const auto op = [&](Op o, ValueId a, ValueId b) { return pointwise(o, DType::I64, DType::I64, {a, b}); };
+    if (s && *s == 0) return unknown("a range with a step of 0");
+    if (!s) {  // upwards, or Python does it
+        if (!guard(pointwise(Op::Greater, DType::I64, DType::Bool, {step, zero}))) return false;
+    }
+    const bool down = s && *s < 0;
+    const ValueId span = down ? checked(graph::RegionOp::CheckedSub, DType::I64, start, stop)
+                              : checked(graph::RegionOp::CheckedSub, DType::I64, stop, start);
+    if (span < 0) return false;
+    const ValueId length = op(Op::Maximum, span, zero);
+    if (s && (*s == 1 || *s == -1)) {
+        left = length;
+    } else {  // rounded up
+        const ValueId size = down ? const_int(-*s) : step;
+        const ValueId more = checked(graph::RegionOp::CheckedAdd, DType::I64, length, op(Op::Subtract, size, const_int(1)));
+        if (more < 0) return false;
+        left = checked(graph::RegionOp::FloorDiv, DType::I64, more, size);
+        if (left < 0) return false;
+    }
+    push(composed(Kind::RangeIter, {int_value(start), int_value(left), int_value(step)}));
+    return true;
+}
+
+// ---- calls ----
+
+bool Builder::on_call(const Insn& insn) {
+    if (insn.obj || (insn.flags & Insn::kKwOnStack)) return unknown("a call with keywords");
+    std::vector<Value> args(s_.slots.end() - insn.arg, s_.slots.end());
+    s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
+    const Value second = pop(), first = pop();
+    Value callable = kSelfBelow ? second : first, self = kSelfBelow ? first : second;
+    if (kSelfBelow && first.kind != Kind::Empty) {
+        callable = first;
+        self = second;
+    }
+    if (self.kind != Kind::Empty) args.insert(args.begin(), self);
+    if (callable.kind != Kind::Known) return unknown("a call of " + describe(callable));
+    Value out;
+    if (!call_python(callable.obj, args, &out)) return false;
+    push(std::move(out));
+    return true;
+}
+
+bool Builder::call_range(std::vector<Value>& args, Value* out) {
+    if (args.empty() || args.size() > 3) return unknown("range() of so many arguments");
+    for (Value& a : args)
+        if (a.kind != Kind::Int) return unknown("range() of " + describe(a));
+    Value start = args.size() > 1 ? args[0] : int_value(const_int(0));
+    Value stop = args.size() > 1 ? args[1] : args[0];
+    Value step = args.size() > 2 ? args[2] : int_value(const_int(1));
+    for (Value* v : {&start, &stop, &step}) v->whole = false;
+    *out = composed(Kind::Range, {start, stop, step});
+    return true;
+}
+
+// min and max keep the first of equal ones.
+bool Builder::call_minmax(bool greatest, std::vector<Value>& args, Value* out) {
+    if (args.size() < 2) return unknown("min() or max() of one argument");
+    Value best = args[0];
+    for (size_t i = 1; i < args.size(); ++i) {
+        const Value& v = args[i];
+        if (v.kind != best.kind || v.dtype != best.dtype || !v.is_number())
+            return unknown("min() or max() of " + describe(best) + " and " + describe(v));
+        Value better;
+        if (!compare(greatest ? Py_GT : Py_LT, v, best, &better)) return false;
+        ValueId t;
+        if (!truth(better, &t)) return false;
+        best.id = pointwise(graph::Op::Where, v.dtype, v.dtype, {t, v.id, best.id});
+        best.whole = false;
+    }
+    *out = best;
+    return true;
+}
+
+bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* out) {
+    static PyObject *const range = builtin("range"), *const len = builtin("len"), *const abs = builtin("abs"),
+                           *const min = builtin("min"), *const max = builtin("max"), *const divmod = builtin("divmod");
+    if (callable == range) return call_range(args, out);
+    if (callable == min || callable == max) return call_minmax(callable == max, args, out);
+    if (callable == len && args.size() == 1) {
+        if (args[0].kind == Kind::Tuple) {
+            *out = int_value(const_int(static_cast<int64_t>(args[0].items.size())));
+            return true;
+        }
+        if (args[0].is_array() && args[0].rank > 0) {
+            *out = int_value(extents_of(args[0])[0]);
+            return true;
+        }
+        return unknown("len() of " + describe(args[0]));
+    }
+    if (callable == abs && args.size() == 1 && args[0].is_number()) {
+        const Value& a = args[0];
+        *out = a;
+        out->whole = false;
+        if (a.kind == Kind::Float || (a.kind == Kind::Scalar && graph::is_float(a.dtype))) {
+            out->id = pointwise(graph::Op::Absolute, a.dtype, a.dtype, {a.id});
+            return true;
+        }
+        if (a.kind != Kind::Int) return unknown("abs() of " + describe(a));
+        const ValueId minus = checked(graph::RegionOp::CheckedSub, DType::I64, const_int(0), a.id);
+        if (minus < 0) return false;
+        out->id = pointwise(graph::Op::Maximum, DType::I64, DType::I64, {a.id, minus});
+        return true;
+    }
+    if (callable == divmod && args.size() == 2 && args[0].kind == Kind::Int && args[1].kind == Kind::Int) {
+        Value q, m;
+        if (!binary(2, false, args[0], args[1], &q) || !binary(6, false, args[0], args[1], &m)) return false;
+        *out = composed(Kind::Tuple, {q, m});
+        return true;
+    }
+    if (callable == reinterpret_cast<PyObject*>(&PyFloat_Type) && args.size() == 1 && args[0].is_number()) {
+        const Value& a = args[0];
+        if (a.kind == Kind::Int || a.kind == Kind::Bool) {
+            *out = float_value(cast(a.id, a.dtype, DType::F64));
+            return true;
+        }
+        *out = float_value(cast(a.id, a.dtype, DType::F64));
+        return true;
+    }
+    if (callable == reinterpret_cast<PyObject*>(&PyLong_Type) && args.size() == 1 && args[0].is_number()) {
+        const Value& a = args[0];
+        if (graph::is_float(a.dtype)) {
+            const ValueId x = cast(a.id, a.dtype, DType::F64);
+            const ValueId ax = pointwise(graph::Op::Absolute, DType::F64, DType::F64, {x});
+            if (!guard(pointwise(graph::Op::Less, DType::F64, DType::Bool, {ax, const_float(9.2e18)}))) return false;
+            *out = int_value(cast(x, DType::F64, DType::I64));
+            return true;
+        }
+        if (a.dtype == DType::U64) return unknown("int() of a uint64");
+        *out = int_value(cast(a.id, a.dtype, DType::I64));
+        return true;
+    }
+    return call_numpy(callable, args, out);
+}
+
+bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
+    if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
+        const std::string ufunc = reinterpret_cast<PyUFuncObject*>(callable)->name;
+        if (args.size() == 1 && (args[0].is_number() || args[0].is_array())) return unary_ufunc(ufunc, args[0], out);
+        if (args.size() == 2 && (args[0].is_number() || args[0].is_array()) &&
+            (args[1].is_number() || args[1].is_array()))
+            return binary_ufunc(ufunc, args[0], args[1], out);
+        return unknown("a call of np." + ufunc);
+    }
+    static PyObject* const numpy = PyImport_ImportModule("numpy");
+    const auto is = [&](const char* name) {
+        PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
+        return f && f == callable;
+    };
+    if (is("dot") && args.size() == 2) return dot(args[0], args[1], false, out);
+    if (is("sum") && args.size() == 1) return reduce("add", args[0], out);
+    if (is("flip") && args.size() == 1 && args[0].kind == Kind::Array && args[0].rank == 1) {
+        Value key = composed(Kind::Slice, {known(Py_None), known(Py_None), int_value(const_int(-1))});
+        return subscript(args[0], key, out);
+    }
+    PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__qualname__"));
+    if (!name) PyErr_Clear();
+    return unknown(std::string("a call of ") +
+                   (name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : Py_TYPE(callable)->tp_name));
+}
+
+}  // namespace stator::frontend::regions

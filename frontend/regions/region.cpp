@@ -1,0 +1,411 @@
+// Entering and leaving. See region.h.
+
+#include "frontend/regions/region.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "frontend/cpython/range_iter.h"
+#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/regions/entry.h"
+#include "frontend/replay/function.h"
+#include "guards/check_numpy_api.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+using graph::RegionOp;
+using kernels::RegionArgs;
+
+constexpr int kSlot = 16;  // bytes of a scalar
+
+// ---- what scalar calls call ----
+
+// Python's float % and //, without its check for 0 (the region has made it).
+double py_mod(double v, double w) {
+    double mod = std::fmod(v, w);
+    if (mod != 0) {
+        if ((w < 0) != (mod < 0)) mod += w;
+    } else {
+        mod = std::copysign(0.0, w);
+    }
+    return mod;
+}
+
+double py_floordiv(double v, double w) {
+    double mod = std::fmod(v, w);
+    double div = (v - mod) / w;
+    if (mod != 0) {
+        if ((w < 0) != (mod < 0)) {
+            mod += w;
+            div -= 1.0;
+        }
+    }
+    if (div == 0) return std::copysign(0.0, v / w);
+    double floored = std::floor(div);
+    if (div - floored > 0.5) floored += 1.0;
+    return floored;
+}
+
+void* scalar_function(const std::string& name) {
+    if (name == "pow") return reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&std::pow));
+    if (name == "py_mod") return reinterpret_cast<void*>(&py_mod);
+    if (name == "py_floordiv") return reinterpret_cast<void*>(&py_floordiv);
+    return nullptr;
+}
+
+bool grow(RegionArgs::ScratchCell* cell, int64_t bytes) {
+    std::free(cell->memory);
+    const size_t padded = (static_cast<size_t>(bytes) + 127) & ~size_t{63};
+    cell->memory = static_cast<char*>(std::aligned_alloc(64, padded));
+    cell->bytes = cell->memory ? static_cast<int64_t>(padded) : 0;
+    return cell->memory != nullptr;
+}
+
+int slots_of(const graph::RegionType& t) { return t.is_array() ? 1 + 2 * t.rank : 1; }
+
+PyObject* item_at(PyObject* o, const std::vector<int>& path) {
+    for (int i : path) {
+        if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) <= i) return nullptr;
+        o = PyTuple_GET_ITEM(o, i);
+    }
+    return o;
+}
+
+}  // namespace
+
+EntryKind classify(PyObject* o) {
+    EntryKind k;
+    if (PyBool_Check(o)) {
+        k.kind = EntryKind::Bool;
+    } else if (PyLong_CheckExact(o)) {
+        int overflow = 0;
+        PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (!overflow) k.kind = EntryKind::Int;
+    } else if (PyFloat_CheckExact(o)) {
+        k.kind = EntryKind::Float;
+    } else if (PyTuple_CheckExact(o)) {
+        if (PyTuple_GET_SIZE(o) <= 8) k.kind = EntryKind::Tuple;
+    } else if (is_range_iter(o)) {
+        k.kind = EntryKind::RangeIter;
+    } else if (PyArray_CheckExact(o)) {
+        auto* a = reinterpret_cast<PyArrayObject*>(o);
+        const int number = PyArray_TYPE(a);
+        for (int i = 0; i < graph::kDTypeCount; ++i) {
+            if (graph::kDTypes[i].numpy_type != number) continue;
+            k.dtype = static_cast<graph::DType>(i);
+            const bool plain = PyArray_ISNOTSWAPPED(a) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) >= 1 && PyArray_NDIM(a) <= 8;
+            bool forward = true;
+            for (int d = 0; d < PyArray_NDIM(a); ++d)
+                forward &= PyArray_STRIDE(a, d) >= 0 && PyArray_STRIDE(a, d) % graph::kDTypes[i].size == 0;
+            if (plain && forward && PyArray_DESCR(a) == numpy::descr_of(k.dtype)) k.kind = EntryKind::Array;
+        }
+        k.rank = PyArray_NDIM(a);
+        k.contiguous = PyArray_IS_C_CONTIGUOUS(a);
+    } else if (PyArray_CheckScalar(o) && PyArray_IsScalar(o, Generic)) {
+        PyArray_Descr* d = PyArray_DescrFromScalar(o);
+        const int number = d ? d->type_num : -1;
+        Py_XDECREF(d);
+        PyErr_Clear();
+        for (int i = 0; i < graph::kDTypeCount; ++i) {
+            const auto t = static_cast<graph::DType>(i);
+            if (graph::kDTypes[i].numpy_type != number || graph::is_complex(t) || t == graph::DType::F16) continue;
+            if (Py_TYPE(o) != PyArray_DESCR_typeobj(numpy::descr_of(t))) continue;
+            k.kind = EntryKind::Scalar;
+            k.dtype = t;
+        }
+    }
+    return k;
+}
+
+CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath, bool async)
+    : built_(std::move(built)), name_(std::move(name)), request_(std::make_shared<kernels::RegionRequest>()) {
+    graph::Region& r = *built_->graph;
+    r.name = name_;
+    request_->name = name_;
+    request_->region = built_->graph;
+    request_->slot = std::make_shared<kernels::RegionSlot>();
+    request_->fastmath = fastmath;
+    request_->wait = !async;
+    size_t most = 0;
+    for (const graph::RegionExit& e : r.exits) {
+        size_t n = 0;
+        for (graph::ValueId v : e.values) n += static_cast<size_t>(slots_of(r.types[static_cast<size_t>(v)]));
+        most = std::max(most, n);
+    }
+    out_.resize((most + 1) * kSlot);
+    size_t cells = 0;
+    for (const graph::Block& b : r.blocks)
+        for (const graph::Inst& i : b.insts) cells += i.op == RegionOp::Scratch;
+    scratch_.resize(cells);
+    if (const kernels::CompilerApi* api = compiler())
+        api->compile_region(*request_);
+    else
+        request_->slot->failed = true;
+}
+
+CompiledRegion::~CompiledRegion() {
+    for (auto& cell : scratch_) std::free(cell.memory);
+}
+
+bool CompiledRegion::ready() const { return request_->slot->ready.load(std::memory_order_acquire); }
+bool CompiledRegion::failed() const { return request_->slot->failed.load() || unresolvable_; }
+std::string CompiledRegion::text() const { return graph::print(*built_->graph); }
+
+bool CompiledRegion::resolve_calls() {
+    if (resolved_) return !unresolvable_;
+    resolved_ = true;
+    for (const graph::RegionCall& c : built_->graph->calls) {
+        kernels::RegionCallTarget t;
+        switch (c.kind) {
+            case graph::RegionCall::Scalar: t.fn = scalar_function(c.name); break;
+            case graph::RegionCall::UfuncLoop: {
+                const kernels::HostLoop loop = numpy::find_loop({c.name, c.types});
+                t.fn = reinterpret_cast<void*>(loop.fn);
+                t.data = loop.data;
+                break;
+            }
+            case graph::RegionCall::Dot:
+                t.fn = reinterpret_cast<void*>(PyDataType_GetArrFuncs(numpy::descr_of(c.types[0]))->dotfunc);
+                break;
+        }
+        unresolvable_ |= !t.fn;
+        calls_.push_back(t);
+    }
+    return !unresolvable_;
+}
+
+// ---- entering ----
+
+bool CompiledRegion::admit(Frame& f) {
+    const BuiltRegion& b = *built_;
+    if (f.depth() != b.depth) return false;
+    for (int i = 0; i < b.depth; ++i)
+        if (!f.slot_is_object(i)) return false;
+    for (const auto& [slot, o] : b.same)
+        if (f.slot(slot) != o.get()) return false;
+    for (int slot : b.empty)
+        if (f.slot(slot)) return false;
+    for (const auto& [slot, n] : b.tuples) {
+        PyObject* o = f.slot(slot);
+        if (!o || !PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != n) return false;
+    }
+    for (const Pinned& p : b.pinned)
+        if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get()) return false;
+    if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return false;
+    return true;
+}
+
+bool CompiledRegion::read_inputs(Frame& f) {
+    arrays_.clear();
+    dims_.clear();
+    scalars_.clear();
+    const auto scalar = [&](const void* bits, size_t n) {
+        scalars_.resize(scalars_.size() + kSlot);
+        std::memcpy(scalars_.data() + scalars_.size() - kSlot, bits, n);
+    };
+    for (const EntryInput& in : built_->inputs) {
+        PyObject* o = f.slot(in.slot);
+        if (o) o = item_at(o, in.path);
+        if (!o) return false;
+        switch (in.kind) {
+            case EntryInput::Int: {
+                int overflow = 0;
+                if (!PyLong_CheckExact(o)) return false;
+                const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+                if (overflow) return false;
+                scalar(&v, 8);
+                break;
+            }
+            case EntryInput::Float: {
+                if (!PyFloat_CheckExact(o)) return false;
+                const double v = PyFloat_AS_DOUBLE(o);
+                scalar(&v, 8);
+                break;
+            }
+            case EntryInput::Bool: {
+                if (!PyBool_Check(o)) return false;
+                const char v = o == Py_True;
+                scalar(&v, 1);
+                break;
+            }
+            case EntryInput::Scalar: {
+                if (Py_TYPE(o) != PyArray_DESCR_typeobj(numpy::descr_of(in.dtype))) return false;
+                char bits[kSlot] = {};
+                numpy::scalar_bits(o, bits);
+                scalar(bits, kSlot);
+                break;
+            }
+            case EntryInput::RangeNext:
+            case EntryInput::RangeLeft:
+            case EntryInput::RangeStep: {
+                if (!is_range_iter(o) || Py_REFCNT(o) != 1) return false;
+                const RangeState s = range_iter_state(o);
+                const int64_t v = in.kind == EntryInput::RangeNext ? s.next : in.kind == EntryInput::RangeLeft ? s.left : s.step;
+                scalar(&v, 8);
+                break;
+            }
+            case EntryInput::IterPosition: return false;
+            case EntryInput::Array: {
+                const EntryKind k = classify(o);
+                if (k.kind != EntryKind::Array || k.dtype != in.dtype || k.rank != in.rank) return false;
+                if (in.contiguous && !k.contiguous) return false;
+                auto* a = reinterpret_cast<PyArrayObject*>(o);
+                if (in.written && !PyArray_ISWRITEABLE(a)) return false;
+                arrays_.push_back(PyArray_BYTES(a));
+                dims_.insert(dims_.end(), PyArray_DIMS(a), PyArray_DIMS(a) + in.rank);
+                dims_.insert(dims_.end(), PyArray_STRIDES(a), PyArray_STRIDES(a) + in.rank);
+                break;
+            }
+        }
+    }
+    return disjoint(f);
+}
+
+// What is written overlaps nothing else, and no array is written through elements that lie on each other.
+bool CompiledRegion::disjoint(Frame& f) const {
+    struct Span {
+        const char *begin, *end;
+        bool written;
+    };
+    std::vector<Span> spans;
+    for (const EntryInput& in : built_->inputs) {
+        if (in.kind != EntryInput::Array) continue;
+        auto* a = reinterpret_cast<PyArrayObject*>(f.slot(in.slot));
+        Span s{nullptr, nullptr, in.written};
+        guards::memory_span(reinterpret_cast<PyObject*>(a), &s.begin, &s.end);
+        if (in.written)
+            for (int d = 0; d < PyArray_NDIM(a); ++d)
+                if (PyArray_STRIDE(a, d) == 0 && PyArray_DIM(a, d) > 1) return false;
+        for (const Span& other : spans)
+            if ((s.written || other.written) && s.begin < other.end && other.begin < s.end) return false;
+        spans.push_back(s);
+    }
+    return true;
+}
+
+// ---- leaving ----
+
+// New reference. `*out` moves over the values of the exit.
+PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old, const char** out) const {
+    const auto take = [&](int n = 1) {
+        const char* p = *out;
+        *out += n * kSlot;
+        return p;
+    };
+    const auto number = [&] {
+        int64_t i;
+        std::memcpy(&i, take(), 8);
+        return i;
+    };
+    if (v.whole && v.kind != Kind::Known) return Py_XNewRef(old[static_cast<size_t>(v.slot)]);
+    switch (v.kind) {
+        case Kind::Empty: return nullptr;
+        case Kind::Known: return Py_NewRef(v.obj);
+        case Kind::Int: return PyLong_FromLongLong(number());
+        case Kind::Float: {
+            double d;
+            std::memcpy(&d, take(), 8);
+            return PyFloat_FromDouble(d);
+        }
+        case Kind::Bool: return PyBool_FromLong(*take());
+        case Kind::Scalar: return numpy::box_scalar(graph::Box::NpScalar, v.dtype, take());
+        case Kind::RangeIter: {
+            RangeState s;
+            s.next = number(), s.left = number(), s.step = number();
+            return new_range_iter(s);
+        }
+        case Kind::Range: {
+            const int64_t start = number(), stop = number(), step = number();
+            return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", start, stop, step);
+        }
+        case Kind::Array: {
+            const char* p = take(1 + 2 * v.rank);
+            int64_t words[1 + 2 * NPY_MAXDIMS];
+            for (int i = 0; i < 1 + 2 * v.rank; ++i) std::memcpy(&words[i], p + i * kSlot, 8);
+            return numpy::new_view(old[static_cast<size_t>(v.slot)], v.dtype, v.rank, words + 1, words + 1 + v.rank,
+                                   reinterpret_cast<char*>(words[0]));
+        }
+        case Kind::Tuple:
+        case Kind::Slice: {
+            PyRef t = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(v.items.size())));
+            if (!t) return nullptr;
+            for (size_t i = 0; i < v.items.size(); ++i) {
+                PyObject* item = box(v.items[i], old, out);
+                if (!item) return nullptr;
+                PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), item);
+            }
+            if (v.kind == Kind::Tuple) return t.release();
+            return PySlice_New(PyTuple_GET_ITEM(t.get(), 0), PyTuple_GET_ITEM(t.get(), 1), PyTuple_GET_ITEM(t.get(), 2));
+        }
+        default: PyErr_SetString(PyExc_SystemError, "stator: a region left with a value that has no object"); return nullptr;
+    }
+}
+
+bool CompiledRegion::leave(Frame& f, const ResumePoint& r, const char* out) {
+    const int depth = f.depth();
+    std::vector<PyObject*> old(static_cast<size_t>(depth)), fresh;
+    for (int i = 0; i < depth; ++i) old[static_cast<size_t>(i)] = f.slot(i);
+    fresh.reserve(r.slots.size());
+    for (size_t i = 0; i < r.slots.size(); ++i) {
+        const Value& v = r.slots[i];
+        const bool keeps_iterator = v.kind == Kind::RangeIter && static_cast<int>(i) < depth && old[i] &&
+                                    is_range_iter(old[i]) && Py_REFCNT(old[i]) == 1;
+        PyObject* o;
+        if (keeps_iterator) {
+            int64_t n[3];
+            for (int k = 0; k < 3; ++k) std::memcpy(&n[k], out + k * kSlot, 8);
+            out += 3 * kSlot;
+            set_range_iter_state(old[i], {n[0], n[1], n[2]});
+            o = Py_NewRef(old[i]);
+        } else {
+            o = box(v, old, &out);
+        }
+        if (!o && PyErr_Occurred()) {
+            for (PyObject* p : fresh) Py_XDECREF(p);
+            return false;
+        }
+        fresh.push_back(o);
+    }
+    f.clear_slots();
+    for (size_t i = 0; i < fresh.size(); ++i) f.init_slot(static_cast<int>(i), fresh[i]);
+    f.set_depth(static_cast<int>(fresh.size()));
+    return true;
+}
+
+Left CompiledRegion::run(Frame& f, int* pc) {
+    if (retired || !ready() || !resolve_calls() || !admit(f) || !read_inputs(f)) return Left::NotEntered;
+    RegionArgs args{};
+    args.arrays = arrays_.data();
+    args.dims = dims_.data();
+    args.scalars = scalars_.data();
+    args.out = out_.data();
+    args.calls = calls_.data();
+    args.breaker = breaker_word(f.ts(), &args.breaker_mask);
+    args.scratch = scratch_.data();
+    args.grow = grow;
+    ++entries;
+    const int32_t exit = request_->slot->fn(&args);
+    const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
+    const std::string& label = built_->graph->exits[static_cast<size_t>(exit)].label;
+    if (!leave(f, r, out_.data())) return Left::Failed;
+    *pc = r.pc;
+    if (label == "end") return Left::End;
+    if (label == "poll") return Left::Poll;
+    ++checks;
+    return Left::Check;
+}
+
+int CompiledRegion::traverse(visitproc visit, void* arg) const {
+    for (const PyRef& o : built_->objects) Py_VISIT(o.get());
+    for (const auto& [slot, o] : built_->same) Py_VISIT(o.get());
+    for (const Pinned& p : built_->pinned) {
+        Py_VISIT(p.dict.get());
+        Py_VISIT(p.value.get());
+    }
+    return 0;
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,61 @@
+// A region that is ready to run, or will be: the built graph, its code, and entering and leaving it from a real frame.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/cpython/frame.h"
+#include "frontend/regions/builder.h"
+#include "kernels/compiler.h"
+#include "kernels/region_abi.h"
+
+namespace stator::frontend::regions {
+
+enum class Left : uint8_t {
+    NotEntered,  // a guard failed, or there is no code yet
+    End,         // the loop is over, or was left by break or return
+    Check,       // Python has to do a statement
+    Poll,        // the interpreter wants attention
+    Failed,      // a Python error is set; the frame is as it was
+};
+
+class CompiledRegion {
+  public:
+    CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath, bool async);
+    ~CompiledRegion();
+    CompiledRegion(const CompiledRegion&) = delete;
+
+    bool ready() const;
+    bool failed() const;  // no code will ever come
+    // Runs it in a frame that is at the header; then the frame is where Python goes on, at instruction *pc.
+    Left run(Frame& f, int* pc);
+    const BuiltRegion& built() const { return *built_; }
+    const std::string& name() const { return name_; }
+    std::string text() const;
+    const std::shared_ptr<kernels::RegionRequest>& request() const { return request_; }
+    int traverse(visitproc visit, void* arg) const;
+
+    int64_t entries = 0, checks = 0;
+    bool retired = false;
+
+  private:
+    bool admit(Frame& f);
+    bool read_inputs(Frame& f);
+    bool disjoint(Frame& f) const;
+    bool resolve_calls();
+    PyObject* box(const Value& v, const std::vector<PyObject*>& old, const char** out) const;
+    bool leave(Frame& f, const ResumePoint& r, const char* out);
+
+    std::unique_ptr<BuiltRegion> built_;
+    std::string name_;
+    std::shared_ptr<kernels::RegionRequest> request_;
+    std::vector<kernels::RegionCallTarget> calls_;
+    bool resolved_ = false, unresolvable_ = false;
+    std::vector<char*> arrays_;
+    std::vector<int64_t> dims_;
+    std::vector<char> scalars_, out_;
+    std::vector<kernels::RegionArgs::ScratchCell> scratch_;
+};
+
+}  // namespace stator::frontend::regions

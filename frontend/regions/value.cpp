@@ -1,0 +1,58 @@
+#include "frontend/regions/value.h"
+
+#include <fmt/format.h>
+
+namespace stator::frontend::regions {
+
+void sign(const Value& v, std::string* out) {
+    const auto text = [&] { return graph::info(v.dtype).text; };
+    switch (v.kind) {
+        case Kind::Empty: *out += "-"; break;
+        case Kind::Known: *out += fmt::format("k{}", static_cast<const void*>(v.obj)); break;
+        case Kind::Passed: *out += "p"; break;
+        case Kind::Int: *out += "i"; break;
+        case Kind::Float: *out += "f"; break;
+        case Kind::Bool: *out += "b"; break;
+        case Kind::Scalar: *out += fmt::format("s:{}", text()); break;
+        case Kind::Array: *out += fmt::format("a:{}:{}{}", text(), v.rank, v.backward ? "-" : ""); break;
+        case Kind::Lazy: *out += fmt::format("l{}", static_cast<const void*>(v.expr.get())); break;
+        case Kind::Tuple: *out += "("; break;
+        case Kind::Slice: *out += "["; break;
+        case Kind::Range: *out += "r("; break;
+        case Kind::RangeIter: *out += "ri("; break;
+        case Kind::ArrayIter: *out += "ai("; break;
+    }
+    if (v.slot >= 0) *out += fmt::format("@{}{}", v.slot, v.whole ? "w" : "");
+    for (const Value& item : v.items) sign(item, out);
+    *out += ";";
+}
+
+std::string describe(const Value& v) {
+    switch (v.kind) {
+        case Kind::Empty: return "nothing";
+        case Kind::Known: {
+            if (v.obj == Py_None) return "None";
+            PyObject* name = PyObject_GetAttrString(v.obj, "__name__");
+            if (!name) PyErr_Clear();
+            std::string text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name)
+                                                             : std::string("a ") + Py_TYPE(v.obj)->tp_name;
+            Py_XDECREF(name);
+            return text;
+        }
+        case Kind::Passed: return "an object of another kind";
+        case Kind::Int: return "an int";
+        case Kind::Float: return "a float";
+        case Kind::Bool: return "a bool";
+        case Kind::Scalar: return fmt::format("a scalar of dtype {}", graph::info(v.dtype).text);
+        case Kind::Array:
+        case Kind::Lazy: return fmt::format("an array of dtype {} and rank {}", graph::info(v.dtype).text, v.rank);
+        case Kind::Tuple: return "a tuple";
+        case Kind::Slice: return "a slice";
+        case Kind::Range: return "a range";
+        case Kind::RangeIter: return "an iterator of a range";
+        case Kind::ArrayIter: return "an iterator of an array";
+    }
+    return "?";
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,121 @@
+// What the region builder knows of an object without having it: its kind, and the region's values that make it up.
+//
+// A Value stands for one slot of the frame. Kinds and everything but the ids of region values are known while the region is
+// built and are the same in every run of it; they are the block's *signature* (builder.h). Two paths that meet with other
+// signatures go on in different versions of the code.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/pyref.h"
+#include "graph/region.h"
+
+namespace stator::frontend::regions {
+
+using graph::DType;
+using graph::ValueId;
+
+enum class Kind : uint8_t {
+    Empty,      // no object (an unbound local, CPython's NULL on the stack)
+    Known,      // this object, `obj`
+    Passed,     // what was in entry slot `slot`; never looked at
+    Int,        // a Python int that fits 64 bits
+    Float,      // a Python float
+    Bool,       // True or False, a b1
+    Scalar,     // a NumPy scalar of `dtype`
+    Array,      // an ndarray of `dtype` and `rank`: a part of, or (`whole`) the very object in, entry slot `slot`
+    Lazy,       // a fresh array that an expression of arrays is going to be, see Expr; never seen by Python
+    Tuple,      // of `items`
+    Slice,      // slice(*items): start, stop, step
+    Range,      // range(*items): start, stop, step
+    RangeIter,  // its iterator: next value, items left, step
+    ArrayIter,  // iter(array): the array and the next position
+};
+
+// An elementwise expression of arrays that has not been computed yet. NumPy's operations are pure, so when they are done does not
+// show, as long as nothing that they read is written in between (builder_arrays.cpp looks after that).
+struct Expr {
+    enum Kind : uint8_t { Leaf, Number, Op, Call } kind = Leaf;
+    DType dtype = DType::F64;
+    ValueId id = -1;  // Leaf: an array; Number: a scalar
+    int slot = -1;    // Leaf: entry slot of the array whose memory it shows
+    graph::Op op = graph::Op::Add;
+    int call = -1;  // Call: into Region::calls
+    std::vector<std::shared_ptr<const Expr>> in;
+    bool faults = false;  // it, or an operand, may raise floating-point flags
+};
+using ExprRef = std::shared_ptr<const Expr>;
+
+struct Value {
+    Kind kind = Kind::Empty;
+    DType dtype = DType::F64;
+    int rank = 0;
+    int slot = -1;
+    bool whole = false;
+    ValueId id = -1;
+    PyObject* obj = nullptr;  // borrowed: the builder keeps what it looked at
+    std::vector<Value> items;
+    ExprRef expr;                    // Lazy
+    std::vector<ValueId> extents{};  // Lazy
+    // Array: a view is the same array as another one that was made of `part_of` by the same instruction operands, so that storing a part to
+    // its own place is known to change nothing.
+    ValueId part_of = -1;
+    bool backward = false;  // an Array some stride of which is negative
+
+    bool is_number() const {
+        return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool || kind == Kind::Scalar;
+    }
+    bool is_array() const { return kind == Kind::Array || kind == Kind::Lazy; }
+    bool is_iterator() const { return kind == Kind::RangeIter || kind == Kind::ArrayIter; }
+    bool is_none() const { return kind == Kind::Known && obj == Py_None; }
+};
+
+inline Value known(PyObject* obj) {
+    Value v;
+    v.kind = Kind::Known;
+    v.obj = obj;
+    return v;
+}
+inline Value number(Kind kind, DType dtype, ValueId id) {
+    Value v;
+    v.kind = kind;
+    v.dtype = dtype;
+    v.id = id;
+    return v;
+}
+inline Value int_value(ValueId id) { return number(Kind::Int, DType::I64, id); }
+inline Value float_value(ValueId id) { return number(Kind::Float, DType::F64, id); }
+inline Value bool_value(ValueId id) { return number(Kind::Bool, DType::Bool, id); }
+inline Value scalar_value(DType t, ValueId id) { return number(Kind::Scalar, t, id); }
+inline Value composed(Kind kind, std::vector<Value> items) {
+    Value v;
+    v.kind = kind;
+    v.items = std::move(items);
+    return v;
+}
+
+// Everything but ids, as text: "i", "s:f64", "a:f64:2@3". `object` numbers known objects.
+void sign(const Value& v, std::string* out);
+// The ids in it, in a fixed order.
+template <class F>
+void each_id(Value& v, F f) {
+    switch (v.kind) {
+        case Kind::Int:
+        case Kind::Float:
+        case Kind::Bool:
+        case Kind::Scalar:
+        case Kind::Array: f(v.id); return;
+        default:
+            for (Value& item : v.items) each_id(item, f);
+    }
+}
+template <class F>
+void each_id(const Value& v, F f) {
+    each_id(const_cast<Value&>(v), [&](ValueId& id) { f(static_cast<const ValueId>(id)); });
+}
+// How explain and errors name it: "an int", "a float64 array of 2 axes".
+std::string describe(const Value& v);
+
+}  // namespace stator::frontend::regions
