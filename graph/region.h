@@ -35,7 +35,14 @@ enum class RegionOp : uint8_t {
 #include "graph/region_ops.def"
 #undef REGION_OP
 };
-std::string_view text(RegionOp op);
+struct RegionOpInfo {
+    std::string_view text;
+    int operands;  // -1: see region_ops.def
+    enum Result : uint8_t { none, scalar, array } result;
+    std::string_view doc;
+};
+const RegionOpInfo& info(RegionOp op);
+inline std::string_view text(RegionOp op) { return info(op).text; }
 
 // A scalar or an array; arrays are described by address, extents and strides (bytes), all of them values at
 // run time.
@@ -146,7 +153,13 @@ std::string print(const Region& r);
 std::string parse(std::string_view text, Region* out);
 // "" or the first thing that is wrong: types, dominance, edges' arguments, loops that do not nest, exits.
 std::string verify(const Region& r);
-// Removes parameters that always have one value, and instructions without effect that nothing uses.
+// The same without what only people read (names, lines, labels): equal texts mean equal code.
+std::string code_key(const Region& r);
+// How many cells RegionArgs::scratch has to have (kernels/region_abi.h).
+int scratch_cells(const Region& r);
+// Removes parameters that always have one value, and instructions without effect that nothing uses, folds
+// integer arithmetic on constants, removes blocks that cannot be reached; gives `scratch` instructions
+// without a cell one.
 void simplify(Region& r);
 // Fills in `loops` and Block::loop from the graph itself (natural loops of back edges).
 void find_loops(Region& r);

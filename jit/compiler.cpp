@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <unordered_map>
 
 #include "jit/core.h"
@@ -20,6 +21,7 @@ namespace {
 
 using kernels::CodeSlot;
 using kernels::CompileRequest;
+using kernels::RegionRequest;
 
 // More programs than this waiting means that compiling them all would take seconds; tier 0 goes on serving.
 constexpr size_t kQueueBound = 512;
@@ -61,15 +63,52 @@ void remember(const std::string& key, const std::shared_ptr<Loaded>& code) {
     t.loaded[key] = code;
 }
 
-void publish(CodeSlot& slot, const std::shared_ptr<Loaded>& code, bool from_cache, double seconds) {
-    slot.nests = code->entries;
-    slot.owner = code;
-    slot.from_cache = from_cache;
-    slot.compile_seconds = seconds;
-    slot.ready.store(true, std::memory_order_release);
+// One thing to compile, a program or a region. The request outlives it.
+struct Work {
+    const std::string& name;
+    kernels::CompileState& slot;
+    bool fastmath;
+    std::function<std::string()> key;  // what the code depends on besides the environment
+    std::function<Object(const kernels::EmitOptions&)> emit;
+    std::function<Loaded(std::string_view object, const std::string& prefix)> load;
+    std::function<void(const Loaded&)> take;  // the entries, into the slot
+};
+
+Work work_of(const CompileRequest& r) {
+    CodeSlot& slot = *r.slot;
+    return {r.name,
+            slot,
+            r.fastmath,
+            [&r] { return program_key(*r.program); },
+            [&r](const kernels::EmitOptions& o) { return emit_object(*r.program, o); },
+            [&r](std::string_view object, const std::string& prefix) {
+                return load_object(object, prefix, static_cast<int>(r.program->code.size()), r.name);
+            },
+            [&slot](const Loaded& code) { slot.nests = code.entries; }};
 }
 
-void fail(CodeSlot& slot, std::string error) {
+Work work_of(const RegionRequest& r) {
+    kernels::RegionSlot& slot = *r.slot;
+    return {r.name,
+            slot,
+            r.fastmath,
+            [&r] { return "region\n" + graph::code_key(*r.region); },
+            [&r](const kernels::EmitOptions& o) { return emit_object(*r.region, o); },
+            [&r](std::string_view object, const std::string& prefix) {
+                return load_region(object, prefix, r.name);
+            },
+            [&slot](const Loaded& code) { slot.fn = code.region; }};
+}
+
+void publish(const Work& w, const std::shared_ptr<Loaded>& code, bool from_cache, double seconds) {
+    w.take(*code);
+    w.slot.owner = code;
+    w.slot.from_cache = from_cache;
+    w.slot.compile_seconds = seconds;
+    w.slot.ready.store(true, std::memory_order_release);
+}
+
+void fail(kernels::CompileState& slot, std::string error) {
     counters.failures.fetch_add(1, std::memory_order_relaxed);
     slot.error = std::move(error);
     slot.failed.store(true, std::memory_order_release);
@@ -82,85 +121,93 @@ std::string symbol_prefix(const std::string& name) {
     return s.empty() || std::isdigit(static_cast<unsigned char>(s[0])) ? "k_" + s : s;
 }
 
-std::shared_ptr<Loaded> load(std::string_view object, const std::string& prefix, const CompileRequest& r,
+std::shared_ptr<Loaded> load(const Work& w, std::string_view object, const std::string& prefix,
                              std::string& error) {
-    auto code = std::make_shared<Loaded>(
-        load_object(object, prefix, static_cast<int>(r.program->code.size()), r.name));
+    auto code = std::make_shared<Loaded>(w.load(object, prefix));
     error = code->error;
     return error.empty() ? code : nullptr;
 }
 
-void report(const CompileRequest& r, const char* how, double seconds, const Loaded& code,
-            const Object* object) {
+void report(const Work& w, const char* how, double seconds, const Loaded& code, const Object* object) {
     if (!logs(options(), LogArtifact::Kernels)) return;
-    char text[200], parts[80] = "";
+    char text[200], parts[80] = "", what[32] = "region";
     if (object)
         std::snprintf(parts, sizeof parts, " (LLVM IR %.2f, code generation %.2f)",
                       object->emit_seconds * 1e3, object->codegen_seconds * 1e3);
-    std::snprintf(text, sizeof text, ": %s, %zu loop nests, %lld bytes, %.2f ms%s", how, code.entries.size(),
+    if (!code.region) std::snprintf(what, sizeof what, "%zu loop nests", code.entries.size());
+    std::snprintf(text, sizeof text, ": %s, %s, %lld bytes, %.2f ms%s", how, what,
                   static_cast<long long>(code.code_bytes), seconds * 1e3, parts);
-    log_line(LogArtifact::Kernels, r.name + text);
+    log_line(LogArtifact::Kernels, w.name + text);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point t) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
 }
 
-bool serve_from_cache(const CompileRequest& r, const std::string& key, const std::string& prefix) {
+bool serve_from_cache(const Work& w, const std::string& key, const std::string& prefix) {
     const auto start = std::chrono::steady_clock::now();
     if (const auto code = find_loaded(key)) {
         counters.cache_hits.fetch_add(1, std::memory_order_relaxed);
-        publish(*r.slot, code, true, 0);
-        report(r, "shared with a loaded program", seconds_since(start), *code, nullptr);
+        publish(w, code, true, 0);
+        report(w, "shared with a loaded program", seconds_since(start), *code, nullptr);
         return true;
     }
     const std::optional<std::string> object = object_cache()->load(key);
     if (!object) return false;
     std::string error;
-    const auto code = load(*object, prefix, r, error);
+    const auto code = load(w, *object, prefix, error);
     if (!code) {
-        log_line(LogArtifact::Cache, r.name + ": the entry cannot be linked (" + error + "), compiling");
+        log_line(LogArtifact::Cache, w.name + ": the entry cannot be linked (" + error + "), compiling");
         return false;
     }
     counters.cache_hits.fetch_add(1, std::memory_order_relaxed);
     remember(key, code);
-    publish(*r.slot, code, true, 0);
-    report(r, "from the object cache", seconds_since(start), *code, nullptr);
+    publish(w, code, true, 0);
+    report(w, "from the object cache", seconds_since(start), *code, nullptr);
     return true;
 }
 
-void compile_now(const CompileRequest& r) {
-    CodeSlot& slot = *r.slot;
-    if (slot.ready.load(std::memory_order_relaxed)) return;  // done before a fork
+void compile_now(const Work& w) {
+    if (w.slot.ready.load(std::memory_order_relaxed)) return;  // done before a fork
     const bool private_names = options().gdb;
-    const std::string prefix = private_names ? symbol_prefix(r.name) : kPrefix;
-    const kernels::EmitOptions emission = emit_options(prefix, r.fastmath);
-    const std::string key = environment_key(emission) + program_key(*r.program);
-    if (!private_names && serve_from_cache(r, key, prefix)) return;
+    const std::string prefix = private_names ? symbol_prefix(w.name) : kPrefix;
+    const kernels::EmitOptions emission = emit_options(prefix, w.fastmath);
+    const std::string key = environment_key(emission) + w.key();
+    if (!private_names && serve_from_cache(w, key, prefix)) return;
 
     const auto start = std::chrono::steady_clock::now();
-    const Object object = emit_object(*r.program, emission);
-    if (!object.error.empty()) return fail(slot, object.error);
+    const Object object = w.emit(emission);
+    if (!object.error.empty()) return fail(w.slot, object.error);
     std::string error;
-    const auto code = load(object.bytes, prefix, r, error);
-    if (!code) return fail(slot, error);
+    const auto code = load(w, object.bytes, prefix, error);
+    if (!code) return fail(w.slot, error);
     const double seconds = seconds_since(start);
     counters.compiles.fetch_add(1, std::memory_order_relaxed);
     counters.microseconds.fetch_add(static_cast<int64_t>(seconds * 1e6), std::memory_order_relaxed);
     if (!private_names) remember(key, code);
-    publish(slot, code, false, seconds);
-    report(r, "compiled", seconds, *code, &object);
+    publish(w, code, false, seconds);
+    report(w, "compiled", seconds, *code, &object);
     if (!private_names && object_cache()->store(key, object.bytes))
         counters.cache_stores.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Exceptions (out of memory, above all) end here.
-void compile_safely(const CompileRequest& r) {
+template <class Request>
+void compile_safely(const Request& r) {
     try {
-        compile_now(r);
+        compile_now(work_of(r));
     } catch (const std::exception& e) {
         if (!r.slot->ready.load(std::memory_order_relaxed)) fail(*r.slot, e.what());
     }
+}
+
+template <class Request>
+void compile_or_enqueue(Request request) {
+    handle_fork();
+    if (request.wait) return compile_safely(request);
+    const auto slot = request.slot;
+    if (!compile_queue().push([r = std::move(request)] { compile_safely(r); }))
+        fail(*slot, "the compile queue is full");
 }
 
 }  // namespace
@@ -190,13 +237,8 @@ std::shared_ptr<ObjectCache> object_cache() {
     return t.cache;
 }
 
-void compile(CompileRequest request) {
-    handle_fork();
-    if (request.wait) return compile_safely(request);
-    const std::shared_ptr<CodeSlot> slot = request.slot;
-    if (!compile_queue().push([r = std::move(request)] { compile_safely(r); }))
-        fail(*slot, "the compile queue is full");
-}
+void compile(CompileRequest request) { compile_or_enqueue(std::move(request)); }
+void compile_region(RegionRequest request) { compile_or_enqueue(std::move(request)); }
 
 void wait_idle() { compile_queue().wait_idle(); }
 
@@ -204,6 +246,12 @@ void artifacts(const CompileRequest& r, kernels::Artifacts& out) {
     if (r.graph) out.loop_ir = kernels::print(*r.program, *r.graph);
     out.error =
         emit_text(*r.program, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
+}
+
+void region_artifacts(const RegionRequest& r, kernels::Artifacts& out) {
+    out.loop_ir = graph::print(*r.region);
+    out.error =
+        emit_text(*r.region, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
 }
 
 void stats(kernels::CompilerStats& out) {

@@ -10,8 +10,10 @@
 namespace stator::jit {
 
 void compile(kernels::CompileRequest request);
+void compile_region(kernels::RegionRequest request);
 void wait_idle();
 void artifacts(const kernels::CompileRequest& request, kernels::Artifacts& out);
+void region_artifacts(const kernels::RegionRequest& request, kernels::Artifacts& out);
 void stats(kernels::CompilerStats& out);
 void reset();
 void warm_up();  // opens in the background what the first compilation would have to wait for

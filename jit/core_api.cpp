@@ -61,6 +61,8 @@ const kernels::CompilerApi kApi = {
     .mutate_cuda = [](const std::string& source) { return mutate_for_tests(source); },
     .compile_cuda = compile_cuda_source,
     .cuda = &cuda_device_api(),
+    .compile_region = compile_region,
+    .region_artifacts = region_artifacts,
 };
 
 }  // namespace

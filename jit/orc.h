@@ -15,9 +15,11 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/region.h"
 #include "kernels/abi.h"
 #include "kernels/emit_llvm.h"
 #include "kernels/program.h"
+#include "kernels/region_abi.h"
 
 namespace stator::jit {
 
@@ -42,20 +44,28 @@ struct Object {
 };
 // Generates code for a program.
 Object emit_object(const kernels::Program& program, const kernels::EmitOptions& options);
+// The same for a region.
+Object emit_object(const graph::Region& region, const kernels::EmitOptions& options);
 // The same from LLVM IR as text (tests).
 Object emit_object_from_ir(std::string_view ir);
 // What `emit_object` passes through, as text, for dumps. `assembly` may be null.
 std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options,
                       std::string* llvm_ir, std::string* assembly);
 
+std::string emit_text(const graph::Region& region, const kernels::EmitOptions& options, std::string* llvm_ir,
+                      std::string* assembly);
+
 struct Loaded {
     std::vector<kernels::NestFn> entries;  // <prefix>_nest0, <prefix>_nest1, ...
+    kernels::RegionFn region = nullptr;    // <prefix>_region
     std::shared_ptr<void> owner;           // unloads the code when dropped
     int64_t code_bytes = 0;
     std::string error;  // not empty: nothing was loaded
 };
 // Links an object into the process. `name` is what perf shows (STATOR_PERF), for instance "step#1".
 Loaded load_object(std::string_view object, const std::string& prefix, int nests, const std::string& name);
+// The same for the object of a region.
+Loaded load_region(std::string_view object, const std::string& prefix, const std::string& name);
 
 void open_session();  // what the first load_object would have to do first
 void open_codegen();  // the same for what emitting objects needs

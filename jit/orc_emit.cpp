@@ -30,6 +30,7 @@
 #include "jit/llvm_compat.h"
 #include "jit/orc.h"
 #include "jit/orc_internal.h"
+#include "kernels/emit_llvm_region.h"
 
 namespace stator::jit {
 namespace {
@@ -161,12 +162,53 @@ void open_codegen() {
 
 std::mutex& codegen_mutex() { return codegen().mutex; }
 
-Object emit_object(const kernels::Program& program, const kernels::EmitOptions& options) {
+namespace {
+
+std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const kernels::Program& program,
+                                          const kernels::EmitOptions& options) {
+    return kernels::emit_llvm(context, program, options);
+}
+
+std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const graph::Region& region,
+                                          const kernels::EmitOptions& options) {
+    return kernels::emit_llvm_region(context, region, options);
+}
+
+template <class Source>
+Object emit_to_object(const Source& source, const kernels::EmitOptions& options) {
     Object object;
-    object.error = with_module([&](llvm::LLVMContext& context,
-                                   std::string&) { return kernels::emit_llvm(context, program, options); },
-                               llvm::CodeGenFileType::ObjectFile, object);
+    const auto emit = [&](llvm::LLVMContext& context, std::string&) {
+        return emit_module(context, source, options);
+    };
+    object.error = with_module(emit, llvm::CodeGenFileType::ObjectFile, object);
     return object;
+}
+
+template <class Source>
+std::string emit_to_text(const Source& source, const kernels::EmitOptions& options, std::string* llvm_ir,
+                         std::string* assembly) {
+    Object object;
+    const auto emit = [&](llvm::LLVMContext& context, std::string&) {
+        auto module = emit_module(context, source, options);
+        if (module && llvm_ir) {
+            llvm::raw_string_ostream stream(*llvm_ir);
+            module->print(stream, nullptr);
+        }
+        return module;
+    };
+    std::string error = with_module(emit, llvm::CodeGenFileType::AssemblyFile, object);
+    if (assembly) *assembly = std::move(object.bytes);
+    return error;
+}
+
+}  // namespace
+
+Object emit_object(const kernels::Program& program, const kernels::EmitOptions& options) {
+    return emit_to_object(program, options);
+}
+
+Object emit_object(const graph::Region& region, const kernels::EmitOptions& options) {
+    return emit_to_object(region, options);
 }
 
 Object emit_object_from_ir(std::string_view ir) {
@@ -186,18 +228,12 @@ Object emit_object_from_ir(std::string_view ir) {
 
 std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options,
                       std::string* llvm_ir, std::string* assembly) {
-    Object object;
-    const auto emit = [&](llvm::LLVMContext& context, std::string&) {
-        auto module = kernels::emit_llvm(context, program, options);
-        if (module && llvm_ir) {
-            llvm::raw_string_ostream stream(*llvm_ir);
-            module->print(stream, nullptr);
-        }
-        return module;
-    };
-    std::string error = with_module(emit, llvm::CodeGenFileType::AssemblyFile, object);
-    if (assembly) *assembly = std::move(object.bytes);
-    return error;
+    return emit_to_text(program, options, llvm_ir, assembly);
+}
+
+std::string emit_text(const graph::Region& region, const kernels::EmitOptions& options, std::string* llvm_ir,
+                      std::string* assembly) {
+    return emit_to_text(region, options, llvm_ir, assembly);
 }
 
 }  // namespace stator::jit

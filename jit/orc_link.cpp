@@ -132,15 +132,17 @@ void unload(orc::JITDylib* dylib) {
     llvm::consumeError(s.session->removeJITDylib(*dylib));
 }
 
-std::string link(Session& s, orc::JITDylib& dylib, std::string_view object, const std::string& prefix,
-                 int nests, Loaded& out) {
+// Gives the addresses of `symbols` in their order.
+std::string link(Session& s, orc::JITDylib& dylib, std::string_view object,
+                 const std::vector<std::string>& symbols, std::vector<orc::ExecutorAddr>& out) {
     dylib.addToLinkOrder(*s.runtime);
-    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), prefix);
+    auto buffer =
+        llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), "kernel");
     if (auto e = s.layer->add(dylib, std::move(buffer))) return llvm::toString(std::move(e));
     orc::SymbolLookupSet wanted;
     std::vector<orc::SymbolStringPtr> names;
-    for (int i = 0; i < nests; ++i) {
-        names.push_back(s.session->intern(prefix + "_nest" + std::to_string(i)));
+    for (const std::string& symbol : symbols) {
+        names.push_back(s.session->intern(symbol));
         wanted.add(names.back());
     }
     auto found =
@@ -149,9 +151,32 @@ std::string link(Session& s, orc::JITDylib& dylib, std::string_view object, cons
         const std::string error = llvm::toString(found.takeError());
         return s.reported.empty() ? error : s.reported;
     }
-    for (const auto& name : names)
-        out.entries.push_back((*found)[name].getAddress().toPtr<kernels::NestFn>());
+    for (const auto& name : names) out.push_back((*found)[name].getAddress());
     return "";
+}
+
+Loaded load(std::string_view object, const std::string& prefix, const std::vector<std::string>& symbols,
+            const std::string& name, std::vector<orc::ExecutorAddr>& addresses) {
+    Session& s = session();
+    std::lock_guard lock(s.mutex);
+    Loaded out;
+    open(s);
+    if (!s.session) return out.error = s.error, out;
+    s.current = {};
+    s.reported.clear();
+    orc::JITDylib& dylib = s.session->createBareJITDylib("k" + std::to_string(s.count++));
+    if (!symbols.empty()) out.error = link(s, dylib, object, symbols, addresses);
+    if (!out.error.empty()) {
+        llvm::consumeError(s.session->removeJITDylib(dylib));
+        return out;
+    }
+    for (const auto& section : s.current.sections) out.code_bytes += static_cast<int64_t>(section.size);
+    std::shared_ptr<void> published = publish_symbols(s.current, object, prefix, name);
+    out.owner = std::shared_ptr<void>(&dylib, [published](void* p) mutable {
+        published.reset();
+        unload(static_cast<orc::JITDylib*>(p));
+    });
+    return out;
 }
 
 }  // namespace
@@ -162,26 +187,18 @@ const llvm::Triple& host_triple() {
 }
 
 Loaded load_object(std::string_view object, const std::string& prefix, int nests, const std::string& name) {
-    Session& s = session();
-    std::lock_guard lock(s.mutex);
-    Loaded out;
-    open(s);
-    if (!s.session) return out.error = s.error, out;
-    s.current = {};
-    s.reported.clear();
-    orc::JITDylib& dylib = s.session->createBareJITDylib("k" + std::to_string(s.count++));
-    if (nests) out.error = link(s, dylib, object, prefix, nests, out);
-    if (!out.error.empty()) {
-        out.entries.clear();
-        llvm::consumeError(s.session->removeJITDylib(dylib));
-        return out;
-    }
-    for (const auto& section : s.current.sections) out.code_bytes += static_cast<int64_t>(section.size);
-    std::shared_ptr<void> symbols = publish_symbols(s.current, object, prefix, name);
-    out.owner = std::shared_ptr<void>(&dylib, [symbols](void* p) mutable {
-        symbols.reset();
-        unload(static_cast<orc::JITDylib*>(p));
-    });
+    std::vector<std::string> symbols;
+    for (int i = 0; i < nests; ++i) symbols.push_back(prefix + "_nest" + std::to_string(i));
+    std::vector<orc::ExecutorAddr> addresses;
+    Loaded out = load(object, prefix, symbols, name, addresses);
+    for (const orc::ExecutorAddr a : addresses) out.entries.push_back(a.toPtr<kernels::NestFn>());
+    return out;
+}
+
+Loaded load_region(std::string_view object, const std::string& prefix, const std::string& name) {
+    std::vector<orc::ExecutorAddr> addresses;
+    Loaded out = load(object, prefix, {prefix + "_region"}, name, addresses);
+    if (out.error.empty()) out.region = addresses.at(0).toPtr<kernels::RegionFn>();
     return out;
 }
 

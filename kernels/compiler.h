@@ -1,9 +1,9 @@
 // The door between the frontend and the jit, neither of which includes the other: the frontend asks for code
 // through a CompilerApi, bindings/ connects it to the jit library when that is first needed.
 //
-// A CodeSlot belongs to one Program of one trace. It starts empty (tier 0 serves), and a compile thread
-// publishes `ready` with release order when machine code is there. Slots are reference-counted by
-// std::shared_ptr: dropping a trace while its compilation is queued is fine.
+// A CodeSlot belongs to one Program of one trace, a RegionSlot to one Region. It starts empty (tier 0
+// serves), and a compile thread publishes `ready` with release order when machine code is there. Slots are
+// reference-counted by std::shared_ptr: dropping a trace while its compilation is queued is fine.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "graph/region.h"
 #include "kernels/abi.h"
 #include "kernels/device.h"
 #include "kernels/program.h"
+#include "kernels/region_abi.h"
 
 namespace stator::jit {
 struct Options;  // jit/options.h
@@ -22,14 +24,19 @@ struct Options;  // jit/options.h
 
 namespace stator::kernels {
 
-struct CodeSlot {
+struct CompileState {
     std::atomic<bool> ready{false};
     std::atomic<bool> failed{false};
-    std::vector<NestFn> nests;    // valid once ready
     std::shared_ptr<void> owner;  // keeps the machine code alive
     bool from_cache = false;
     double compile_seconds = 0;  // wall time of code generation, 0 when from the cache
     std::string error;           // when failed
+};
+struct CodeSlot : CompileState {
+    std::vector<NestFn> nests;  // valid once ready
+};
+struct RegionSlot : CompileState {
+    RegionFn fn = nullptr;  // valid once ready
 };
 
 struct CompileRequest {
@@ -39,6 +46,15 @@ struct CompileRequest {
     std::shared_ptr<CodeSlot> slot;
     bool fastmath = false;
     bool wait = false;  // compile before returning (STATOR_ASYNC=0)
+};
+
+// A region that graph::verify accepts; its scratch cells are those of the region given.
+struct RegionRequest {
+    std::string name;  // "step@12"
+    std::shared_ptr<const graph::Region> region;
+    std::shared_ptr<RegionSlot> slot;
+    bool fastmath = false;  // no effect on regions so far
+    bool wait = false;
 };
 
 // Runs fn(ctx, begin, end) over [0, extent) split into grains on the worker threads; returns the OR of the
@@ -97,7 +113,10 @@ struct CompilerApi {
     void (*compile_cuda)(const std::string& source, const std::string& name, const std::string& arch,
                          const std::vector<std::string>& options, CudaCode& out);
     const DeviceApi* cuda;
+    void (*compile_region)(RegionRequest request);  // as `compile`
+    // loop_ir: the region after the passes that run before LLVM.
+    void (*region_artifacts)(const RegionRequest& request, Artifacts& out);
 };
-inline constexpr int kCompilerApiVersion = 4;
+inline constexpr int kCompilerApiVersion = 5;
 
 }  // namespace stator::kernels

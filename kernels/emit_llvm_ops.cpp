@@ -85,6 +85,7 @@ Val copysign(const Args& a) {
     return plain(as_float(a.c, a.t, a.b().CreateOr(magnitude, sign)));
 }
 Val square_root(const Args& a) {
+    if (!a.b().getIsFPConstrained()) return plain(a.b().CreateUnaryIntrinsic(Intrinsic::sqrt, a[0]));
     llvm::Module* module = a.b().GetInsertBlock()->getModule();
     constexpr auto id = Intrinsic::experimental_constrained_sqrt;
 #if LLVM_VERSION_MAJOR >= 20

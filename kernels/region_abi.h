@@ -29,8 +29,8 @@ struct RegionArgs {
     const RegionCallTarget* calls;
     const volatile int32_t* breaker;  // the interpreter wants attention when *breaker & breaker_mask
     int32_t breaker_mask;
-    // Memory for `scratch`: cells[ints of the instruction, in order of the region's text] keeps what it got
-    // last time.
+    // Memory for `scratch`: cell ints[0] of the instruction keeps what it got last time (graph::scratch_cells
+    // says how many there are). Cells start zeroed.
     struct ScratchCell {
         char* memory = nullptr;
         int64_t bytes = 0;

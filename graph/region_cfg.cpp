@@ -1,0 +1,112 @@
+// Order and dominators of a region's blocks (Cooper, Harvey and Kennedy's iteration).
+#include "graph/region_cfg.h"
+
+#include <algorithm>
+
+namespace stator::graph {
+
+const RegionOpInfo& info(RegionOp op) {
+    static constexpr RegionOpInfo table[] = {
+#define REGION_OP(id, text, operands, result, doc) {text, operands, RegionOpInfo::result, doc},
+#include "graph/region_ops.def"
+#undef REGION_OP
+    };
+    return table[static_cast<size_t>(op)];
+}
+
+bool has_effect(const Inst& inst) {
+    switch (inst.op) {
+        case RegionOp::Store:
+        case RegionOp::Nest:
+        case RegionOp::NestStore: return true;
+        default: return inst.exit >= 0;
+    }
+}
+
+bool encloses(const Region& r, int outer, int inner) {
+    if (outer < 0) return true;
+    for (; inner >= 0; inner = r.loops[static_cast<size_t>(inner)].parent)
+        if (inner == outer) return true;
+    return false;
+}
+
+bool RegionCfg::dominates(BlockId a, BlockId b) const {
+    if (!reachable(a) || !reachable(b)) return false;
+    while (b >= 0 && position[static_cast<size_t>(b)] > position[static_cast<size_t>(a)])
+        b = idom[static_cast<size_t>(b)];
+    return a == b;
+}
+
+namespace {
+
+std::vector<BlockId> postorder(const Region& r) {
+    std::vector<BlockId> out;
+    std::vector<char> seen(r.blocks.size(), 0);
+    struct Visit {
+        BlockId block;
+        std::vector<BlockId> next;
+    };
+    std::vector<Visit> stack;
+    auto enter = [&](BlockId b) {
+        if (seen[static_cast<size_t>(b)]++) return;
+        Visit v{b, {}};
+        // The last successor is visited first: `then` sides come first in the reverse order.
+        for_edges(r.blocks[static_cast<size_t>(b)], [&](const Edge& e) { v.next.push_back(e.to); });
+        stack.push_back(std::move(v));
+    };
+    if (!r.blocks.empty()) enter(0);
+    while (!stack.empty()) {
+        if (stack.back().next.empty()) {
+            out.push_back(stack.back().block);
+            stack.pop_back();
+            continue;
+        }
+        const BlockId next = stack.back().next.back();
+        stack.back().next.pop_back();
+        if (seen[static_cast<size_t>(next)]) continue;
+        enter(next);
+    }
+    return out;
+}
+
+}  // namespace
+
+RegionCfg region_cfg(const Region& r) {
+    RegionCfg c;
+    const size_t n = r.blocks.size();
+    c.order = postorder(r);
+    std::reverse(c.order.begin(), c.order.end());
+    c.position.assign(n, -1);
+    c.idom.assign(n, -1);
+    c.preds.assign(n, {});
+    for (size_t i = 0; i < c.order.size(); ++i)
+        c.position[static_cast<size_t>(c.order[i])] = static_cast<int>(i);
+    for (const BlockId b : c.order)
+        for_edges(r.blocks[static_cast<size_t>(b)],
+                  [&](const Edge& e) { c.preds[static_cast<size_t>(e.to)].push_back(b); });
+    const auto common = [&](BlockId a, BlockId b) {
+        while (a != b) {
+            while (c.position[static_cast<size_t>(a)] > c.position[static_cast<size_t>(b)])
+                a = c.idom[static_cast<size_t>(a)];
+            while (c.position[static_cast<size_t>(b)] > c.position[static_cast<size_t>(a)])
+                b = c.idom[static_cast<size_t>(b)];
+        }
+        return a;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 1; i < c.order.size(); ++i) {
+            const auto b = static_cast<size_t>(c.order[i]);
+            BlockId dom = -1;
+            for (const BlockId p : c.preds[b]) {
+                if (p != 0 && c.idom[static_cast<size_t>(p)] < 0) continue;  // not seen yet
+                dom = dom < 0 ? p : common(dom, p);
+            }
+            changed |= c.idom[b] != dom;
+            c.idom[b] = dom;
+        }
+    }
+    return c;
+}
+
+}  // namespace stator::graph

@@ -1,0 +1,232 @@
+// The region emitter: blocks become LLVM blocks, parameters phi nodes, arrays one value for the address and
+// one for each extent and stride.
+//
+// An exit becomes one block, however many instructions lead to it: its values dominate all of them. It
+// stores them into RegionArgs::out and returns the exit's number; branches to it are marked unlikely.
+//
+// Scalar code is silent (nobody asks which flags it raised), so it is ordinary LLVM arithmetic without any
+// fast-math flag, which the optimizer may move. Only nests that report flags need the strict kind; they
+// become functions of their own (emit_llvm_region_nest.cpp).
+#include "kernels/emit_llvm_region.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include "kernels/emit_llvm_region_internal.h"
+#include "kernels/region_abi.h"
+
+namespace stator::kernels {
+
+std::unique_ptr<llvm::Module> emit_llvm_region(llvm::LLVMContext& context, const graph::Region& region,
+                                               const EmitOptions& options) {
+    auto module = std::make_unique<llvm::Module>(options.prefix, context);
+    emit::RegionEmitter(*module, region, options).emit();
+    return module;
+}
+
+namespace emit {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+RegionEmitter::RegionEmitter(llvm::Module& m, const Region& r, const EmitOptions& options)
+    : m_(m), c_(m.getContext()), r_(r), o_(options), b_(c_) {}
+
+void RegionEmitter::emit() {
+    cfg_ = graph::region_cfg(r_);
+    values_.resize(r_.types.size());
+    blocks_.resize(r_.blocks.size());
+    exits_.resize(r_.exits.size());
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false);
+    f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, o_.prefix + "_region", m_);
+    f_->addFnAttr(llvm::Attribute::NoUnwind);
+    b_.SetInsertPoint(new_block("entry"));
+    prologue();
+    inputs();
+    blocks_[0] = b_.GetInsertBlock();
+    for (const BlockId id : cfg_.order)
+        if (id != 0) {
+            blocks_[static_cast<size_t>(id)] = new_block("b");
+            parameters(id);
+        }
+    for (const BlockId id : cfg_.order) block(id);
+    for (size_t x = 0; x < exits_.size(); ++x)
+        if (exits_[x]) emit_exit(static_cast<int>(x), exits_[x]);
+}
+
+// ---- frame ----
+
+BasicBlock* RegionEmitter::new_block(const char* name) { return BasicBlock::Create(c_, name, f_); }
+
+llvm::AllocaInst* RegionEmitter::slot(llvm::Type* t, const char* name) {
+    Builder entry(&f_->getEntryBlock(), f_->getEntryBlock().begin());
+    return entry.CreateAlloca(t, nullptr, name);
+}
+
+Value* RegionEmitter::field(size_t offset, llvm::Type* t, const char* name) {
+    return b_.CreateLoad(t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), args_, offset), name);
+}
+
+void RegionEmitter::prologue() {
+    llvm::Type* ptr = b_.getPtrTy();
+    args_ = f_->getArg(0);
+    arrays_ = field(offsetof(RegionArgs, arrays), ptr, "arrays");
+    dims_ = field(offsetof(RegionArgs, dims), ptr, "dims");
+    scalars_ = field(offsetof(RegionArgs, scalars), ptr, "scalars");
+    out_ = field(offsetof(RegionArgs, out), ptr, "out");
+    calls_ = field(offsetof(RegionArgs, calls), ptr, "calls");
+    breaker_ = field(offsetof(RegionArgs, breaker), ptr, "breaker");
+    mask_ = field(offsetof(RegionArgs, breaker_mask), b_.getInt32Ty(), "mask");
+    scratch_ = field(offsetof(RegionArgs, scratch), ptr, "scratch");
+    grow_ = field(offsetof(RegionArgs, grow), ptr, "grow");
+    faults_ = slot(b_.getInt32Ty(), "faults");
+    b_.CreateStore(b_.getInt32(0), faults_);
+}
+
+void RegionEmitter::inputs() {
+    int arrays = 0, scalars = 0, dim = 0;
+    for (const graph::RegionInput& in : r_.inputs) {
+        const RegionType t = type(in.value);
+        if (t.is_array()) {
+            input_array(in, arrays++, dim);
+            continue;
+        }
+        Value* at =
+            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scalars_, static_cast<uint64_t>(scalars++) * 16);
+        values_[static_cast<size_t>(in.value)].scalar = {
+            b_.CreateAlignedLoad(element_type(c_, t.dtype), at, llvm::Align(8)), false};
+    }
+}
+
+// Strides of contiguous arrays are computed: the optimizer sees how they relate to extents.
+void RegionEmitter::input_array(const graph::RegionInput& in, int index, int& dim) {
+    const RegionType t = type(in.value);
+    RegionVal& v = values_[static_cast<size_t>(in.value)];
+    v.address = b_.CreateLoad(
+        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), arrays_, static_cast<uint64_t>(index)));
+    const auto rank = static_cast<size_t>(t.rank);
+    const auto load = [&](size_t i) {
+        return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), dims_,
+                                                                            static_cast<uint64_t>(dim) + i));
+    };
+    for (size_t d = 0; d < rank; ++d) v.extents.push_back(load(d));
+    v.strides.resize(rank);
+    Value* dense = i64(graph::info(t.dtype).size);
+    for (size_t d = rank; d-- > 0;) {
+        v.strides[d] = in.contiguous ? dense : load(rank + d);
+        if (in.contiguous && d > 0) dense = b_.CreateMul(dense, v.extents[d], "", true, true);
+    }
+    dim += 2 * t.rank;
+}
+
+// ---- control flow ----
+
+RegionVal RegionEmitter::parameter(RegionType t) {
+    RegionVal v;
+    if (!t.is_array()) {
+        const bool mask = t.dtype == DType::Bool;
+        v.scalar = {b_.CreatePHI(mask ? b_.getInt1Ty() : element_type(c_, t.dtype), 2), mask};
+        return v;
+    }
+    v.address = b_.CreatePHI(b_.getPtrTy(), 2);
+    for (int d = 0; d < t.rank; ++d) v.extents.push_back(b_.CreatePHI(b_.getInt64Ty(), 2));
+    for (int d = 0; d < t.rank; ++d) v.strides.push_back(b_.CreatePHI(b_.getInt64Ty(), 2));
+    return v;
+}
+
+void RegionEmitter::parameters(BlockId id) {
+    b_.SetInsertPoint(blocks_[static_cast<size_t>(id)]);
+    for (const ValueId p : r_.blocks[static_cast<size_t>(id)].params)
+        values_[static_cast<size_t>(p)] = parameter(type(p));
+}
+
+void RegionEmitter::block(BlockId id) {
+    const graph::Block& b = r_.blocks[static_cast<size_t>(id)];
+    b_.SetInsertPoint(blocks_[static_cast<size_t>(id)]);
+    for (const Inst& i : b.insts) inst(i);
+    terminator(b);
+}
+
+void RegionEmitter::pass(const RegionVal& parameter, const RegionVal& v, RegionType t, BasicBlock* from) {
+    const auto add = [&](Value* phi, Value* in) { llvm::cast<llvm::PHINode>(phi)->addIncoming(in, from); };
+    if (!t.is_array()) {
+        OpContext c = ops();
+        add(parameter.scalar.v, t.dtype == DType::Bool ? as_mask(c, v.scalar) : v.scalar.v);
+        return;
+    }
+    add(parameter.address, v.address);
+    for (size_t d = 0; d < v.extents.size(); ++d) {
+        add(parameter.extents[d], v.extents[d]);
+        add(parameter.strides[d], v.strides[d]);
+    }
+}
+
+void RegionEmitter::arguments(const graph::Edge& e, BasicBlock* from) {
+    const auto& params = r_.blocks[static_cast<size_t>(e.to)].params;
+    for (size_t k = 0; k < params.size(); ++k)
+        pass(value(params[k]), value(e.args[k]), type(params[k]), from);
+}
+
+void RegionEmitter::terminator(const graph::Block& b) {
+    const graph::Terminator& t = b.end;
+    if (t.kind == graph::Terminator::Leave) {
+        b_.CreateBr(exit_block(t.exit));
+        return;
+    }
+    BasicBlock* then = blocks_[static_cast<size_t>(t.then.to)];
+    if (t.kind == graph::Terminator::Jump) {
+        arguments(t.then, b_.GetInsertBlock());
+        b_.CreateBr(then);
+        return;
+    }
+    OpContext c = ops();
+    Value* cond = as_mask(c, value(t.cond).scalar);
+    // Two edges into one block need two predecessors.
+    BasicBlock* other = blocks_[static_cast<size_t>(t.other.to)];
+    BasicBlock* middle = then == other ? new_block("edge") : nullptr;
+    arguments(t.then, b_.GetInsertBlock());
+    if (!middle) arguments(t.other, b_.GetInsertBlock());
+    b_.CreateCondBr(cond, then, middle ? middle : other);
+    if (!middle) return;
+    b_.SetInsertPoint(middle);
+    arguments(t.other, middle);
+    b_.CreateBr(other);
+}
+
+// ---- exits ----
+
+BasicBlock* RegionEmitter::exit_block(int exit) {
+    BasicBlock*& block = exits_[static_cast<size_t>(exit)];
+    if (!block) block = new_block("exit");
+    return block;
+}
+
+void RegionEmitter::emit_exit(int exit, BasicBlock* at) {
+    b_.SetInsertPoint(at);
+    uint64_t slot = 0;
+    const auto put = [&](Value* v) {
+        b_.CreateAlignedStore(v, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), out_, 16 * slot++),
+                              llvm::Align(8));
+    };
+    for (const ValueId id : r_.exits[static_cast<size_t>(exit)].values) {
+        const RegionVal& v = value(id);
+        if (!type(id).is_array()) {
+            put(in_memory(type(id).dtype, v.scalar));
+            continue;
+        }
+        put(v.address);
+        for (Value* n : v.extents) put(n);
+        for (Value* s : v.strides) put(s);
+    }
+    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(exit)));
+}
+
+llvm::MDNode* RegionEmitter::unlikely() { return llvm::MDBuilder(c_).createBranchWeights(1, 1 << 20); }
+
+void RegionEmitter::leave_if(Value* bad, int exit) {
+    BasicBlock* next = new_block("go");
+    b_.CreateCondBr(bad, exit_block(exit), next, unlikely());
+    b_.SetInsertPoint(next);
+}
+
+}  // namespace emit
+}  // namespace stator::kernels

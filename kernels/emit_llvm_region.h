@@ -1,0 +1,16 @@
+// LLVM IR from a region (graph/region.h): one exported function <prefix>_region of type RegionFn
+// (region_abi.h). As in emit_llvm.h, the code holds no address of the process.
+#pragma once
+
+#include <memory>
+
+#include "graph/region.h"
+#include "kernels/emit_llvm.h"
+
+namespace stator::kernels {
+
+// The region must be one that graph::verify accepts.
+std::unique_ptr<llvm::Module> emit_llvm_region(llvm::LLVMContext& context, const graph::Region& region,
+                                               const EmitOptions& options);
+
+}  // namespace stator::kernels

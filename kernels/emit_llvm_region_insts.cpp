@@ -1,0 +1,352 @@
+// Instructions of regions, less nests.
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/emit_llvm_region_internal.h"
+#include "kernels/region_abi.h"
+
+namespace stator::kernels::emit {
+
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+llvm::Align RegionEmitter::align_of(DType t) {
+    return llvm::Align(static_cast<uint64_t>(std::min(graph::info(t).size, 8)));
+}
+
+Value* RegionEmitter::in_memory(DType t, Val v) {
+    OpContext c = ops();
+    return t == DType::Bool ? as_bytes(c, v) : v.v;
+}
+
+void RegionEmitter::inst(const Inst& i) {
+    RegionVal v;
+    OpContext c = ops();
+    switch (i.op) {
+        case RegionOp::Const: v.scalar = constant(i); break;
+        case RegionOp::Pointwise: v.scalar = pointwise(i); break;
+        case RegionOp::Call: {
+            std::vector<Val> in;
+            for (const ValueId o : i.in) in.push_back(value(o).scalar);
+            v.scalar = call(i, in);
+            break;
+        }
+        case RegionOp::CheckedAdd:
+        case RegionOp::CheckedSub:
+        case RegionOp::CheckedMul: v.scalar = checked(i); break;
+        case RegionOp::FloorDiv:
+        case RegionOp::FloorMod: v.scalar = floor_division(i); break;
+        case RegionOp::Finite: finite(i); break;
+        case RegionOp::Guard: {
+            Value* holds = as_mask(c, value(i.in[0]).scalar);
+            leave_if(i.ints[0] ? b_.CreateNot(holds) : holds, i.exit);
+            break;
+        }
+        case RegionOp::Index: v.scalar = index(i); break;
+        case RegionOp::Poll: poll(i); break;
+        case RegionOp::Extent:
+            v.scalar = {value(i.in[0]).extents[static_cast<size_t>(i.ints[0])], false};
+            break;
+        case RegionOp::View: v = view(i); break;
+        case RegionOp::Load: {
+            const RegionVal& a = value(i.in[0]);
+            const DType t = type(i.in[0]).dtype;
+            v.scalar = {
+                b_.CreateAlignedLoad(element_type(c_, t), element(a, i, i.in.size() - 1), align_of(t)),
+                false};
+            break;
+        }
+        case RegionOp::Store: {
+            const DType t = type(i.in[0]).dtype;
+            b_.CreateAlignedStore(in_memory(t, value(i.in.back()).scalar),
+                                  element(value(i.in[0]), i, i.in.size() - 2), align_of(t));
+            break;
+        }
+        case RegionOp::Nest: nest(i); break;
+        case RegionOp::Scratch: v = scratch(i); break;
+        case RegionOp::Dot: v.scalar = dot(i); break;
+        case RegionOp::Reduce: v.scalar = reduce(i); break;
+        case RegionOp::NestLoad:
+        case RegionOp::NestStore:
+        case RegionOp::NestIndex: llvm_unreachable("only in nests");
+    }
+    if (i.result >= 0) values_[static_cast<size_t>(i.result)] = std::move(v);
+}
+
+// ---- scalars ----
+
+Val RegionEmitter::constant(const Inst& i) {
+    const DType t = type(i.result).dtype;
+    const auto bits = static_cast<uint64_t>(i.ints[0]);
+    llvm::Type* elt = element_type(c_, t);
+    if (t == DType::Bool && bits <= 1) return {b_.getInt1(bits != 0), true};
+    if (t == DType::C128) {
+        const uint64_t words[] = {bits, static_cast<uint64_t>(i.ints[1])};
+        return {llvm::ConstantInt::get(c_, llvm::APInt(128, words)), false};
+    }
+    const auto width = static_cast<unsigned>(8 * graph::info(t).size);
+    const llvm::APInt raw(width, width == 64 ? bits : bits & ((uint64_t{1} << width) - 1));
+    Value* whole = llvm::ConstantInt::get(c_, raw);
+    if (elt->isIntegerTy()) return {whole, false};
+    return {llvm::ConstantExpr::getBitCast(llvm::cast<llvm::Constant>(whole), elt), false};
+}
+
+Val RegionEmitter::pointwise(const Inst& i) {
+    std::vector<Val> in;
+    for (const ValueId v : i.in) in.push_back(value(v).scalar);
+    OpContext c = ops();
+    return compute(c, i.pointwise, i.operand, type(i.result).dtype, in);
+}
+
+Val RegionEmitter::checked(const Inst& i) {
+    const bool is_signed = graph::is_signed(type(i.result).dtype);
+    const auto pick = [&](Intrinsic::ID s, Intrinsic::ID u) { return is_signed ? s : u; };
+    const Intrinsic::ID id =
+        i.op == RegionOp::CheckedAdd   ? pick(Intrinsic::sadd_with_overflow, Intrinsic::uadd_with_overflow)
+        : i.op == RegionOp::CheckedSub ? pick(Intrinsic::ssub_with_overflow, Intrinsic::usub_with_overflow)
+                                       : pick(Intrinsic::smul_with_overflow, Intrinsic::umul_with_overflow);
+    Value* both = b_.CreateBinaryIntrinsic(id, value(i.in[0]).scalar.v, value(i.in[1]).scalar.v);
+    leave_if(b_.CreateExtractValue(both, 1), i.exit);
+    return {b_.CreateExtractValue(both, 0), false};
+}
+
+// Rounded down, by way of the quotient that is rounded to zero. Powers of two are shifts and masks.
+Val RegionEmitter::floor_division(const Inst& i) {
+    const bool quotient = i.op == RegionOp::FloorDiv;
+    Value *n = value(i.in[0]).scalar.v, *d = value(i.in[1]).scalar.v;
+    llvm::Type* t = n->getType();
+    llvm::Constant *zero = llvm::ConstantInt::get(t, 0), *minus_one = llvm::ConstantInt::getSigned(t, -1);
+    const bool is_signed = graph::is_signed(type(i.result).dtype);
+    if (const auto* k = llvm::dyn_cast<llvm::ConstantInt>(d);
+        k && k->getValue().isPowerOf2() && !(is_signed && k->isNegative())) {
+        Value* by = llvm::ConstantInt::get(t, k->getValue().logBase2());
+        if (!quotient) return {b_.CreateAnd(n, llvm::ConstantInt::get(t, k->getValue() - 1)), false};
+        return {is_signed ? b_.CreateAShr(n, by) : b_.CreateLShr(n, by), false};
+    }
+    leave_if(b_.CreateICmpEQ(d, zero), i.exit);
+    if (!is_signed) return {quotient ? b_.CreateUDiv(n, d) : b_.CreateURem(n, d), false};
+    Value* reversed = b_.CreateICmpEQ(d, minus_one);
+    if (quotient) {
+        Value* least = llvm::ConstantInt::get(t, llvm::APInt::getSignedMinValue(t->getIntegerBitWidth()));
+        leave_if(b_.CreateAnd(reversed, b_.CreateICmpEQ(n, least)), i.exit);
+    } else {
+        d = b_.CreateSelect(reversed, llvm::ConstantInt::get(t, 1), d);  // 0 in any case, and no trap
+    }
+    Value *q = quotient ? b_.CreateSDiv(n, d) : nullptr, *r = b_.CreateSRem(n, d);
+    Value* down = b_.CreateAnd(b_.CreateICmpNE(r, zero), b_.CreateICmpSLT(b_.CreateXor(r, d), zero));
+    if (quotient) return {b_.CreateAdd(q, b_.CreateSExt(down, t)), false};
+    return {b_.CreateAdd(r, b_.CreateSelect(down, d, zero)), false};
+}
+
+// -n <= i < n if and only if the wrapped index is below n as unsigned numbers.
+Val RegionEmitter::index(const Inst& i) {
+    Value *at = number(i.in[0]), *n = number(i.in[1]);
+    Value* wrapped = b_.CreateSelect(b_.CreateICmpSLT(at, i64(0)), b_.CreateAdd(at, n), at);
+    leave_if(b_.CreateICmpUGE(wrapped, n), i.exit);
+    return {wrapped, false};
+}
+
+void RegionEmitter::finite(const Inst& i) {
+    const DType t = type(i.in[0]).dtype;
+    OpContext c = ops();
+    Val v = value(i.in[0]).scalar;
+    if (graph::is_complex(t)) {
+        const int half = t == DType::C64 ? 32 : 64;
+        llvm::Type* part = t == DType::C64 ? b_.getFloatTy() : b_.getDoubleTy();
+        llvm::Type* bits = b_.getIntNTy(static_cast<unsigned>(half));
+        Value* re = b_.CreateBitCast(b_.CreateTrunc(v.v, bits), part);
+        Value* im = b_.CreateBitCast(
+            b_.CreateTrunc(b_.CreateLShr(v.v, llvm::ConstantInt::get(v.v->getType(), half)), bits), part);
+        for (Value* p : {re, im}) {
+            Value* magnitude = b_.CreateUnaryIntrinsic(Intrinsic::fabs, p);
+            leave_if(b_.CreateFCmpUEQ(magnitude, llvm::ConstantFP::getInfinity(part)), i.exit);
+        }
+        return;
+    }
+    if (t == DType::F16) v = compute(c, Op::Cast, DType::F16, DType::F32, {v});
+    Value* magnitude = b_.CreateUnaryIntrinsic(Intrinsic::fabs, v.v);
+    leave_if(b_.CreateFCmpUEQ(magnitude, llvm::ConstantFP::getInfinity(v.v->getType())), i.exit);
+}
+
+void RegionEmitter::poll(const Inst& i) {
+    auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), breaker_, llvm::Align(4), /*isVolatile=*/true);
+    leave_if(b_.CreateICmpNE(b_.CreateAnd(flag, mask_), b_.getInt32(0)), i.exit);
+}
+
+// ---- arrays ----
+
+// Address of the element of in[0] at in[1], ... in[indices].
+Value* RegionEmitter::element(const RegionVal& a, const Inst& i, size_t indices) {
+    Value* p = a.address;
+    for (size_t d = 0; d < indices; ++d)
+        p = b_.CreateGEP(b_.getInt8Ty(), p, b_.CreateMul(number(i.in[d + 1]), a.strides[d], "", true, true));
+    return p;
+}
+
+RegionVal RegionEmitter::view(const Inst& i) {
+    const RegionVal a = value(i.in[0]);
+    RegionVal v;
+    v.address = a.address;
+    const auto operand = [&](int k) { return number(i.in[static_cast<size_t>(k)]); };
+    for (const graph::ViewAxis& x : r_.views[static_cast<size_t>(i.ints[0])]) {
+        if (x.kind == graph::ViewAxis::New) {
+            v.extents.push_back(operand(x.count));
+            v.strides.push_back(i64(0));
+            continue;
+        }
+        const auto axis = static_cast<size_t>(x.axis);
+        Value* stride = a.strides[axis];
+        if (x.start)
+            v.address = b_.CreateGEP(b_.getInt8Ty(), v.address,
+                                     b_.CreateMul(operand(x.start), stride, "", true, true));
+        if (x.kind == graph::ViewAxis::Drop) continue;
+        v.extents.push_back(x.count ? operand(x.count) : a.extents[axis]);
+        v.strides.push_back(x.step ? b_.CreateMul(operand(x.step), stride) : stride);
+    }
+    return v;
+}
+
+// The cell's memory, grown when it is too small. An empty array needs none.
+RegionVal RegionEmitter::scratch(const Inst& i) {
+    using Cell = RegionArgs::ScratchCell;
+    const RegionType t = type(i.result);
+    RegionVal v;
+    v.extents.resize(i.in.size());
+    v.strides.resize(i.in.size());
+    Value *bytes = i64(graph::info(t.dtype).size), *overflow = b_.getFalse();
+    for (size_t d = i.in.size(); d-- > 0;) {
+        v.extents[d] = number(i.in[d]);
+        v.strides[d] = bytes;
+        Value* both = b_.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow, bytes, v.extents[d]);
+        bytes = b_.CreateExtractValue(both, 0);
+        overflow = b_.CreateOr(overflow, b_.CreateExtractValue(both, 1));
+    }
+    leave_if(overflow, i.exit);
+    const auto at = static_cast<uint64_t>(i.ints[0]) * sizeof(Cell);
+    Value* cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scratch_, at);
+    Value* has = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, bytes)), "has");
+    llvm::BasicBlock *more = new_block("more"), *enough = new_block("enough");
+    b_.CreateCondBr(b_.CreateICmpSLT(has, bytes), more, enough, unlikely());
+    b_.SetInsertPoint(more);
+    auto* type = llvm::FunctionType::get(b_.getInt8Ty(), {b_.getPtrTy(), b_.getInt64Ty()}, false);
+    Value* ok = b_.CreateCall(type, grow_, {cell, bytes});
+    // C++ returns a bool in the low byte.
+    Value* failed = b_.CreateICmpEQ(ok, b_.getInt8(0));
+    b_.CreateCondBr(failed, exit_block(i.exit), enough, unlikely());
+    b_.SetInsertPoint(enough);
+    v.address = b_.CreateLoad(
+        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, memory)), "memory");
+    return v;
+}
+
+// ---- calls ----
+
+Value* RegionEmitter::call_function(int call) {
+    return b_.CreateLoad(
+        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), calls_,
+                                                     static_cast<uint64_t>(call) * sizeof(RegionCallTarget) +
+                                                         offsetof(RegionCallTarget, fn)));
+}
+
+Value* RegionEmitter::call_data(int call) {
+    return b_.CreateLoad(
+        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), calls_,
+                                                     static_cast<uint64_t>(call) * sizeof(RegionCallTarget) +
+                                                         offsetof(RegionCallTarget, data)));
+}
+
+// A scalar function in registers, or a ufunc's loop on one element in memory.
+Val RegionEmitter::call(const Inst& i, const std::vector<Val>& operands) {
+    const auto target = static_cast<int>(i.ints[0]);
+    const graph::RegionCall& c = r_.calls[static_cast<size_t>(target)];
+    if (c.kind == graph::RegionCall::Scalar) {
+        std::vector<Value*> in;
+        for (const Val& v : operands) in.push_back(v.v);
+        std::vector<llvm::Type*> types(in.size(), b_.getDoubleTy());
+        auto* type = llvm::FunctionType::get(b_.getDoubleTy(), types, false);
+        auto* called = b_.CreateCall(type, call_function(target), in);
+        called->setDoesNotThrow();
+        called->setDoesNotAccessMemory();
+        called->addFnAttr(llvm::Attribute::WillReturn);
+        return {called, false};
+    }
+    const size_t n = operands.size() + 1;
+    auto* pointers_type = llvm::ArrayType::get(b_.getPtrTy(), n);
+    auto* strides_type = llvm::ArrayType::get(b_.getInt64Ty(), n);
+    Value *pointers = slot(pointers_type, "pointers"), *strides = slot(strides_type, "strides"),
+          *one = slot(b_.getInt64Ty(), "one");
+    b_.CreateStore(i64(1), one);
+    std::vector<Value*> cells;
+    for (size_t k = 0; k < n; ++k) {
+        const DType t = c.types[k];
+        auto* cell = slot(element_type(c_, t), "cell");
+        cell->setAlignment(llvm::Align(16));
+        cells.push_back(cell);
+        if (k + 1 < n) b_.CreateStore(in_memory(t, operands[k]), cell);
+        b_.CreateStore(cell, b_.CreateConstInBoundsGEP2_64(pointers_type, pointers, 0, k));
+        b_.CreateStore(i64(graph::info(t).size), b_.CreateConstInBoundsGEP2_64(strides_type, strides, 0, k));
+    }
+    llvm::Type* ptr = b_.getPtrTy();
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, ptr}, false);
+    b_.CreateCall(type, call_function(target), {pointers, one, strides, call_data(target)})
+        ->setDoesNotThrow();
+    return {b_.CreateLoad(element_type(c_, c.types.back()), cells.back()), false};
+}
+
+// NumPy's dot does not call the function for empty vectors.
+Val RegionEmitter::dot(const Inst& i) {
+    const RegionVal &x = value(i.in[0]), &y = value(i.in[1]);
+    llvm::Type* elt = element_type(c_, type(i.result).dtype);
+    auto* cell = slot(elt, "dot");
+    cell->setAlignment(llvm::Align(16));
+    b_.CreateStore(llvm::Constant::getNullValue(elt), cell);
+    llvm::BasicBlock *some = new_block("some"), *done = new_block("dotted");
+    b_.CreateCondBr(b_.CreateICmpSGT(x.extents[0], i64(0)), some, done);
+    b_.SetInsertPoint(some);
+    llvm::Type *ptr = b_.getPtrTy(), *n = b_.getInt64Ty();
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, n, ptr, n, ptr, n, ptr}, false);
+    b_.CreateCall(type, call_function(static_cast<int>(i.ints[0])),
+                  {x.address, x.strides[0], y.address, y.strides[0], cell, x.extents[0],
+                   llvm::ConstantPointerNull::get(b_.getPtrTy())})
+        ->setDoesNotThrow();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    return {b_.CreateLoad(elt, cell), false};
+}
+
+// The accumulator starts as the first element; the loop is then called as a reduction over the others.
+Val RegionEmitter::reduce(const Inst& i) {
+    const RegionVal& x = value(i.in[0]);
+    const DType t = type(i.result).dtype;
+    llvm::Type *elt = element_type(c_, t), *ptr = b_.getPtrTy();
+    auto* acc = slot(elt, "acc");
+    acc->setAlignment(llvm::Align(16));
+    b_.CreateStore(b_.CreateAlignedLoad(elt, x.address, align_of(t)), acc);
+    llvm::BasicBlock *some = new_block("some"), *done = new_block("reduced");
+    Value* rest = b_.CreateSub(x.extents[0], i64(1));
+    b_.CreateCondBr(b_.CreateICmpSGT(rest, i64(0)), some, done);
+    b_.SetInsertPoint(some);
+    auto* pointers_type = llvm::ArrayType::get(ptr, 3);
+    auto* strides_type = llvm::ArrayType::get(b_.getInt64Ty(), 3);
+    Value *pointers = slot(pointers_type, "pointers"), *strides = slot(strides_type, "strides"),
+          *count = slot(b_.getInt64Ty(), "count");
+    b_.CreateStore(rest, count);
+    Value* const at[] = {acc, b_.CreateGEP(b_.getInt8Ty(), x.address, x.strides[0]), acc};
+    Value* const by[] = {i64(0), x.strides[0], i64(0)};
+    for (size_t k = 0; k < 3; ++k) {
+        b_.CreateStore(at[k], b_.CreateConstInBoundsGEP2_64(pointers_type, pointers, 0, k));
+        b_.CreateStore(by[k], b_.CreateConstInBoundsGEP2_64(strides_type, strides, 0, k));
+    }
+    const auto target = static_cast<int>(i.ints[0]);
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, ptr}, false);
+    b_.CreateCall(type, call_function(target), {pointers, count, strides, call_data(target)})
+        ->setDoesNotThrow();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    return {b_.CreateLoad(elt, acc), false};
+}
+
+}  // namespace stator::kernels::emit

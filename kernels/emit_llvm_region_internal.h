@@ -1,0 +1,99 @@
+// What the parts of the region emitter share. emit_llvm_region.cpp tells the idea.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "graph/region_cfg.h"
+#include "kernels/emit_llvm_internal.h"
+#include "kernels/emit_llvm_region.h"
+
+namespace stator::kernels::emit {
+
+using graph::BlockId;
+using graph::Inst;
+using graph::Region;
+using graph::RegionOp;
+using graph::RegionType;
+using graph::ValueId;
+
+// A value of a region: a scalar, or an array as address, extents and strides in bytes.
+struct RegionVal {
+    Val scalar;
+    llvm::Value* address = nullptr;
+    std::vector<llvm::Value*> extents, strides;
+};
+
+class RegionEmitter {
+  public:
+    RegionEmitter(llvm::Module& m, const Region& r, const EmitOptions& options);
+    void emit();
+
+  private:
+    friend class RegionNest;
+
+    // emit_llvm_region.cpp: frame and control flow
+    void prologue();
+    void inputs();
+    void input_array(const graph::RegionInput& in, int index, int& dim);
+    void parameters(BlockId id);
+    RegionVal parameter(RegionType t);
+    void block(BlockId id);
+    void terminator(const graph::Block& b);
+    void arguments(const graph::Edge& e, llvm::BasicBlock* from);
+    void pass(const RegionVal& parameter, const RegionVal& v, RegionType t, llvm::BasicBlock* from);
+    llvm::BasicBlock* exit_block(int exit);
+    void emit_exit(int exit, llvm::BasicBlock* at);
+    // Goes on where `bad` (i1) is false, leaves through the exit where it holds.
+    void leave_if(llvm::Value* bad, int exit);
+
+    // emit_llvm_region_insts.cpp: instructions
+    void inst(const Inst& inst);
+    void nest(const Inst& inst);  // emit_llvm_region_nest.cpp
+    Val constant(const Inst& inst);
+    Val pointwise(const Inst& inst);
+    Val checked(const Inst& inst);
+    Val floor_division(const Inst& inst);
+    Val index(const Inst& inst);
+    Val call(const Inst& inst, const std::vector<Val>& operands);
+    Val dot(const Inst& inst);
+    Val reduce(const Inst& inst);
+    void finite(const Inst& inst);
+    void poll(const Inst& inst);
+    RegionVal view(const Inst& inst);
+    RegionVal scratch(const Inst& inst);
+    llvm::Value* element(const RegionVal& array, const Inst& inst, size_t indices);
+
+    // helpers
+    llvm::Value* i64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
+    const RegionVal& value(ValueId v) const { return values_[static_cast<size_t>(v)]; }
+    RegionType type(ValueId v) const { return r_.types[static_cast<size_t>(v)]; }
+    llvm::Value* number(ValueId v) const { return value(v).scalar.v; }  // of an i64 scalar
+    OpContext ops(int lanes = 1) { return OpContext{b_, o_, lanes, faults_}; }
+    llvm::BasicBlock* new_block(const char* name);
+    llvm::AllocaInst* slot(llvm::Type* t, const char* name);
+    llvm::Value* field(size_t offset, llvm::Type* t, const char* name);
+    llvm::Value* call_function(int call);
+    llvm::Value* call_data(int call);
+    llvm::Value* in_memory(DType t, Val v);  // its form in memory
+    static llvm::Align align_of(DType t);
+    llvm::MDNode* unlikely();
+
+    llvm::Module& m_;
+    llvm::LLVMContext& c_;
+    const Region& r_;
+    const EmitOptions& o_;
+    Builder b_;
+    llvm::Function* f_ = nullptr;
+    llvm::Value *args_ = nullptr, *arrays_ = nullptr, *dims_ = nullptr, *scalars_ = nullptr, *out_ = nullptr,
+                *calls_ = nullptr, *breaker_ = nullptr, *mask_ = nullptr, *scratch_ = nullptr,
+                *grow_ = nullptr;
+    llvm::Value* faults_ = nullptr;
+    graph::RegionCfg cfg_;
+    std::vector<RegionVal> values_;
+    std::vector<llvm::BasicBlock*> blocks_;  // by BlockId: where edges go
+    std::vector<llvm::BasicBlock*> exits_;   // by number, null until used
+    int nests_ = 0;
+};
+
+}  // namespace stator::kernels::emit
