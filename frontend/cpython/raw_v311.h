@@ -33,6 +33,11 @@ inline int& recursion(PyThreadState* ts) { return ts->recursion_remaining; }
 inline int* c_recursion(PyThreadState*) { return nullptr; }
 
 inline bool eval_breaker(PyThreadState* ts) { return ts->interp->ceval.eval_breaker._value != 0; }
+// Where compiled loops look (little-endian: the events are in the low bytes).
+inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
+    *mask = -1;
+    return reinterpret_cast<const volatile int32_t*>(&ts->interp->ceval.eval_breaker._value);
+}
 
 inline bool traced(PyThreadState* ts, PyCodeObject*) {
     return ts->cframe->use_tracing || ts->c_tracefunc || ts->c_profilefunc;

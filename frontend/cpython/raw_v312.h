@@ -81,6 +81,11 @@ inline int& recursion(PyThreadState* ts) { return ts->py_recursion_remaining; }
 inline int* c_recursion(PyThreadState* ts) { return &ts->c_recursion_remaining; }
 
 inline bool eval_breaker(PyThreadState* ts) { return ts->interp->ceval.eval_breaker._value != 0; }
+// Where compiled loops look (little-endian: the events are in the low bytes).
+inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
+    *mask = -1;
+    return reinterpret_cast<const volatile int32_t*>(&ts->interp->ceval.eval_breaker._value);
+}
 
 inline void set_function_version(PyFunctionObject* f, PyCodeObject* co) { f->func_version = co->co_version; }
 

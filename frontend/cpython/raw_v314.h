@@ -68,6 +68,11 @@ inline int& recursion(PyThreadState* ts) { return ts->py_recursion_remaining; }
 inline int* c_recursion(PyThreadState*) { return nullptr; }
 
 inline bool eval_breaker(PyThreadState* ts) { return (ts->eval_breaker & _PY_EVAL_EVENTS_MASK) != 0; }
+// Where compiled loops look (little-endian: the events are in the low bytes).
+inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
+    *mask = _PY_EVAL_EVENTS_MASK;
+    return reinterpret_cast<const volatile int32_t*>(&ts->eval_breaker);
+}
 
 inline void set_function_version(PyFunctionObject* f, PyCodeObject* co) {
     _PyFunction_SetVersion(f, co->co_version);

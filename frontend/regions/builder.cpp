@@ -2,6 +2,8 @@
 
 #include "frontend/regions/builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "frontend/hosts/host.h"
@@ -147,7 +149,7 @@ int Builder::exit_for(const ResumeRef& r, const char* label) {
     e.label = label;
     e.line = code_.insns[static_cast<size_t>(r->pc)].line;
     for (Value& v : r->slots) {
-        if (v.kind == Kind::Lazy) return -1;
+        if (v.kind == Kind::Lazy || (v.kind == Kind::Array && v.slot < 0)) return -1;
         each_variable(v, [&](ValueId& id) { e.values.push_back(id); });
     }
     r->exit = static_cast<int>(r_->exits.size());
@@ -507,7 +509,6 @@ std::unique_ptr<BuiltRegion> Builder::build() {
     graph::simplify(*r_);
     finish_inputs(*out_);
     graph::find_loops(*r_);
-    out_->loops = static_cast<int>(r_->loops.size());
     return std::move(out_);
 }
 

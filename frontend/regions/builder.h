@@ -70,7 +70,6 @@ struct BuiltRegion {
     std::vector<ResumeRef> exits;                 // as Region::exits
     std::vector<PyRef> objects;                   // that Values refer to
     int depth = 0;                                // of the frame's slots at entry
-    int loops = 0;
     bool raises = false;  // some exit stands for a floating-point condition
 };
 
@@ -173,7 +172,7 @@ class Builder {
     ValueId nest_value(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done);
 
     // ---- emission ----
-    ValueId emit(graph::Inst inst, graph::RegionType type);
+    ValueId emit(graph::Inst inst, graph::RegionType type, bool may_leave = false);
     void emit_effect(graph::Inst inst);  // makes nothing
     ValueId const_int(int64_t v);
     ValueId const_float(double v);

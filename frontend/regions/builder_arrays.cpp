@@ -107,10 +107,9 @@ bool Builder::parse_key(const Value& array, const Value& key, std::vector<KeyPar
             graph::Inst inst;
             inst.op = RegionOp::Index;
             inst.in = {p.a, extent(array.id, axis++)};
-            inst.exit = exit_here();
-            if (inst.exit < 0) return false;
             p.kind = KeyPart::Index;
-            p.a = emit(std::move(inst), {DType::I64, -1});
+            p.a = emit(std::move(inst), {DType::I64, -1}, true);
+            if (p.a < 0) return false;
             parts->push_back(p);
         } else {
             return unknown("an index that is " + describe(v));

@@ -4,7 +4,7 @@
 
 #include "frontend/hosts/host.h"
 #include "frontend/regions/builder.h"
-#include "guards/check_numpy_api.h"
+#include "frontend/hosts/numpy/lower.h"
 
 namespace stator::frontend::regions {
 

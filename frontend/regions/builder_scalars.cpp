@@ -4,9 +4,9 @@
 // without a warning) but for division by zero; NumPy's scalars warn, so every result that is not finite leaves. NumPy's rules for mixed
 // operands are NEP 50's: a Python number takes the dtype of the NumPy operand, if its value fits.
 
+#include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/builder.h"
-#include "guards/check_numpy_api.h"
 
 namespace stator::frontend::regions {
 

@@ -30,7 +30,8 @@ bool is_pure(RegionOp op) {
 
 }  // namespace
 
-ValueId Builder::emit(graph::Inst inst, graph::RegionType type) {
+// With `may_leave`: -1 when it is new and there is no way out of here.
+ValueId Builder::emit(graph::Inst inst, graph::RegionType type, bool may_leave) {
     inst.line = code_.insns[static_cast<size_t>(pc_)].line;
     std::string key;
     if (is_pure(inst.op)) {
@@ -47,6 +48,7 @@ ValueId Builder::emit(graph::Inst inst, graph::RegionType type) {
         }
         if (auto it = same_.find(key); it != same_.end()) return it->second;
     }
+    if (may_leave && (inst.exit = exit_here()) < 0) return -1;
     inst.result = r_->add(type);
     const ValueId id = inst.result;
     r_->blocks[static_cast<size_t>(block_)].insts.push_back(std::move(inst));
@@ -128,8 +130,7 @@ ValueId Builder::checked(RegionOp op, DType t, ValueId a, ValueId b) {
     inst.op = op;
     inst.operand = t;
     inst.in = {a, b};
-    inst.exit = exit_here();
-    return inst.exit < 0 ? -1 : emit(std::move(inst), {t, -1});
+    return emit(std::move(inst), {t, -1}, true);
 }
 
 int Builder::call_index(const graph::RegionCall& c) {
@@ -164,9 +165,12 @@ bool Builder::guard(ValueId cond, bool expected) {
     inst.op = RegionOp::Guard;
     inst.in = {cond};
     inst.ints = {expected};
+    const std::string key = fmt::format("guard {} {}", cond, expected);
+    if (same_.count(key)) return true;
     inst.exit = exit_here();
     if (inst.exit < 0) return false;
     emit_effect(std::move(inst));
+    same_.emplace(key, cond);
     return true;
 }
 

@@ -7,16 +7,15 @@
 #include <cstring>
 
 #include "frontend/cpython/range_iter.h"
+#include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/entry.h"
 #include "frontend/replay/function.h"
-#include "guards/check_numpy_api.h"
 
 namespace stator::frontend::regions {
 
 namespace {
 
-using graph::RegionOp;
 using kernels::RegionArgs;
 
 constexpr int kSlot = 16;  // bytes of a scalar
@@ -112,7 +111,7 @@ EntryKind classify(PyObject* o) {
         for (int i = 0; i < graph::kDTypeCount; ++i) {
             const auto t = static_cast<graph::DType>(i);
             if (graph::kDTypes[i].numpy_type != number || graph::is_complex(t) || t == graph::DType::F16) continue;
-            if (Py_TYPE(o) != PyArray_DESCR_typeobj(numpy::descr_of(t))) continue;
+            if (Py_TYPE(o) != numpy::descr_of(t)->typeobj) continue;
             k.kind = EntryKind::Scalar;
             k.dtype = t;
         }
@@ -136,10 +135,7 @@ CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string n
         most = std::max(most, n);
     }
     out_.resize((most + 1) * kSlot);
-    size_t cells = 0;
-    for (const graph::Block& b : r.blocks)
-        for (const graph::Inst& i : b.insts) cells += i.op == RegionOp::Scratch;
-    scratch_.resize(cells);
+    scratch_.resize(static_cast<size_t>(graph::scratch_cells(r)));
     if (const kernels::CompilerApi* api = compiler())
         api->compile_region(*request_);
     else
@@ -232,7 +228,7 @@ bool CompiledRegion::read_inputs(Frame& f) {
                 break;
             }
             case EntryInput::Scalar: {
-                if (Py_TYPE(o) != PyArray_DESCR_typeobj(numpy::descr_of(in.dtype))) return false;
+                if (Py_TYPE(o) != numpy::descr_of(in.dtype)->typeobj) return false;
                 char bits[kSlot] = {};
                 numpy::scalar_bits(o, bits);
                 scalar(bits, kSlot);

@@ -36,7 +36,7 @@ class CompiledRegion {
     const std::shared_ptr<kernels::RegionRequest>& request() const { return request_; }
     int traverse(visitproc visit, void* arg) const;
 
-    int64_t entries = 0, checks = 0;
+    int64_t entries = 0, checks = 0, check_ns = 0;
     bool retired = false;
 
   private:

@@ -4,6 +4,7 @@
 
 #include "frontend/replay/driver.h"
 
+#include "frontend/replay/headers.h"
 #include "frontend/replay/on_device.h"
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ class FrameDriver {
 
   private:
     enum class Flow : uint8_t { On, Done };
+    bool at_header(Flow* flow, PyObject** result);
     Flow at_place(PyObject** result);
     Flow replay_here(Place* place, PyObject** result, bool* entered);
     Flow take_outcome(Outcome&& out, PyObject** result);
@@ -53,6 +55,7 @@ class FrameDriver {
     Recorder* recorder_;             // recording in which this frame is the innermost level, or nullptr
     std::unique_ptr<Recorder> own_;  // when the recording began in this frame
     CodePlaces& places_;
+    bool skip_header_ = false;  // a region has left right here: Python goes on
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
 };
@@ -230,7 +233,7 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
         }
         return Flow::On;
     }
-    if (recording_on_this_thread() || is_traced(f_.ts())) return Flow::On;
+    if (recording_on_this_thread() || is_traced(f_.ts()) || region_serves(places_, pc_)) return Flow::On;
     if (refused(CallLimits::Recording)) return raised(result);
     start_recording(place);
     return Flow::On;
@@ -247,7 +250,8 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
             bool loop = recorder_->reason() == Reason::LoopHeader;
             wants_place_ = !loop;
             finish_recording(graph::EndKind::Leave);
-            if (!loop && refused(CallLimits::LeavingToPython)) return raised(result);
+            if (loop) return Flow::On;  // a region may be entered right here
+            if (refused(CallLimits::LeavingToPython)) return raised(result);
         }
     }
     Recorder* recording = recorder_;
@@ -312,6 +316,19 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     return Flow::On;
 }
 
+// Whether a region took the frame on: then it is somewhere else.
+bool FrameDriver::at_header(Flow* flow, PyObject** result) {
+    const AtHeader at = arrive_at_header(fs_, places_, f_, code_, &pc_);
+    switch (at) {
+        case AtHeader::Nothing: return false;
+        case AtHeader::Left: wants_place_ = true; break;
+        case AtHeader::Step: skip_header_ = code_.is_header[pc_]; break;
+        case AtHeader::Again: break;
+        case AtHeader::Raised: *flow = raised(result); break;
+    }
+    return true;
+}
+
 PyObject* FrameDriver::run(bool skip_place) {
     PyObject* result = nullptr;
     for (;;) {
@@ -320,6 +337,14 @@ PyObject* FrameDriver::run(bool skip_place) {
             if (insn.boundary && is_traced(f_.ts(), code_.code)) {  // since an instruction stepped over
                 fs_.remark(Reason::Traced, "", code_, insn);
                 return finish_default(f_, insn.unit);
+            }
+            if (insn.boundary && code_.is_header[pc_] && !std::exchange(skip_header_, false)) {
+                Flow flow = Flow::On;
+                if (at_header(&flow, &result)) {
+                    if (flow == Flow::Done) return result;
+                    skip_place = false;
+                    continue;
+                }
             }
             if (!skip_place && insn.boundary) {
                 skip_next_ = false;

@@ -15,6 +15,7 @@
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/record/recorder.h"
+#include "frontend/regions/region.h"
 #include "frontend/replay/bind.h"
 #include "frontend/replay/function.h"
 #include "frontend/replay/judge.h"
@@ -33,12 +34,24 @@ struct Place {
     bool dead = false;
 };
 
+// A loop's header, at which a region may be entered.
+struct LoopHeader {
+    std::vector<std::shared_ptr<regions::CompiledRegion>> regions;  // by kinds of variables
+    std::vector<char> inside;                                       // per instruction: in the loop
+    int arrivals = 0, attempts = 0, refusals = 0;
+    bool serves = false;  // since the last arrival: a region ran, or its code is being made
+    bool in_region = false;  // a region was built that has it
+    bool dead = false;
+};
+
 struct CodePlaces {
     PyRef code_object;
     const CodeInfo* code = nullptr;
     std::unordered_map<int, std::unique_ptr<Place>> by_pc;
     int last_pc = -1;  // the last instruction with a live place
     int live = 0;
+    std::unordered_map<int, LoopHeader> headers;
+    int open_headers = 0;  // that are not dead
 };
 
 struct FunctionState::Impl {
@@ -64,6 +77,8 @@ struct FunctionState::Impl {
     CodePlaces& places(const CodeInfo& code);
     Place* place(const CodeInfo& code, int pc, bool create);
     void kill(Place* place);
+    void kill(CodePlaces& places, LoopHeader& header);
+    int region_count = 0;
     void revive_entry();
     bool anything_ahead(const CodeInfo& code, int pc);
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);

@@ -12,6 +12,7 @@
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/replay/driver.h"
+#include "frontend/replay/headers.h"
 
 namespace stator::frontend {
 
@@ -77,6 +78,9 @@ CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
     if (!slot) {
         slot = std::make_unique<CodePlaces>();
         slot->code = &c;
+        for (size_t i = 0; regions_on() && !options.cuda && i < c.insns.size(); ++i)
+            if (c.is_header[i]) slot->headers[static_cast<int>(i)];
+        slot->open_headers = static_cast<int>(slot->headers.size());
         slot->code_object = PyRef::borrow(reinterpret_cast<PyObject*>(c.code));
     }
     return *slot;
@@ -105,6 +109,12 @@ void FunctionState::Impl::kill(Place* p) {
         if (!other->dead) cp.last_pc = std::max(cp.last_pc, pc);
 }
 
+void FunctionState::Impl::kill(CodePlaces& cp, LoopHeader& header) {
+    if (header.dead) return;
+    header.dead = true;
+    --cp.open_headers;
+}
+
 // What was given up for want of arrays is looked at once more.
 void FunctionState::Impl::revive_entry() {
     eager_rounds = 0;
@@ -118,7 +128,7 @@ void FunctionState::Impl::revive_entry() {
 
 bool FunctionState::Impl::anything_ahead(const CodeInfo& c, int pc) {
     CodePlaces& cp = places(c);
-    return cp.live > 0 && (c.has_loops || cp.last_pc >= pc);
+    return cp.open_headers > 0 || (cp.live > 0 && (c.has_loops || cp.last_pc >= pc));
 }
 
 void FunctionState::Impl::remark(Reason reason, const std::string& detail, const CodeInfo& c,
@@ -275,7 +285,8 @@ int64_t elements(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
 void count_fruitless(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     ++fs.counters.eager_calls;
     if (!fs.entry->traces.empty()) return;  // calls of another kind are served
-    if (++fs.eager_rounds < kFruitlessCalls && fs.places(*fs.code).live > 0) return;
+    const CodePlaces& places = fs.places(*fs.code);
+    if (++fs.eager_rounds < kFruitlessCalls && (places.live > 0 || places.open_headers > 0)) return;
     fs.judge.give_up(elements(args, nargsf, kwnames));
     fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
 }
@@ -326,7 +337,8 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
         }
     }
     int64_t recorded = fs.counters.recordings, launched = fs.counters.kernels_launched;
-    const bool hopeless = fs.places(*fs.code).live == 0;
+    const CodePlaces& places = fs.places(*fs.code);
+    const bool hopeless = places.live == 0 && places.open_headers == 0;
     PyObject* result =
         hopeless ? fs.call_eager(args, nargsf, kwnames) : call_driven(fs, args, nargsf, kwnames);
     if (fs.counters.recordings == recorded && fs.counters.kernels_launched == launched)
@@ -455,6 +467,9 @@ int FunctionState::traverse(visitproc visit, void* arg) const {
     // free.
     for (auto& [code, cp] : impl_->codes) {
         Py_VISIT(cp->code_object.get());
+        for (auto& [pc, h] : cp->headers)
+            for (auto& r : h.regions)
+                if (int stop = r->traverse(visit, arg)) return stop;
         for (auto& [pc, place] : cp->by_pc)
             for (auto& t : place->traces) {
                 if (int stop = t->guards.traverse(visit, arg)) return stop;

@@ -1,0 +1,131 @@
+// See headers.h.
+//
+// A region is built when the header is reached for the second time in all: the first iteration has then given the variables that it
+// makes their kinds. When the frame is of another kind than those before, another one is built.
+
+#include "frontend/replay/headers.h"
+
+#include <time.h>
+
+#include <fmt/format.h>
+
+#include "frontend/cpython/pending.h"
+
+namespace stator::frontend {
+
+namespace {
+
+constexpr int kMostRegions = 4;   // of one loop
+constexpr int kMostAttempts = 8;  // to build one
+constexpr int kMostRefusals = 3;
+// A region that leaves for a check again and again after so little work costs more than it saves.
+constexpr int64_t kManyChecks = 200, kShortRun = 2000;  // ns
+
+bool enabled = true;
+
+int64_t now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+}
+
+std::vector<char> instructions_inside(const CodeInfo& code, int header) {
+    // Python lays a loop's body out in one piece: from the header to its last back edge.
+    int last = header;
+    for (size_t i = 0; i < code.insns.size(); ++i)
+        if (code.insns[i].target == header && (code.insns[i].flags & Insn::kBackward)) last = static_cast<int>(i);
+    std::vector<char> inside(code.insns.size(), 0);
+    for (int i = header; i <= last; ++i) inside[static_cast<size_t>(i)] = 1;
+    return inside;
+}
+
+bool forbidden(const FunctionState::Impl& fs) {
+    return fs.limits && (fs.limits->forbidden & CallLimits::Recording);
+}
+
+// The last region that was asked for, when its code is not there yet.
+bool waits_for_code(const LoopHeader& h) {
+    return !h.regions.empty() && !h.regions.back()->ready() && !h.regions.back()->failed();
+}
+
+void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code, int pc) {
+    ++h.attempts;
+    regions::Builder builder(f, code, pc);
+    std::unique_ptr<regions::BuiltRegion> built = builder.build();
+    if (!built) {
+        const Insn& insn = code.insns[static_cast<size_t>(builder.failed_pc())];
+        fs.remark(builder.reason(), builder.detail(), code, insn);
+        if (++h.refusals >= kMostRefusals) fs.kill(places, h);
+        return;
+    }
+    const std::string name = fmt::format("{}@{}", fs.name, code.insns[static_cast<size_t>(pc)].line);
+    if (std::string wrong = graph::verify(*built->graph); !wrong.empty()) {
+        log(LogTopic::Errors, "stator: internal error in region " + name + ", its loop stays with Python: " + wrong);
+        fs.kill(places, h);
+        return;
+    }
+    h.inside = instructions_inside(code, pc);
+    for (auto& [inner, other] : places.headers)
+        if (h.inside[static_cast<size_t>(inner)] && !std::exchange(other.in_region, true)) ++fs.counters.regions;
+    h.regions.push_back(
+        std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath, fs.options.async));
+    if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
+}
+
+}  // namespace
+
+void set_regions(bool on) { enabled = on; }
+bool regions_on() { return enabled; }
+
+bool region_serves(const CodePlaces& places, int pc) {
+    for (const auto& [header, h] : places.headers)
+        if (!h.dead && h.serves && !h.inside.empty() && h.inside[static_cast<size_t>(pc)]) return true;
+    return false;
+}
+
+AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code, int* pc) {
+    auto it = places.headers.find(*pc);
+    if (it == places.headers.end() || it->second.dead || !enabled || fs.options.cuda || stance() == Stance::Eager)
+        return AtHeader::Nothing;
+    LoopHeader& h = it->second;
+    ++h.arrivals;
+    const size_t before = h.regions.size();
+    if (h.arrivals >= 2 && h.regions.empty() && !forbidden(fs)) build(fs, places, h, f, code, *pc);
+    h.serves = waits_for_code(h);
+    for (int round = 0; round < 2 && !h.dead; ++round) {
+        for (size_t i = 0; i < h.regions.size(); ++i) {
+            const std::shared_ptr<regions::CompiledRegion> region = h.regions[i];
+            const int header = *pc;
+            const int64_t begun = now_ns();
+            const regions::Left left = region->run(f, pc);
+            if (left == regions::Left::NotEntered) continue;
+            h.serves = true;
+            if (i > 0) std::swap(h.regions[i], h.regions[0]);
+            ++fs.counters.kernels_launched;
+            switch (left) {
+                case regions::Left::End: return AtHeader::Left;
+                case regions::Left::Failed: return AtHeader::Raised;
+                case regions::Left::Poll:
+                    f.set_unit_at(code.insns[static_cast<size_t>(*pc)].op_unit);
+                    return serve_pending(f.ts()) ? AtHeader::Again : AtHeader::Raised;
+                default: break;
+            }
+            ++fs.counters.exits;
+            region->check_ns += now_ns() - begun;
+            if (region->checks > kManyChecks && region->check_ns / region->checks < kShortRun) {
+                region->retired = true;
+                fs.remark(Reason::Faults, "", code, code.insns[static_cast<size_t>(header)]);
+            }
+            return AtHeader::Step;
+        }
+        // Variables of other kinds than those so far.
+        if (before == 0 || round > 0 || h.regions.size() >= kMostRegions || h.attempts >= kMostAttempts ||
+            waits_for_code(h) || forbidden(fs))
+            break;
+        build(fs, places, h, f, code, *pc);
+        if (h.regions.size() == before) break;
+    }
+    return AtHeader::Nothing;
+}
+
+}  // namespace stator::frontend
