@@ -170,8 +170,12 @@ def frozen_exception(error: BaseException | None, depth: int = 0) -> tuple | Non
     """Type, text, traceback lines, context and cause."""
     if error is None or depth > 4:
         return None
+    lines = traceback_lines(error.__traceback__)
+    if isinstance(error, UnboundLocalError) and sys.version_info < (3, 12) and lines:
+        # 3.11 fuses a store with the load behind it, in code that is hot, and then blames the line of the store.
+        lines = (*lines[:-1], lines[-1][:2])
     return (
-        ("type", type(error).__name__), ("text", str(error)), ("lines", traceback_lines(error.__traceback__)),
+        ("type", type(error).__name__), ("text", str(error)), ("lines", lines),
         ("context", frozen_exception(error.__context__, depth + 1)), ("cause", frozen_exception(error.__cause__, depth + 1)),
     )  # fmt: skip
 
