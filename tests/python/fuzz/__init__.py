@@ -9,6 +9,7 @@ programs    a program as data; the straight-line generator
 branching   the generator of programs with branches, loops, prints and exceptions
 structured  the generator of programs with loops over scalars, elements and parts of arrays; its statements
 structured_scope  its names and expressions
+leaving     the generator of loops that fault in the middle
 closures    rewrites programs so that their variables are cells
 features    what a program exercises, for the histogram
 compare     what "the same as eager" means, and how one call is observed

@@ -34,7 +34,7 @@ MODES = {
     "async": {},
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
 }
-KINDS = ("straight", "branching", "closures", "structured")
+KINDS = ("straight", "branching", "closures", "structured", "leaving")
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -50,6 +50,10 @@ def generate(kind: str, seed: int, number: int) -> Program:
         return captured(Choices.seeded(seed, number), program)
     if kind == "straight":
         return straight_line(Choices.seeded(seed, number), name)
+    if kind == "leaving":
+        from .leaving import leaving
+
+        return leaving(Choices.seeded(seed, number), name)
     if kind == "structured":
         from .structured import structured
 
