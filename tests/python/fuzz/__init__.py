@@ -7,7 +7,11 @@ arguments   how arguments are described and built: dtype, shape, layout, values,
 statements  the table of statements a straight-line program is made of
 programs    a program as data; the straight-line generator
 branching   the generator of programs with branches, loops, prints and exceptions
+structured  the generator of programs with loops over scalars, elements and parts of arrays; its statements
+structured_scope  its names and expressions
+leaving     the generator of loops that fault in the middle
 closures    rewrites programs so that their variables are cells
+features    what a program exercises, for the histogram
 compare     what "the same as eager" means, and how one call is observed
 check       runs one program eagerly and under stator, and reports the first difference
 reduce      shrinks a failing program and writes it down as a regression test

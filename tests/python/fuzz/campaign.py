@@ -23,6 +23,7 @@ from pathlib import Path
 
 from .check import check, implementation
 from .choices import Choices
+from .features import histogram
 from .programs import Program, straight_line
 
 MODES = {
@@ -33,7 +34,7 @@ MODES = {
     "async": {},
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
 }
-KINDS = ("straight", "branching", "closures")
+KINDS = ("straight", "branching", "closures", "structured", "leaving")
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -49,6 +50,14 @@ def generate(kind: str, seed: int, number: int) -> Program:
         return captured(Choices.seeded(seed, number), program)
     if kind == "straight":
         return straight_line(Choices.seeded(seed, number), name)
+    if kind == "leaving":
+        from .leaving import leaving
+
+        return leaving(Choices.seeded(seed, number), name)
+    if kind == "structured":
+        from .structured import structured
+
+        return structured(Choices.seeded(seed, number), name)
     from .branching import branching
 
     return branching(Choices.seeded(seed, number), name)
@@ -78,6 +87,8 @@ class Summary:
     warned: int = 0
     counters: dict[str, float] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    with_regions: int = 0
 
     def add(self, number: int, line: dict) -> None:
         self.programs += 1
@@ -88,6 +99,8 @@ class Summary:
         self.raised += line["raised"]
         self.warned += line["warned"]
         self.reasons.update(line.get("reasons") or ())
+        self.features.update(line.get("features") or ())
+        self.with_regions += bool(line.get("regions"))
         for key, value in (line["counters"] or {}).items():
             if isinstance(value, int | float):
                 self.counters[key] = self.counters.get(key, 0) + value
@@ -101,6 +114,7 @@ class Summary:
             f"statements of quiet programs replayed inside segments: {self.replayed:.0f} of {self.statements} ({share})\n"
             + (f"counters: {counters}" if counters else "no counters")
             + "".join(f"\n{count:6} programs  {reason}" for reason, count in self.reasons.most_common(25))
+            + f"\n{self.with_regions} programs have a region\nfeatures, in programs:\n{histogram(self.features, self.programs)}"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .arguments import Spec, build
 from .compare import Outcome, difference, observe, report
+from .features import features, outcome_features
 from .programs import Program
 
 
@@ -28,6 +29,8 @@ class Verdict:
     warned: bool = False
     counters: dict[str, float] | None = None
     reasons: list[str] | None = None  # why something did not replay
+    features: list[str] | None = None  # of the program's text and of its calls
+    regions: int = 0  # loops that run as native code
 
 
 class Eager:
@@ -106,6 +109,7 @@ def check(program: Program, module: Any) -> Verdict:
     eager = getattr(module, "plain", lambda f: f)(program.load())
     compiled = module.compile(program.load())
     total = program.statements()
+    met: set[str] = set()
     for k, specs in enumerate(program.calls * getattr(module, "rounds", 1)):
         expected = observe(eager, build(specs, k), program.keywords)
         before = _counters(compiled)
@@ -126,6 +130,9 @@ def check(program: Program, module: Any) -> Verdict:
             opaque = after.get("opaque_steps", 0) - before.get("opaque_steps", 0)
             verdict.statements += total
             verdict.replayed += max(0.0, total - opaque) * _share(before, after)
+        met.update(outcome_features(expected))
+    verdict.features = sorted(features(program.source()) | met)
+    verdict.regions = int(_counters(compiled).get("regions", 0))
     if verdict.replayed < verdict.statements:
         verdict.reasons = _reasons(compiled)
     verdict.counters = _counters(compiled)

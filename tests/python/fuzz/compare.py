@@ -19,6 +19,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+class Variables(tuple):
+    """(function, variables) of each frame that an exception passed through.
+
+    A frame that compiled code left lacks variables that nothing after that place reads: `found` equals `expected` when
+    what is there is the same.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and len(self) == len(other) and all(map(_agree, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+
+def _agree(a: tuple[str, dict], b: tuple[str, dict]) -> bool:
+    return a[0] == b[0] and all(a[1][name] == b[1][name] for name in a[1].keys() & b[1].keys())
+
+
 class Outcome(NamedTuple):
     """One observed call, frozen."""
 
@@ -26,6 +46,7 @@ class Outcome(NamedTuple):
     exception: tuple | None
     events: tuple  # warnings and printed text, in order
     arguments: tuple
+    locals: Variables = ()  # of the frames that an exception passed through
 
 
 def _bits(x: np.ndarray) -> bytes:
@@ -102,6 +123,8 @@ class Freezer:
             return ("float", "nan" if x != x else x.hex())
         if isinstance(x, complex):
             return ("complex", self.freeze(x.real), self.freeze(x.imag))
+        if isinstance(x, int):  # decimals of large ones are limited
+            return (type(x).__name__, repr(x) if abs(x) < 1 << 200 else hex(x))
         return (type(x).__name__, repr(x))
 
 
@@ -127,12 +150,32 @@ def traceback_lines(tb: TracebackType | None, own: str = __file__) -> tuple:
     return tuple(out)
 
 
+def frozen_locals(tb: TracebackType | None, args: Sequence[Any], own: str = __file__) -> Variables:
+    """The variables of each frame below this module's; identity is not compared, as it goes by who is named first."""
+    out = []
+    while tb is not None:
+        frame = tb.tb_frame
+        if frame.f_code.co_filename != own:
+            values = {
+                k: v
+                for k, v in frame.f_locals.items()
+                if not callable(v) and not isinstance(v, BaseException)
+            }
+            out.append((frame.f_code.co_name, {k: Freezer(args).freeze(v, k) for k, v in values.items()}))
+        tb = tb.tb_next
+    return Variables(out)
+
+
 def frozen_exception(error: BaseException | None, depth: int = 0) -> tuple | None:
     """Type, text, traceback lines, context and cause."""
     if error is None or depth > 4:
         return None
+    lines = traceback_lines(error.__traceback__)
+    if isinstance(error, UnboundLocalError) and sys.version_info < (3, 12) and lines:
+        # 3.11 fuses a store with the load behind it, in code that is hot, and then blames the line of the store.
+        lines = (*lines[:-1], lines[-1][:2])
     return (
-        ("type", type(error).__name__), ("text", str(error)), ("lines", traceback_lines(error.__traceback__)),
+        ("type", type(error).__name__), ("text", str(error)), ("lines", lines),
         ("context", frozen_exception(error.__context__, depth + 1)), ("cause", frozen_exception(error.__cause__, depth + 1)),
     )  # fmt: skip
 
@@ -166,7 +209,7 @@ def observe(function: Callable, args: Sequence[Any], keywords: Sequence[str] = (
     split = len(args) - len(keywords)
     named = dict(zip(keywords, args[split:]))
     recorder = _Recorder()
-    result, error = None, None
+    result, error, variables = None, None, Variables()
     with warnings.catch_warnings(), contextlib.redirect_stdout(recorder):
         warnings.simplefilter("always")
         warnings.showwarning = recorder.show
@@ -174,8 +217,11 @@ def observe(function: Callable, args: Sequence[Any], keywords: Sequence[str] = (
             result = function(*args[:split], **named)
         except Exception as e:
             error = frozen_exception(e)
+            variables = frozen_locals(e.__traceback__, args)
             e.__traceback__ = None
-    return Outcome(Freezer(args).freeze(result), error, tuple(recorder.events), frozen_arguments(args))
+    return Outcome(
+        Freezer(args).freeze(result), error, tuple(recorder.events), frozen_arguments(args), variables
+    )
 
 
 def difference(expected: Any, found: Any, where: str = "") -> str | None:
@@ -187,6 +233,11 @@ def difference(expected: Any, found: Any, where: str = "") -> str | None:
             text = difference(getattr(expected, name), getattr(found, name), name)
             if text:
                 return text
+    if isinstance(expected, Variables) and isinstance(found, Variables) and len(expected) == len(found):
+        for (function, a), (_, b) in zip(expected, found):
+            for name in a.keys() & b.keys():
+                if a[name] != b[name]:
+                    return difference(a[name], b[name], f"{where}.{function}.{name}")
     if isinstance(expected, tuple) and isinstance(found, tuple) and len(expected) == len(found):
         label = f"{where}.{expected[0]}" if len(expected) == 2 and isinstance(expected[0], str) else where
         for i, (a, b) in enumerate(zip(expected, found)):

@@ -7,8 +7,10 @@ a crash) as the original. Programs that end the process are tried in processes o
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -42,15 +44,36 @@ def kind_of(failure: str | None) -> str | None:
     )
 
 
+class Endless(BaseException):
+    """A candidate without the statement that ended its loop."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises `Endless` in the body when it takes longer."""
+
+    def give_up(*_: object) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def in_process(program: Program, mode: str) -> str | None:
     """The failure of `program` here, or None."""
     module = implementation(mode)
     module.reset()
     try:
-        failure = check(program, module).failure
+        with time_limit(5):
+            failure = check(program, module).failure
         # A name whose definition was removed is not the difference we are after.
         return None if failure and re.search(r"NameError|UnboundLocalError", failure) else failure
-    except (SyntaxError, NameError, IndexError, ValueError):
+    except (SyntaxError, NameError, IndexError, ValueError, Endless):
         return None  # not a program any more
 
 
@@ -90,6 +113,11 @@ def _without_each(body: list[Statement]) -> Iterator[list[Statement]]:
                 yield [*body[:i], Block(statement.head, inner), *body[i + 1 :]]
 
 
+HOISTED = (
+    ast.BinOp | ast.UnaryOp | ast.Call | ast.Subscript | ast.Compare | ast.Tuple | ast.BoolOp | ast.IfExp
+)
+
+
 class _Hoist(ast.NodeTransformer):
     """Replaces the n-th operation of an expression by its k-th operand."""
 
@@ -97,7 +125,7 @@ class _Hoist(ast.NodeTransformer):
         self.at, self.operand, self.seen, self.done = at, operand, -1, False
 
     def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call | ast.Subscript | ast.Compare | ast.Tuple):
+        if isinstance(node, HOISTED):
             self.seen += 1
             if self.seen == self.at:
                 children = [
@@ -113,30 +141,53 @@ class _Hoist(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
-def _simpler_text(text: str) -> Iterator[str]:
-    """The statement `text` with one operation replaced by one of its operands."""
+def _parsed(text: str, head: bool) -> tuple[ast.stmt, str] | None:
+    """A statement or a block's head, and which of its fields is the expression that may become simpler."""
     try:
-        tree = ast.parse(text.strip())
+        body = ast.parse(text.strip() + (": pass" if head else "")).body
     except SyntaxError:
+        return None
+    for kind, name in (
+        ((ast.Assign, ast.AugAssign, ast.Return, ast.Expr), "value"),
+        ((ast.If, ast.While), "test"),
+        ((ast.For,), "iter"),
+    ):
+        if len(body) == 1 and isinstance(body[0], kind) and getattr(body[0], name) is not None:
+            return body[0], name
+    return None
+
+
+def _unparsed(statement: ast.stmt, head: bool) -> str:
+    text = ast.unparse(ast.fix_missing_locations(statement))
+    return text.split("\n")[0].removesuffix(":") if head else text
+
+
+def _simpler_text(text: str, head: bool = False) -> Iterator[str]:
+    """The statement `text` with one operation replaced by one of its operands."""
+
+    def fresh() -> tuple[ast.stmt, str]:
+        found = _parsed(text, head)
+        assert found is not None
+        return found
+
+    if _parsed(text, head) is None:
         return
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Assign | ast.AugAssign | ast.Return):
-        return
-    value = tree.body[0].value
+    statement, name = fresh()
+    value = getattr(statement, name)
     if isinstance(value, ast.Tuple) and len(value.elts) > 1:
         for k in range(len(value.elts)):
-            fewer = ast.parse(text.strip())
-            del fewer.body[0].value.elts[k]
-            yield ast.unparse(fewer)
+            fewer, _ = fresh()
+            del getattr(fewer, name).elts[k]
+            yield _unparsed(fewer, head)
+    if isinstance(statement, ast.AugAssign):
+        yield _unparsed(ast.Assign([statement.target], statement.value), head)
     for at in range(12):
         for operand in range(3):
-            fresh = ast.parse(text.strip())
+            simpler, _ = fresh()
             hoist = _Hoist(at, operand)
-            value = fresh.body[0].value
-            if value is None:
-                return
-            fresh.body[0].value = hoist.visit(value)
+            setattr(simpler, name, hoist.visit(getattr(simpler, name)))
             if hoist.done:
-                yield ast.unparse(ast.fix_missing_locations(fresh))
+                yield _unparsed(simpler, head)
 
 
 def _simpler_expressions(body: list[Statement]) -> Iterator[list[Statement]]:
@@ -144,6 +195,8 @@ def _simpler_expressions(body: list[Statement]) -> Iterator[list[Statement]]:
         if isinstance(statement, Block):
             for inner in _simpler_expressions(statement.body):
                 yield [*body[:i], Block(statement.head, inner), *body[i + 1 :]]
+            for head in _simpler_text(statement.head, head=True):
+                yield [*body[:i], Block(head, statement.body), *body[i + 1 :]]
         else:
             for text in _simpler_text(statement):
                 yield [*body[:i], text, *body[i + 1 :]]
@@ -201,6 +254,8 @@ def _candidates(p: Program) -> Iterator[Program]:
             yield changed(calls=[*p.calls[:i], specs, *p.calls[i + 1 :]])
     for body in _simpler_expressions(p.body):
         yield changed(body=body)
+    for helpers in _simpler_expressions(p.helpers):
+        yield changed(helpers=helpers)
     for body in _without_copies(p.body):
         yield changed(body=body)
 
