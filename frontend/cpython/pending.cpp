@@ -8,7 +8,6 @@
 
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/pending.h"
-#include "frontend/once.h"
 #if PY_VERSION_HEX >= 0x030D0000
 #include "internal/pycore_ceval.h"
 #endif
@@ -40,9 +39,11 @@ void drop_own_traceback_entry(PyObject* function) {
 }
 
 bool serve(PyThreadState*) {
-    PyObject* const function = once([] { return make_empty_function(); });
+    // Making it runs code, in which a signal may be served that raises: then it is made next time.
+    static PyObject* function = nullptr;
+    if (!function && !(function = make_empty_function())) return false;
     if (Py_MakePendingCalls() < 0) return false;
-    PyObject* none = function ? PyObject_CallNoArgs(function) : nullptr;
+    PyObject* none = PyObject_CallNoArgs(function);
     if (!none) {
         if (function) drop_own_traceback_entry(function);
         return false;
