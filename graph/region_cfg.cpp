@@ -109,4 +109,46 @@ RegionCfg region_cfg(const Region& r) {
     return c;
 }
 
+namespace {
+
+// The blocks from which a back edge reaches the header without passing it, and the header.
+std::vector<BlockId> natural_loop(const Region& r, const RegionCfg& cfg, BlockId header) {
+    std::vector<char> inside(r.blocks.size(), 0);
+    std::vector<BlockId> body{header};
+    inside[static_cast<size_t>(header)] = 1;
+    const auto add = [&](BlockId b) {
+        if (!inside[static_cast<size_t>(b)]++) body.push_back(b);
+    };
+    for (const BlockId p : cfg.preds[static_cast<size_t>(header)])
+        if (cfg.dominates(header, p)) add(p);
+    for (size_t i = 1; i < body.size(); ++i)
+        for (const BlockId p : cfg.preds[static_cast<size_t>(body[i])]) add(p);
+    return body;
+}
+
+int first_line(const Block& b) {
+    for (const Inst& i : b.insts)
+        if (i.line > 0) return i.line;
+    return 0;
+}
+
+}  // namespace
+
+void find_loops(Region& r) {
+    const RegionCfg cfg = region_cfg(r);
+    r.loops.clear();
+    for (Block& b : r.blocks) b.loop = -1;
+    // A header comes before those of the loops inside of it.
+    for (const BlockId h : cfg.order) {
+        const auto& preds = cfg.preds[static_cast<size_t>(h)];
+        const bool header =
+            std::any_of(preds.begin(), preds.end(), [&](BlockId p) { return cfg.dominates(h, p); });
+        if (!header) continue;
+        Block& block = r.blocks[static_cast<size_t>(h)];
+        const auto id = static_cast<int>(r.loops.size());
+        r.loops.push_back({h, block.loop, first_line(block)});
+        for (const BlockId b : natural_loop(r, cfg, h)) r.blocks[static_cast<size_t>(b)].loop = id;
+    }
+}
+
 }  // namespace stator::graph

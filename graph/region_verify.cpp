@@ -283,7 +283,8 @@ class RegionVerifier {
                 break;
             case RegionOp::Reduce:
                 target(inst, where, RegionCall::UfuncLoop);
-                want(in(0).rank == 1 && in(0).dtype == result.dtype, where, "it takes a vector");
+                want(in(0).rank == 1 && in(0).dtype == result.dtype && in(1) == result, where,
+                     "it takes a vector and a scalar of its dtype");
                 break;
         }
     }

@@ -96,12 +96,15 @@ void prepare(llvm::Module& module, const llvm::TargetMachine& tm) {
     }
 }
 
+std::string verification(llvm::Module& module) {
+    std::string errors;
+    llvm::raw_string_ostream stream(errors);
+    return llvm::verifyModule(module, &stream) ? "invalid LLVM IR: " + errors : "";
+}
+
 // Runs code generation into `out`; on a problem returns it as text.
 std::string generate(Codegen& c, llvm::Module& module, llvm::CodeGenFileType type,
                      llvm::raw_pwrite_stream& out) {
-    std::string verification;
-    llvm::raw_string_ostream stream(verification);
-    if (llvm::verifyModule(module, &stream)) return "invalid LLVM IR: " + verification;
     llvm::legacy::PassManager passes;
     if (c.target_machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
         return "LLVM cannot write this kind of file for this target";
@@ -109,9 +112,12 @@ std::string generate(Codegen& c, llvm::Module& module, llvm::CodeGenFileType typ
     return "";
 }
 
-// `make` yields the module in a context; the object or text of `type` comes back through `bytes`.
-template <class Make>
-std::string with_module(Make make, llvm::CodeGenFileType type, Object& object) {
+void nothing(llvm::Module&, llvm::TargetMachine&) {}
+
+// `make` yields the module in a context and `finish` may work on it before code is generated; the object or
+// text of `type` comes back through `bytes`.
+template <class Make, class Finish>
+std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Object& object) {
     Codegen& c = codegen();
     std::lock_guard lock(c.mutex);
     initialize_llvm();
@@ -125,8 +131,10 @@ std::string with_module(Make make, llvm::CodeGenFileType type, Object& object) {
         std::unique_ptr<llvm::Module> module = make(context, errors);
         if (!module) return errors.empty() ? "no LLVM IR was emitted" : errors;
         prepare(*module, *c.target_machine);
+        if (std::string error = verification(*module); !error.empty()) return error;
         object.emit_seconds = seconds_since(start);
         start = Clock::now();
+        finish(*module, *c.target_machine);
         llvm::SmallVector<char, 0> buffer;
         llvm::raw_svector_ostream out(buffer);
         if (std::string error = generate(c, *module, type, out); !error.empty()) return error;
@@ -168,19 +176,35 @@ std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const kern
                                           const kernels::EmitOptions& options) {
     return kernels::emit_llvm(context, program, options);
 }
+void finish_module(const kernels::Program&, llvm::Module&, llvm::TargetMachine&) {}
 
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const graph::Region& region,
                                           const kernels::EmitOptions& options) {
     return kernels::emit_llvm_region(context, region, options);
 }
+void finish_module(const graph::Region&, llvm::Module& module, llvm::TargetMachine& tm) {
+    optimize_region(module, tm);
+}
+
+template <class Source>
+std::string emit(const Source& source, const kernels::EmitOptions& options, llvm::CodeGenFileType type,
+                 std::string* llvm_ir, Object& object) {
+    const auto make = [&](llvm::LLVMContext& context, std::string&) {
+        return emit_module(context, source, options);
+    };
+    const auto finish = [&](llvm::Module& module, llvm::TargetMachine& tm) {
+        finish_module(source, module, tm);
+        if (!llvm_ir) return;
+        llvm::raw_string_ostream stream(*llvm_ir);
+        module.print(stream, nullptr);
+    };
+    return with_module(make, finish, type, object);
+}
 
 template <class Source>
 Object emit_to_object(const Source& source, const kernels::EmitOptions& options) {
     Object object;
-    const auto emit = [&](llvm::LLVMContext& context, std::string&) {
-        return emit_module(context, source, options);
-    };
-    object.error = with_module(emit, llvm::CodeGenFileType::ObjectFile, object);
+    object.error = emit(source, options, llvm::CodeGenFileType::ObjectFile, nullptr, object);
     return object;
 }
 
@@ -188,15 +212,7 @@ template <class Source>
 std::string emit_to_text(const Source& source, const kernels::EmitOptions& options, std::string* llvm_ir,
                          std::string* assembly) {
     Object object;
-    const auto emit = [&](llvm::LLVMContext& context, std::string&) {
-        auto module = emit_module(context, source, options);
-        if (module && llvm_ir) {
-            llvm::raw_string_ostream stream(*llvm_ir);
-            module->print(stream, nullptr);
-        }
-        return module;
-    };
-    std::string error = with_module(emit, llvm::CodeGenFileType::AssemblyFile, object);
+    std::string error = emit(source, options, llvm::CodeGenFileType::AssemblyFile, llvm_ir, object);
     if (assembly) *assembly = std::move(object.bytes);
     return error;
 }
@@ -222,7 +238,7 @@ Object emit_object_from_ir(std::string_view ir) {
         }
         return module;
     };
-    object.error = with_module(parse, llvm::CodeGenFileType::ObjectFile, object);
+    object.error = with_module(parse, nothing, llvm::CodeGenFileType::ObjectFile, object);
     return object;
 }
 

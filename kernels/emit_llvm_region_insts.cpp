@@ -317,24 +317,23 @@ Val RegionEmitter::dot(const Inst& i) {
     return {b_.CreateLoad(elt, cell), false};
 }
 
-// The accumulator starts as the first element; the loop is then called as a reduction over the others.
+// The loop with an accumulator that stands still is how NumPy reduces.
 Val RegionEmitter::reduce(const Inst& i) {
     const RegionVal& x = value(i.in[0]);
     const DType t = type(i.result).dtype;
     llvm::Type *elt = element_type(c_, t), *ptr = b_.getPtrTy();
     auto* acc = slot(elt, "acc");
     acc->setAlignment(llvm::Align(16));
-    b_.CreateStore(b_.CreateAlignedLoad(elt, x.address, align_of(t)), acc);
+    b_.CreateStore(in_memory(t, value(i.in[1]).scalar), acc);
     llvm::BasicBlock *some = new_block("some"), *done = new_block("reduced");
-    Value* rest = b_.CreateSub(x.extents[0], i64(1));
-    b_.CreateCondBr(b_.CreateICmpSGT(rest, i64(0)), some, done);
+    b_.CreateCondBr(b_.CreateICmpSGT(x.extents[0], i64(0)), some, done);
     b_.SetInsertPoint(some);
     auto* pointers_type = llvm::ArrayType::get(ptr, 3);
     auto* strides_type = llvm::ArrayType::get(b_.getInt64Ty(), 3);
     Value *pointers = slot(pointers_type, "pointers"), *strides = slot(strides_type, "strides"),
           *count = slot(b_.getInt64Ty(), "count");
-    b_.CreateStore(rest, count);
-    Value* const at[] = {acc, b_.CreateGEP(b_.getInt8Ty(), x.address, x.strides[0]), acc};
+    b_.CreateStore(x.extents[0], count);
+    Value* const at[] = {acc, x.address, acc};
     Value* const by[] = {i64(0), x.strides[0], i64(0)};
     for (size_t k = 0; k < 3; ++k) {
         b_.CreateStore(at[k], b_.CreateConstInBoundsGEP2_64(pointers_type, pointers, 0, k));

@@ -1,0 +1,100 @@
+// Scalar loops as regions against the same loops in C.
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "graph/region.h"
+#include "jit/orc.h"
+#include "kernels/region_abi.h"
+#include "region_loops.h"
+
+namespace stator::jit {
+namespace {
+
+// A region of tests/ir/regions, compiled.
+struct Compiled {
+    explicit Compiled(const char* name) {
+        std::ifstream file(std::string(STATOR_SOURCE_DIR "/tests/ir/regions/") + name + ".txt");
+        std::stringstream text;
+        text << file.rdbuf();
+        graph::Region r;
+        std::string error = graph::parse(text.str(), &r);
+        graph::find_loops(r);
+        if (error.empty()) error = graph::verify(r);
+        if (error.empty()) {
+            const auto start = std::chrono::steady_clock::now();
+            const Object object = emit_object(r, emit_options("b", false));
+            milliseconds =
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() * 1e3;
+            error = object.error;
+            if (error.empty()) code = load_region(object.bytes, "b", name);
+            error += code.error;
+        }
+        if (const char* dump = std::getenv("REGION_BENCHMARK_DUMP")) {
+            std::string ir, assembly;
+            (void)emit_text(r, emit_options("b", false), &ir, &assembly);
+            std::ofstream(std::string(dump) + "/" + name + ".ll") << ir;
+            std::ofstream(std::string(dump) + "/" + name + ".s") << assembly;
+        }
+        if (!error.empty()) std::fprintf(stderr, "%s: %s\n", name, error.c_str()), std::abort();
+    }
+    int run(char* array, std::vector<int64_t> dims, std::vector<int64_t> numbers) {
+        std::vector<int64_t> slots;
+        for (const int64_t n : numbers) slots.insert(slots.end(), {n, 0});
+        char out[512];
+        const int32_t breaker = 0;
+        const kernels::RegionArgs args{&array, dims.data(), reinterpret_cast<const char*>(slots.data()),
+                                       out,    nullptr,     &breaker,
+                                       1,      nullptr,     nullptr};
+        return code.region(&args);
+    }
+    Loaded code;
+    double milliseconds = 0;
+};
+
+void seidel(benchmark::State& state, bool region) {
+    const int64_t n = 400;
+    std::vector<double> a(n * n);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 17) + 1;
+    static Compiled code("seidel");
+    for (auto _ : state) {
+        if (region)
+            code.run(reinterpret_cast<char*>(a.data()), {n, n, 8 * n, 8}, {1, n});
+        else
+            c_seidel(a.data(), 1, n);
+    }
+    state.counters["ns_per_point"] =
+        benchmark::Counter(static_cast<double>(n * n) * 1e-9,
+                           benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    if (region) state.counters["compile_ms"] = code.milliseconds;
+}
+BENCHMARK_CAPTURE(seidel, region, true);
+BENCHMARK_CAPTURE(seidel, c, false);
+
+void nussinov(benchmark::State& state, bool region) {
+    const int64_t n = 200;
+    std::vector<int32_t> start(n * n), table;
+    for (size_t i = 0; i < start.size(); ++i) start[i] = static_cast<int32_t>(i * 7919 % 5);
+    static Compiled code("nussinov");
+    for (auto _ : state) {
+        table = start;
+        if (region)
+            code.run(reinterpret_cast<char*>(table.data()), {n, n, 4 * n, 4}, {n});
+        else
+            c_nussinov(table.data(), n);
+    }
+    state.counters["ns_per_point"] =
+        benchmark::Counter(static_cast<double>(n * n * n) / 6 * 1e-9,
+                           benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    if (region) state.counters["compile_ms"] = code.milliseconds;
+}
+BENCHMARK_CAPTURE(nussinov, region, true);
+BENCHMARK_CAPTURE(nussinov, c, false);
+
+}  // namespace
+}  // namespace stator::jit

@@ -1,0 +1,10 @@
+// The loops of tests/ir/regions in C, compiled for this machine with -O3 -ffp-contract=off: what regions are
+// measured against.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+void c_seidel(double* a, int64_t steps, int64_t n);
+void c_nussinov(int32_t* table, int64_t n);
+}

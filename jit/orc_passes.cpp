@@ -1,0 +1,112 @@
+// The little of LLVM's middle end that regions need.
+//
+// Kernels of traces are emitted as they shall be; regions are what a program says, with redundant loads,
+// invariants inside of loops and trivial blocks. The passes are created one by one and the analyses they ask
+// for are registered by hand: llvm::PassBuilder knows every pass there is and would link all of them.
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/BasicAliasAnalysis.h>
+#include <llvm/Analysis/BlockFrequencyInfo.h>
+#include <llvm/Analysis/BranchProbabilityInfo.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LastRunTrackingAnalysis.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/MemoryDependenceAnalysis.h>
+#include <llvm/Analysis/MemorySSA.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ProfileSummaryInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScopedNoAliasAA.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include "jit/orc_internal.h"
+
+namespace stator::jit {
+namespace {
+
+struct Managers {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::ModuleAnalysisManager modules;
+
+    explicit Managers(llvm::TargetMachine& tm) {
+        functions.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+        loops.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+        modules.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+        functions.registerPass([] { return llvm::AssumptionAnalysis(); });
+        functions.registerPass([] { return llvm::DominatorTreeAnalysis(); });
+        functions.registerPass([] { return llvm::PostDominatorTreeAnalysis(); });
+        functions.registerPass([] { return llvm::LoopAnalysis(); });
+        functions.registerPass([] { return llvm::ScalarEvolutionAnalysis(); });
+        functions.registerPass([] { return llvm::MemorySSAAnalysis(); });
+        functions.registerPass([] { return llvm::MemoryDependenceAnalysis(); });
+        functions.registerPass([] { return llvm::OptimizationRemarkEmitterAnalysis(); });
+        functions.registerPass([] { return llvm::BranchProbabilityAnalysis(); });
+        functions.registerPass([] { return llvm::BlockFrequencyAnalysis(); });
+        functions.registerPass([] { return llvm::LastRunTrackingAnalysis(); });
+        functions.registerPass([&tm] { return tm.getTargetIRAnalysis(); });
+        functions.registerPass([&tm] {
+            // No library function is known by name: generated code calls none of them.
+            llvm::TargetLibraryInfoImpl none(tm.getTargetTriple());
+            none.disableAllFunctions();
+            return llvm::TargetLibraryAnalysis(none);
+        });
+        functions.registerPass([] { return llvm::BasicAA(); });
+        functions.registerPass([] { return llvm::ScopedNoAliasAA(); });
+        functions.registerPass([] {
+            llvm::AAManager aa;
+            aa.registerFunctionAnalysis<llvm::BasicAA>();
+            aa.registerFunctionAnalysis<llvm::ScopedNoAliasAA>();
+            return aa;
+        });
+        modules.registerPass([] { return llvm::ProfileSummaryAnalysis(); });
+        modules.registerPass([this] { return llvm::FunctionAnalysisManagerModuleProxy(functions); });
+        functions.registerPass([this] { return llvm::ModuleAnalysisManagerFunctionProxy(modules); });
+        functions.registerPass([this] { return llvm::LoopAnalysisManagerFunctionProxy(loops); });
+        loops.registerPass([this] { return llvm::FunctionAnalysisManagerLoopProxy(functions); });
+    }
+};
+
+llvm::FunctionPassManager pipeline() {
+    llvm::FunctionPassManager f;
+    f.addPass(llvm::SimplifyCFGPass());
+    f.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    f.addPass(llvm::InstCombinePass());
+    llvm::LoopPassManager rotate;
+    rotate.addPass(llvm::LoopRotatePass());
+    rotate.addPass(llvm::LICMPass(llvm::LICMOptions()));
+    f.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate), /*UseMemorySSA=*/true));
+    f.addPass(llvm::GVNPass());
+    llvm::LoopPassManager motion;
+    motion.addPass(llvm::LICMPass(llvm::LICMOptions()));
+    f.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(motion), /*UseMemorySSA=*/true));
+    f.addPass(llvm::InstCombinePass());
+    f.addPass(llvm::SimplifyCFGPass());
+    return f;
+}
+
+}  // namespace
+
+void optimize_region(llvm::Module& module, llvm::TargetMachine& tm) {
+    Managers managers(tm);
+    (void)managers.modules.getResult<llvm::ProfileSummaryAnalysis>(module);
+    llvm::FunctionPassManager passes = pipeline();
+    for (llvm::Function& f : module)
+        if (!f.isDeclaration() && !f.hasFnAttribute(llvm::Attribute::StrictFP)) passes.run(f, managers.functions);
+}
+
+}  // namespace stator::jit
