@@ -211,6 +211,7 @@ RegionVal RegionEmitter::view(const Inst& i) {
 // The cell's memory, grown when it is too small. An empty array needs none.
 RegionVal RegionEmitter::scratch(const Inst& i) {
     using Cell = RegionArgs::ScratchCell;
+    static_assert(sizeof(Cell) == 16);
     const RegionType t = type(i.result);
     RegionVal v;
     v.extents.resize(i.in.size());
@@ -226,6 +227,13 @@ RegionVal RegionEmitter::scratch(const Inst& i) {
     leave_if(overflow, i.exit);
     const auto at = static_cast<uint64_t>(i.ints[0]) * sizeof(Cell);
     Value* cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scratch_, at);
+    if (i.ints.size() > 1) {  // the two take turns
+        llvm::Type* word = b_.getInt64Ty();
+        const auto at_word = [&](uint64_t k) { return b_.CreateConstInBoundsGEP1_64(word, cell, k); };
+        std::vector<Value*> words;
+        for (uint64_t k = 0; k < 4; ++k) words.push_back(b_.CreateLoad(word, at_word(k)));
+        for (uint64_t k = 0; k < 4; ++k) b_.CreateStore(words[k], at_word(k ^ 2));
+    }
     Value* has = b_.CreateLoad(
         b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, bytes)), "has");
     llvm::BasicBlock *more = new_block("more"), *enough = new_block("enough");

@@ -13,8 +13,8 @@ namespace stator::frontend::regions {
 
 namespace {
 
-constexpr int kMostVersions = 8;      // of one instruction
-constexpr size_t kMostBlocks = 400;   // what is compiled grows with the source, and with this at most
+constexpr int kMostVersions = 24;      // of one instruction
+constexpr size_t kMostBlocks = 1200;   // what is compiled grows with the source, and with this at most
 constexpr bool kIteratorStays = PY_MINOR_VERSION >= 14;  // at the end of a loop, for POP_ITER
 
 // Calls f with the id of every value that may differ from one run of a block to the next.
@@ -52,20 +52,30 @@ PyObject* Builder::keep(PyObject* o) {
     return o;
 }
 
+// Which instructions are jumped to.
+const std::vector<char>& Builder::leaders(const CodeInfo& code) {
+    auto [it, fresh] = leaders_.try_emplace(&code);
+    if (fresh) {
+        it->second.assign(code.insns.size(), 0);
+        for (const Insn& insn : code.insns)
+            if (insn.target >= 0) it->second[static_cast<size_t>(insn.target)] = 1;
+    }
+    return it->second;
+}
+
 // The natural loop of the header: what reaches one of its back edges without passing the header.
 void Builder::find_loop() {
     const auto n = code_.insns.size();
     std::vector<std::vector<int>> before(n);
     std::vector<int> todo;
-    leader_.assign(n, 0);
     for (size_t i = 0; i < n; ++i) {
         const Insn& insn = code_.insns[i];
         const bool falls = insn.op != Opcode::Jump && insn.op != Opcode::ReturnValue &&
                            insn.op != Opcode::RaiseVarargs && insn.op != Opcode::Reraise;
         if (falls && i + 1 < n) before[i + 1].push_back(static_cast<int>(i));
         if (insn.target >= 0) {
-            leader_[static_cast<size_t>(insn.target)] = 1;
             before[static_cast<size_t>(insn.target)].push_back(static_cast<int>(i));
+            if (insn.flags & Insn::kBackward) loop_end_[insn.target] = std::max(loop_end_[insn.target], static_cast<int>(i));
             if (insn.target == header_ && (insn.flags & Insn::kBackward)) todo.push_back(static_cast<int>(i));
         }
     }
@@ -88,22 +98,139 @@ void Builder::find_loop() {
 
 // ---- versions ----
 
-int Builder::version_at(int pc, const State& s) {
+bool Builder::is_loop_header(int pc) const { return s_.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)]; }
+
+// Whether a block gets its own names for what is in the slot. What the loop does not rebind keeps its name.
+bool Builder::carries(size_t slot) const { return slot >= static_cast<size_t>(nlocals_) || stored_[slot]; }
+
+namespace {
+
+bool can_vary(const Value& v) { return v.kind == Kind::Empty || v.kind == Kind::Variant || v.is_number(); }
+
+// The kind that a variable of both has when it has a value.
+bool one_kind(const Value& a, const Value& b, Value* out) {
+    for (const Value* v : {&a, &b}) {
+        Value k;
+        k.kind = v->kind == Kind::Variant ? v->expected : v->kind;
+        k.dtype = v->dtype;
+        if (v->kind == Kind::Variant && v->expected == Kind::Empty) return false;
+        if (k.kind == Kind::Empty) continue;
+        if (out->kind != Kind::Empty && (out->kind != k.kind || out->dtype != k.dtype)) return false;
+        *out = k;
+    }
+    return out->kind != Kind::Empty;
+}
+
+}  // namespace
+
+Value Builder::as_variant(const Value& v, const Value& like) {
+    Value out = composed(Kind::Variant, {});
+    out.expected = like.expected;
+    out.dtype = like.dtype;
+    if (v.kind == Kind::Variant) {
+        out.items = v.items;
+        return out;
+    }
+    int64_t tag = Tag::Empty;
+    ValueId as_int = const_int(0), as_float = const_float(0);
+    switch (v.kind) {
+        case Kind::Int: tag = Tag::Int, as_int = v.id; break;
+        case Kind::Float: tag = Tag::Float, as_float = v.id; break;
+        case Kind::Bool: tag = Tag::Bool, as_int = cast(v.id, DType::Bool, DType::I64); break;
+        case Kind::Scalar:
+            tag = Tag::Scalar + static_cast<int>(v.dtype);
+            if (graph::is_float(v.dtype))
+                as_float = cast(v.id, v.dtype, DType::F64);
+            else
+                as_int = cast(v.id, v.dtype, DType::I64);
+            break;
+        default: break;
+    }
+    out.items = {int_value(const_int(tag)), int_value(as_int), float_value(as_float)};
+    return out;
+}
+
+// What reads it needs a value of the kind that it was built with; Python complains about one that has none.
+bool Builder::bound(Value* v) {
+    if (v->kind != Kind::Variant) return true;
+    if (v->expected == Kind::Empty) return unknown("a variable of several types");
+    int64_t tag = Tag::Int;
+    if (v->expected == Kind::Float) tag = Tag::Float;
+    if (v->expected == Kind::Bool) tag = Tag::Bool;
+    if (v->expected == Kind::Scalar) tag = Tag::Scalar + static_cast<int>(v->dtype);
+    if (!guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {v->items[0].id, const_int(tag)}))) return false;
+    const DType t = v->expected == Kind::Scalar ? v->dtype : v->expected == Kind::Bool ? DType::Bool : DType::I64;
+    const bool floating = v->expected == Kind::Float || graph::is_float(t);
+    const ValueId bits = v->items[floating ? 2 : 1].id;
+    *v = v->expected == Kind::Float ? float_value(bits)
+                                    : number(v->expected, t, cast(bits, floating ? DType::F64 : DType::I64, t));
+    return true;
+}
+
+void Builder::normalize(int pc, State* s) {
+    if (s->levels.size() > 1 || !code_.is_header[static_cast<size_t>(pc)]) return;
+    for (auto it = variants_.lower_bound({pc, 0}); it != variants_.end() && it->first.first == pc; ++it) {
+        Value& v = s->slots[static_cast<size_t>(it->first.second)];
+        if (can_vary(v)) v = as_variant(v, it->second);
+    }
+}
+
+// Two states arrive at a header: variables that only one of them has a value of, and those of other types that are dead, become variants.
+// True when there is a new one: everything is built again then.
+bool Builder::widen(int pc, const State& a, const State& b) {
+    bool any = false;
+    for (size_t i = 0; i < static_cast<size_t>(nlocals_); ++i) {
+        const Value &x = a.slots[i], &y = b.slots[i];
+        if (!stored_[i] || !can_vary(x) || !can_vary(y)) continue;
+        std::string sx, sy;
+        sign(x, &sx), sign(y, &sy);
+        if (sx == sy) continue;
+        Value v = composed(Kind::Variant, {}), kind;
+        if (one_kind(x, y, &kind))
+            v.expected = kind.kind, v.dtype = kind.dtype;
+        else if (code_.live(pc, static_cast<int>(i)))
+            continue;
+        auto [it, fresh] = variants_.try_emplace({pc, static_cast<int>(i)}, v);
+        if (!fresh && it->second.expected == v.expected && it->second.dtype == v.dtype) continue;
+        if (!fresh) it->second = v;
+        any = true;
+    }
+    return any;
+}
+
+int Builder::version_at(int pc, State& s) {
+    const bool header = s.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)];
+    normalize(pc, &s);
+    std::erase_if(s.context, [&](const auto& c) {
+        return s.levels.size() == 1 && (c.first == pc || pc < c.first || pc > loop_end_[c.first]);
+    });
     std::string key;
+    for (const Level& l : s.levels) key += fmt::format("{}:{},", static_cast<const void*>(l.code), l.return_pc);
+    for (const auto& c : s.context) key += fmt::format("{}={} ", c.first, c.second);
+    const std::string where = key;
     for (const Value& v : s.slots) sign(v, &key);
-    const bool is_clean = std::all_of(s.slots.begin() + nlocals_, s.slots.end(),
-                                      [](const Value& v) { return v.is_iterator(); });
+    const bool is_clean = s.levels.size() == 1 && std::all_of(s.slots.begin() + nlocals_, s.slots.end(),
+                                                              [](const Value& v) { return v.is_iterator(); });
     if (!is_clean) key += fmt::format("#{}", static_cast<const void*>(s.resume.get()));
     auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
     if (!fresh) return it->second;
+    if (header) {
+        for (int other : header_versions_[pc])
+            if (versions_[static_cast<size_t>(other)].state.context == s.context &&
+                widen(pc, versions_[static_cast<size_t>(other)].state, s)) {
+                ++widened_;
+                return -1;
+            }
+        header_versions_[pc].push_back(it->second);
+    }
     if (++versions_per_pc_[pc] > kMostVersions || r_->blocks.size() > kMostBlocks) {
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");
         return -1;
     }
-    Version v{pc, s, static_cast<graph::BlockId>(r_->blocks.size()), {}};
+    Version v{pc, s, static_cast<graph::BlockId>(r_->blocks.size())};
     r_->blocks.emplace_back();
     for (size_t i = 0; i < v.state.slots.size(); ++i) {
-        if (i < static_cast<size_t>(nlocals_) && !stored_[i]) continue;
+        if (!carries(i)) continue;
         each_variable(v.state.slots[i], [&](ValueId& id) {
             const ValueId param = r_->add(type_of(*r_, id));
             r_->blocks.back().params.push_back(param);
@@ -112,6 +239,7 @@ int Builder::version_at(int pc, const State& s) {
         // What made it is not known here any more.
         v.state.slots[i].part_of = -1;
     }
+    if (header) v.state.context.emplace_back(pc, it->second);
     if (is_clean) {
         v.state.resume = std::make_shared<ResumePoint>();
         v.state.resume->pc = pc;
@@ -124,15 +252,15 @@ int Builder::version_at(int pc, const State& s) {
 
 graph::Edge Builder::edge_to(int pc, const State& s, bool* ok) {
     graph::Edge edge;
-    const int index = version_at(pc, s);
+    State from = s;
+    const int index = version_at(pc, from);
     if (index < 0) {
         *ok = false;
         return edge;
     }
     edge.to = versions_[static_cast<size_t>(index)].block;
-    State from = s;
     for (size_t i = 0; i < from.slots.size(); ++i) {
-        if (i < static_cast<size_t>(nlocals_) && !stored_[i]) continue;
+        if (!carries(i)) continue;
         each_variable(from.slots[i], [&](ValueId& id) { edge.args.push_back(id); });
     }
     return edge;
@@ -149,7 +277,7 @@ int Builder::exit_for(const ResumeRef& r, const char* label) {
     e.label = label;
     e.line = code_.insns[static_cast<size_t>(r->pc)].line;
     for (Value& v : r->slots) {
-        if (v.kind == Kind::Lazy || (v.kind == Kind::Array && v.slot < 0)) return -1;
+        if (v.kind == Kind::Lazy || (v.kind == Kind::Array && (v.slot < 0 || v.part))) return -1;
         each_variable(v, [&](ValueId& id) { e.values.push_back(id); });
     }
     r->exit = static_cast<int>(r_->exits.size());
@@ -186,7 +314,7 @@ bool Builder::jump_to(int pc) {
     graph::Terminator t;
     t.kind = graph::Terminator::Jump;
     bool ok = true;
-    if (inside_[static_cast<size_t>(pc)])
+    if (inside(pc))
         t.then = edge_to(pc, s_, &ok);
     else
         ok = leave_at(pc, s_, &t.then);
@@ -201,7 +329,7 @@ bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_
     t.cond = cond;
     bool ok = true;
     const auto edge = [&](int pc, const State& s, graph::Edge* e) {
-        if (inside_[static_cast<size_t>(pc)])
+        if (inside(pc))
             *e = edge_to(pc, s, &ok);
         else
             ok &= leave_at(pc, s, e);
@@ -214,7 +342,8 @@ bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_
 }
 
 bool Builder::clean() const {
-    return std::all_of(s_.slots.begin() + nlocals_, s_.slots.end(), [](const Value& v) { return v.is_iterator(); });
+    return s_.levels.size() == 1 && std::all_of(s_.slots.begin() + nlocals_, s_.slots.end(),
+                                                [](const Value& v) { return v.is_iterator(); });
 }
 
 // ---- the walk ----
@@ -226,10 +355,11 @@ bool Builder::run(Version& v) {
     same_.clear();
     std::erase_if(extents_, [&](auto& e) { return !input_of_.count(e.first.first); });
     const int start = v.pc;
+    const size_t levels = s_.levels.size();
     for (pc_ = start; !ended_;) {
-        const Insn& insn = code_.insns[static_cast<size_t>(pc_)];
-        const bool leader = leader_[static_cast<size_t>(pc_)];
-        if (pc_ != start && leader) {
+        const Insn& insn = code().insns[static_cast<size_t>(pc_)];
+        const bool leader = leaders(code())[static_cast<size_t>(pc_)];
+        if (leader && !(pc_ == start && s_.levels.size() == levels)) {
             if (!jump_to(pc_)) return false;
             break;
         }
@@ -241,7 +371,7 @@ bool Builder::run(Version& v) {
         if (!step(insn)) return false;
         if (!ended_) {
             ++pc_;
-            if (!inside_[static_cast<size_t>(pc_)] && !jump_to(pc_)) return false;
+            if (!inside(pc_) && !jump_to(pc_)) return false;
         }
     }
     return true;
@@ -262,25 +392,21 @@ bool Builder::on_branch(const Insn& insn) {
     if (!keeps) pop();
     State taken = s_, next = s_;
     if (keeps) next.slots.pop_back();
+    if ((insn.flags & Insn::kBackward) && s_.levels.size() > 1) return unknown("a loop in a function that it calls");
     if (insn.flags & Insn::kBackward) {
-        auto resume = std::make_shared<ResumePoint>();
-        resume->pc = insn.target;
-        resume->slots = taken.slots;
+        // Asked whether or not the loop goes on: Python tests the condition once more.
         graph::Inst poll;
         poll.op = graph::RegionOp::Poll;
-        poll.exit = exit_for(resume, "poll");
-        // Asked whether or not the loop goes on; where it ends, Python tests the condition once more.
-        graph::Inst guarded = poll;
-        const bool can_redo = s_.resume != nullptr;
-        if (can_redo) guarded.exit = exit_for(s_.resume, "poll");
-        if (guarded.exit < 0) return unknown("a loop that cannot be interrupted");
-        if (can_redo) emit_effect(std::move(guarded));
+        if (!s_.resume || (poll.exit = exit_for(s_.resume, "check")) < 0)
+            return unknown("a loop that cannot be interrupted");
+        emit_effect(std::move(poll));
     }
     if (on) return branch_to(cond, insn.target, taken, pc_ + 1, next);
     return branch_to(cond, pc_ + 1, next, insn.target, taken);
 }
 
 bool Builder::on_for_iter(const Insn& insn) {
+    if (s_.levels.size() > 1) return unknown("a loop in a function that it calls");
     Value& it = top();
     if (it.kind == Kind::RangeIter) {
         const ValueId next = it.items[0].id, left = it.items[1].id, step = it.items[2].id;
@@ -310,7 +436,7 @@ bool Builder::on_for_iter(const Insn& insn) {
         r_->blocks.emplace_back();
         t.then.to = body;
         bool ok = true;
-        if (inside_[static_cast<size_t>(insn.target)])
+        if (inside(insn.target))
             t.other = edge_to(insn.target, off, &ok);
         else
             ok = leave_at(insn.target, off, &t.other);
@@ -360,6 +486,8 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
             v.kind = Kind::Array;
             v.dtype = kind.dtype;
             v.rank = kind.rank;
+            v.permuted = !kind.ordered;
+            in.ordered = kind.ordered;
             v.id = add(EntryInput::Array, kind.dtype, kind.rank);
             if (!path.empty()) return std::nullopt;
             break;
@@ -487,12 +615,30 @@ void Builder::finish_inputs(BuiltRegion& out) {
     out.inputs = std::move(kept);
 }
 
+// A variable may turn out to be a variant when its loop has been followed once: then all of it is built again with that known.
 std::unique_ptr<BuiltRegion> Builder::build() {
+    constexpr int kMostAttempts = 12;
+    pc_ = header_;
+    find_loop();
+    for (int i = 0; i < kMostAttempts; ++i) {
+        const int before = widened_;
+        auto built = attempt();
+        if (built || widened_ == before) return built;
+    }
+    refuse(Reason::RegionTypes, "the kinds of its variables change too often");
+    return nullptr;
+}
+
+std::unique_ptr<BuiltRegion> Builder::attempt() {
     out_ = std::make_unique<BuiltRegion>();
     out_->graph = std::make_shared<graph::Region>();
     r_ = out_->graph.get();
     pc_ = header_;
-    find_loop();
+    s_ = {};
+    s_.levels.push_back({&code_, nullptr, 0, 0});
+    input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
+    versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), same_.clear();
+    cells_ = 0;
     if (!read_entry()) return nullptr;
     r_->blocks.emplace_back();  // the entry
     block_ = 0;
@@ -510,6 +656,60 @@ std::unique_ptr<BuiltRegion> Builder::build() {
     finish_inputs(*out_);
     graph::find_loops(*r_);
     return std::move(out_);
+}
+
+// ---- functions that it calls ----
+
+// Follows a plain Python function in place. Whatever it cannot do, Python does from the caller's statement on: so what it stores
+// must come last (exit_here sees to it).
+bool Builder::call_function(PyObject* function, std::vector<Value>& args) {
+    constexpr size_t kMostLevels = 4;
+    auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    const char* why = nullptr;
+    const CodeInfo* callee = CodeInfo::get(co, &why);
+    const std::string named = std::string("a call of ") + PyUnicode_AsUTF8(co->co_name);
+    if (!callee || s_.levels.size() >= kMostLevels) return unknown(named);
+    for (const Level& l : s_.levels)
+        if (l.code == callee) return unknown(named + ", which calls itself");
+    if (co->co_kwonlyargcount || (co->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) || co->co_nfreevars || co->co_ncellvars)
+        return unknown(named + ", which takes more than positions or has cells");
+    PyObject* defaults = PyFunction_GET_DEFAULTS(function);
+    const auto given = static_cast<int>(args.size());
+    const int missing = co->co_argcount - given;
+    if (missing < 0 || missing > (defaults ? PyTuple_GET_SIZE(defaults) : 0)) return unknown(named);
+    out_->functions.push_back({PyRef::borrow(function), PyRef::borrow(reinterpret_cast<PyObject*>(co)), PyRef::borrow(defaults)});
+    for (const Value& v : args)
+        if (v.kind == Kind::Empty || v.kind == Kind::Passed) return unknown(named + " with " + describe(v));
+    Level level{callee, function, static_cast<int>(s_.slots.size()), pc_ + 1};
+    for (int i = 0; i < callee->nlocalsplus; ++i) {
+        if (i < given) {
+            if (args[static_cast<size_t>(i)].kind == Kind::Lazy) {
+                Value held = args[static_cast<size_t>(i)];
+                if (!as_array(held, &held)) return false;
+                push(std::move(held));
+            } else {
+                push(args[static_cast<size_t>(i)]);
+            }
+            continue;
+        }
+        Value v;
+        if (i < co->co_argcount && !constant(PyTuple_GET_ITEM(defaults, PyTuple_GET_SIZE(defaults) - (co->co_argcount - i)), &v))
+            return false;
+        push(std::move(v));
+    }
+    s_.levels.push_back(level);
+    pc_ = -1;  // the next instruction is its first
+    return true;
+}
+
+bool Builder::on_return() {
+    const Value v = pop();
+    if (s_.levels.size() == 1) return unknown("a return");
+    const Level level = s_.levels.back();
+    s_.slots.resize(static_cast<size_t>(level.base));
+    s_.levels.pop_back();
+    push(v);
+    return jump_to(level.return_pc);
 }
 
 }  // namespace stator::frontend::regions

@@ -38,14 +38,31 @@ struct ResumePoint {
 };
 using ResumeRef = std::shared_ptr<ResumePoint>;
 
+// A frame of the region: the loop's own, or that of a function which it calls, whose code is followed in place.
+struct Level {
+    const CodeInfo* code = nullptr;
+    PyObject* function = nullptr;
+    int base = 0;       // its first slot in State::slots
+    int return_pc = 0;  // in the level below
+};
+
 struct State {
-    std::vector<Value> slots;  // localsplus, then the stack
-    ResumeRef resume;          // nullptr: none since the last effect
+    std::vector<Value> slots;  // of all levels: localsplus, then the stack
+    std::vector<Level> levels;
+    // Which version of each loop around this place it belongs to. A peeled iteration is not mixed with the loop: that would have two
+    // entries.
+    std::vector<std::pair<int, int>> context;  // header, version
+    ResumeRef resume;                          // nullptr: none since the last effect
 };
 
 // A name that the region looked up while it was built: `dict[key]` must still be `value`.
 struct Pinned {
     PyRef dict, key, value;
+};
+
+// A function whose code is part of the region.
+struct Followed {
+    PyRef function, code, defaults;
 };
 
 // What an input is read from when the region is entered.
@@ -56,6 +73,7 @@ struct EntryInput {
     DType dtype = DType::F64;
     int rank = 0;
     bool contiguous = false, written = false;
+    bool ordered = false;  // Array: strides do not grow
     ValueId value = -1;
 };
 
@@ -67,6 +85,7 @@ struct BuiltRegion {
     std::vector<std::pair<int, int>> tuples;      // entry slots (no nesting) that must hold tuples of so many items
     std::vector<int> empty;                       // entry slots that must be empty
     std::vector<Pinned> pinned;
+    std::vector<Followed> functions;
     std::vector<ResumeRef> exits;                 // as Region::exits
     std::vector<PyRef> objects;                   // that Values refer to
     int depth = 0;                                // of the frame's slots at entry
@@ -87,14 +106,21 @@ class Builder {
         int pc;
         State state;
         graph::BlockId block;
-        std::vector<int> params_of;  // slots whose ids are parameters
     };
 
     // ---- builder.cpp: control flow ----
     void find_loop();
+    const std::vector<char>& leaders(const CodeInfo& code);
     bool read_entry();
+    std::unique_ptr<BuiltRegion> attempt();
+    void normalize(int pc, State* s);  // variants where the loop's header has them
+    Value as_variant(const Value& v, const Value& like);
+    bool widen(int pc, const State& a, const State& b);
+    bool bound(Value* v);  // a Variant that is read becomes what it is
+    bool is_loop_header(int pc) const;
+    bool carries(size_t slot) const;
     std::optional<Value> entry_value(PyObject* o, int slot, std::vector<int> path);
-    int version_at(int pc, const State& s);  // -1: too many
+    int version_at(int pc, State& s);  // -1: too many
     bool run(Version& v);
     bool step(const Insn& insn);
     graph::Edge edge_to(int pc, const State& s, bool* ok);
@@ -106,6 +132,7 @@ class Builder {
     void finish_inputs(BuiltRegion& out);
 
     // ---- builder_ops.cpp: instructions ----
+    bool constant(PyObject* o, Value* out);
     bool on_load_global(const Insn& insn);
     bool on_load_attr(const Insn& insn, bool method);
     bool on_binary(const Insn& insn);
@@ -119,8 +146,11 @@ class Builder {
     bool on_get_iter(const Insn& insn);
     bool on_unpack(const Insn& insn);
     bool on_branch(const Insn& insn);
+    bool on_return();
+    bool call_function(PyObject* function, std::vector<Value>& args);
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
+    bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
 
@@ -159,7 +189,8 @@ class Builder {
     std::vector<ValueId> extents_of(const Value& v);
     bool assign(const Value& dest, const Value& value);   // dest[...] = value
     bool fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checked);
-    bool scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out);
+    bool scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out, bool fresh = false);
+    bool fresh_array(Value* v);  // a Lazy one that a variable is going to hold
     bool as_array(const Value& v, Value* out);            // a Lazy one is computed into scratch memory
     bool align(const Value& v, const std::vector<ValueId>& extents, Value* out);
     bool align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents, ExprRef* out);
@@ -189,6 +220,10 @@ class Builder {
     int exit_here();  // -1 with a reason when Python could not go on
     void effect() { s_.resume = nullptr; }
     int exit_for(const ResumeRef& r, const char* label);
+    int stack_base() const { return s_.levels.back().base + s_.levels.back().code->nlocalsplus; }
+    const CodeInfo& code() const { return *s_.levels.back().code; }
+    Value& local(int i) { return s_.slots[static_cast<size_t>(s_.levels.back().base + i)]; }
+    bool inside(int pc) const { return s_.levels.size() > 1 || inside_[static_cast<size_t>(pc)]; }
 
     // ---- stack ----
     Value pop();
@@ -202,14 +237,20 @@ class Builder {
     const CodeInfo& code_;
     const int header_;
     int nlocals_;
-    std::vector<char> inside_, leader_;  // per instruction: in the loop; jumped to
-    std::vector<char> stored_;           // per local: the loop rebinds it
+    std::vector<char> inside_;         // per instruction: in the loop
+    std::vector<char> stored_;         // per local: the loop rebinds it
+    std::map<int, int> loop_end_;      // of a header: its last back edge
+    std::map<const CodeInfo*, std::vector<char>> leaders_;
     std::unique_ptr<BuiltRegion> out_;
     graph::Region* r_ = nullptr;
     std::unordered_map<ValueId, int> input_of_;
     std::vector<graph::RegionType> input_types_;
     std::map<std::pair<int, std::string>, int> version_index_;
     std::unordered_map<int, int> versions_per_pc_;
+    std::map<std::pair<int, int>, Value> variants_;  // of header and slot: what the slot is there (kept between attempts)
+    std::map<int, std::vector<int>> header_versions_;
+    int widened_ = 0;
+    int cells_ = 0;
     std::deque<Version> versions_;
     std::vector<int> todo_;
     State s_;

@@ -16,6 +16,7 @@ using graph::RegionOp;
 using graph::ViewAxis;
 
 enum Nb { Add, And, FloorDivide, Lshift, Matmul, Multiply, Remainder, Or, Power, Rshift, Subtract, TrueDivide, Xor };
+constexpr int kFreshSlots = 1000;  // "entry slots" of arrays that the region makes: each site has its own memory
 constexpr int kFlags = 1 | 2 | 8;  // divide, overflow, invalid: underflow is ignored by default, and guarded to be
 
 bool reads_slot(const Expr& e, int slot) {
@@ -127,6 +128,7 @@ bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value*
     std::vector<ValueId> extents;
     *out = array;
     out->whole = false;
+    out->part = array.fresh;
     out->part_of = array.id;
     int8_t axis = 0;
     const auto operand = [&](ValueId id) {
@@ -316,10 +318,12 @@ bool Builder::fill(ValueId dest, const std::vector<ValueId>& extents, const Expr
     return true;
 }
 
-bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out) {
+bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out, bool fresh) {
     graph::Inst inst;
     inst.op = RegionOp::Scratch;
     inst.in = extents;
+    inst.ints = {cells_};
+    if (fresh) inst.ints.push_back(1);
     inst.exit = exit_here();
     if (inst.exit < 0) return false;
     Value v;
@@ -327,11 +331,28 @@ bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& exten
     v.dtype = value->dtype;
     v.rank = static_cast<int>(extents.size());
     v.id = emit(std::move(inst), {value->dtype, static_cast<int8_t>(v.rank)});
-    v.slot = -2;  // the region's own
+    v.slot = fresh ? kFreshSlots + cells_ : -2;
+    v.fresh = fresh;
+    cells_ += fresh ? 2 : 1;
     for (size_t i = 0; i < extents.size(); ++i) extents_[{v.id, static_cast<int>(i)}] = extents[i];
     if (!fill(v.id, extents, value, value->faults)) return false;
     *out = std::move(v);
     return true;
+}
+
+// An expression becomes an array that a variable holds. Two cells take turns, so that what the variable held is intact until it is rebound.
+bool Builder::fresh_array(Value* v) {
+    if (v->permuted) return unknown("an array whose axes are not in the order of C");
+    return scratch_of(v->expr, v->extents, v, true);
+}
+
+bool Builder::copy_of(const Value& array, Value* out) {
+    *out = {};
+    out->kind = Kind::Lazy;
+    out->dtype = array.dtype;
+    out->rank = array.rank;
+    out->extents = extents_of(array);
+    return lazy_of(array, &out->expr);
 }
 
 bool Builder::as_array(const Value& v, Value* out) {
@@ -473,8 +494,10 @@ bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::
     e->op = op;
     e->dtype = result;
     e->faults = (graph::is_float(operand) && graph::info(op).faults != "-");
+    *out = {};
     for (const Value& v : in) {
         ExprRef x;
+        out->permuted |= v.permuted;
         if (v.is_array()) {
             ExprRef own;
             if (!lazy_of(v, &own) || !align(own, extents_of(v), extents, &x) || !cast_expr(&x, operand)) return false;
@@ -488,7 +511,6 @@ bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::
         e->faults |= x->faults;
         e->in.push_back(std::move(x));
     }
-    *out = {};
     out->kind = Kind::Lazy;
     out->dtype = result;
     out->rank = static_cast<int>(extents.size());

@@ -13,6 +13,16 @@ namespace {
 constexpr bool kSelfBelow = PY_MINOR_VERSION < 13;  // [NULL or method, callable or self, ...]
 constexpr int kInPlace = 13;                        // NB_INPLACE_ADD
 
+bool is_numpy_function(PyObject* function) {
+    PyObject* module = PyFunction_GET_MODULE(function);
+    return module && PyUnicode_Check(module) && std::string_view(PyUnicode_AsUTF8(module)).starts_with("numpy");
+}
+
+PyObject* copy_method() {
+    static PyObject* const method = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), "copy");
+    return method;
+}
+
 PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 
 }  // namespace
@@ -21,6 +31,27 @@ Value Builder::pop() {
     Value v = std::move(s_.slots.back());
     s_.slots.pop_back();
     return v;
+}
+
+bool Builder::constant(PyObject* o, Value* out) {
+    if (PyBool_Check(o)) return *out = bool_value(const_bool(o == Py_True)), true;
+    if (PyFloat_CheckExact(o)) return *out = float_value(const_float(PyFloat_AS_DOUBLE(o))), true;
+    if (PyLong_CheckExact(o)) {
+        int overflow = 0;
+        const long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) return unknown("an int of more than 64 bits");
+        return *out = int_value(const_int(i)), true;
+    }
+    if (PyTuple_CheckExact(o)) {
+        *out = composed(Kind::Tuple, {});
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+            Value item;
+            if (!constant(PyTuple_GET_ITEM(o, i), &item)) return false;
+            out->items.push_back(std::move(item));
+        }
+        return true;
+    }
+    return *out = known(keep(o)), true;
 }
 
 bool Builder::step(const Insn& insn) {
@@ -38,44 +69,26 @@ bool Builder::step(const Insn& insn) {
         case Opcode::Swap: std::swap(top(), top(insn.arg - 1)); return true;
         case Opcode::LoadFast:
         case Opcode::LoadFastCheck: {
-            const Value& v = s_.slots[static_cast<size_t>(insn.arg)];
+            Value& v = local(insn.arg);
             if (v.kind == Kind::Empty) return unknown("a variable that has no value yet");
+            if (!bound(&v)) return false;
             push(v);
             return true;
         }
         case Opcode::StoreFast: {
             Value v = pop();
-            if (v.kind == Kind::Lazy || v.kind == Kind::Empty) return unknown("a variable that holds " + describe(v));
-            s_.slots[static_cast<size_t>(insn.arg)] = std::move(v);
+            if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
+            if (v.kind == Kind::Empty || v.part || v.slot == -2) return unknown("a variable that holds " + describe(v));
+            for (const Value& other : s_.slots)
+                if (v.fresh && other.kind == Kind::Array && other.id == v.id && &other != &local(insn.arg))
+                    return unknown("two names for an array that it makes");
+            local(insn.arg) = std::move(v);
             return true;
         }
         case Opcode::LoadConst: {
-            PyObject* o = insn.obj;
-            if (PyBool_Check(o)) push(bool_value(const_bool(o == Py_True)));
-            else if (PyLong_CheckExact(o)) {
-                int overflow = 0;
-                const long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
-                if (overflow) return unknown("an int of more than 64 bits");
-                push(int_value(const_int(i)));
-            } else if (PyFloat_CheckExact(o)) push(float_value(const_float(PyFloat_AS_DOUBLE(o))));
-            else if (PyTuple_CheckExact(o)) {
-                Value t = composed(Kind::Tuple, {});
-                for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
-                    PyObject* item = PyTuple_GET_ITEM(o, i);
-                    if (PyLong_CheckExact(item) && !PyBool_Check(item)) {
-                        int overflow = 0;
-                        const long long n = PyLong_AsLongLongAndOverflow(item, &overflow);
-                        if (overflow) return unknown("an int of more than 64 bits");
-                        t.items.push_back(int_value(const_int(n)));
-                    } else if (PyFloat_CheckExact(item)) {
-                        t.items.push_back(float_value(const_float(PyFloat_AS_DOUBLE(item))));
-                    } else {
-                        t.items.push_back(known(keep(item)));
-                    }
-                }
-                push(std::move(t));
-            } else
-                push(known(keep(o)));
+            Value v;
+            if (!constant(insn.obj, &v)) return false;
+            push(std::move(v));
             return true;
         }
         case Opcode::LoadGlobal: return on_load_global(insn);
@@ -115,8 +128,10 @@ bool Builder::step(const Insn& insn) {
         case Opcode::BuildSlice: return on_build_slice(insn);
         case Opcode::UnpackSequence: return on_unpack(insn);
         case Opcode::Call: return on_call(insn);
+        case Opcode::ReturnValue: return on_return();
         case Opcode::Jump:
             if (insn.flags & Insn::kBackward) {
+                if (s_.levels.size() > 1) return unknown("a loop in a function that it calls");
                 auto resume = std::make_shared<ResumePoint>();
                 resume->pc = insn.target;
                 resume->slots = s_.slots;
@@ -142,7 +157,9 @@ bool Builder::step(const Insn& insn) {
 // ---- names ----
 
 bool Builder::on_load_global(const Insn& insn) {
-    PyObject *globals = f_.globals(), *builtins = f_.builtins();
+    PyObject* function = s_.levels.back().function;
+    PyObject* globals = function ? PyFunction_GET_GLOBALS(function) : f_.globals();
+    PyObject* builtins = f_.builtins();
     if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins)) return unknown("a namespace that is no dict");
     PyObject* o = PyDict_GetItem(globals, insn.obj);
     out_->pinned.push_back({PyRef::borrow(globals), PyRef::borrow(insn.obj), PyRef::borrow(o)});
@@ -152,16 +169,7 @@ bool Builder::on_load_global(const Insn& insn) {
         out_->pinned.push_back({PyRef::borrow(builtins), PyRef::borrow(insn.obj), PyRef::borrow(o)});
     }
     Value v = known(o);
-    if (PyLong_CheckExact(o)) {
-        int overflow = 0;
-        const long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow) return unknown("an int of more than 64 bits");
-        v = int_value(const_int(i));
-    } else if (PyFloat_CheckExact(o)) {
-        v = float_value(const_float(PyFloat_AS_DOUBLE(o)));
-    } else if (PyBool_Check(o)) {
-        v = bool_value(const_bool(o == Py_True));
-    }
+    if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o)) && !constant(o, &v)) return false;
     const bool null = insn.flags & Insn::kPushNull;
     if (null && kSelfBelow) push({});
     push(std::move(v));
@@ -199,6 +207,12 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             return done(int_value(n));
         }
         if (attr == "ndim") return done(int_value(const_int(owner.rank)));
+        if (method && attr == "copy" && owner.kind == Kind::Array && !owner.permuted) {
+            Value marker = known(copy_method());
+            if (kSelfBelow) push(marker), push(owner);
+            else push(marker), push(owner);
+            return true;
+        }
         if (attr == "T" && owner.kind == Kind::Array) {
             std::vector<KeyPart> none;
             graph::ViewSpec spec;
@@ -211,6 +225,8 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             inst.in = {owner.id};
             Value v = owner;
             v.whole = false;
+            v.part = v.fresh;
+            v.permuted = owner.rank > 1;
             v.part_of = -1;
             v.id = emit(std::move(inst), {owner.dtype, static_cast<int8_t>(owner.rank)});
             return done(std::move(v));
@@ -391,8 +407,11 @@ bool Builder::on_call(const Insn& insn) {
         self = second;
     }
     if (self.kind != Kind::Empty) args.insert(args.begin(), self);
+    if (self.kind != Kind::Empty && args.size() > static_cast<size_t>(insn.arg) + 1) return unknown("a call");
     if (callable.kind != Kind::Known) return unknown("a call of " + describe(callable));
     Value out;
+    const bool numpys = PyFunction_Check(callable.obj) && is_numpy_function(callable.obj);
+    if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable.obj, args);
     if (!call_python(callable.obj, args, &out)) return false;
     push(std::move(out));
     return true;
@@ -504,6 +523,8 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
         return f && f == callable;
     };
+    if (callable == copy_method() && args.size() == 1 && args[0].is_array()) return copy_of(args[0], out);
+    if (is("copy") && args.size() == 1 && args[0].is_array() && !args[0].permuted) return copy_of(args[0], out);
     if (is("dot") && args.size() == 2) return dot(args[0], args[1], false, out);
     if (is("sum") && args.size() == 1) return reduce("add", args[0], out);
     if (is("flip") && args.size() == 1 && args[0].kind == Kind::Array && args[0].rank == 1) {

@@ -11,6 +11,7 @@ struct EntryKind {
     graph::DType dtype = graph::DType::F64;
     int rank = 0;
     bool contiguous = false;  // C order
+    bool ordered = false;     // strides do not grow from one axis to the next
 };
 EntryKind classify(PyObject* o);
 

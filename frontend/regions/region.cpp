@@ -101,6 +101,8 @@ EntryKind classify(PyObject* o) {
                 forward &= PyArray_STRIDE(a, d) >= 0 && PyArray_STRIDE(a, d) % graph::kDTypes[i].size == 0;
             if (plain && forward && PyArray_DESCR(a) == numpy::descr_of(k.dtype)) k.kind = EntryKind::Array;
         }
+        k.ordered = true;
+        for (int d = 1; d < PyArray_NDIM(a); ++d) k.ordered &= PyArray_STRIDE(a, d) <= PyArray_STRIDE(a, d - 1);
         k.rank = PyArray_NDIM(a);
         k.contiguous = PyArray_IS_C_CONTIGUOUS(a);
     } else if (PyArray_CheckScalar(o) && PyArray_IsScalar(o, Generic)) {
@@ -190,6 +192,10 @@ bool CompiledRegion::admit(Frame& f) {
     }
     for (const Pinned& p : b.pinned)
         if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get()) return false;
+    for (const Followed& fn : b.functions)
+        if (PyFunction_GET_CODE(fn.function.get()) != fn.code.get() ||
+            PyFunction_GET_DEFAULTS(fn.function.get()) != fn.defaults.get())
+            return false;
     if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return false;
     return true;
 }
@@ -247,7 +253,7 @@ bool CompiledRegion::read_inputs(Frame& f) {
             case EntryInput::Array: {
                 const EntryKind k = classify(o);
                 if (k.kind != EntryKind::Array || k.dtype != in.dtype || k.rank != in.rank) return false;
-                if (in.contiguous && !k.contiguous) return false;
+                if ((in.contiguous && !k.contiguous) || (in.ordered && !k.ordered)) return false;
                 auto* a = reinterpret_cast<PyArrayObject*>(o);
                 if (in.written && !PyArray_ISWRITEABLE(a)) return false;
                 arrays_.push_back(PyArray_BYTES(a));
@@ -321,8 +327,34 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
             const char* p = take(1 + 2 * v.rank);
             int64_t words[1 + 2 * NPY_MAXDIMS];
             for (int i = 0; i < 1 + 2 * v.rank; ++i) std::memcpy(&words[i], p + i * kSlot, 8);
+            if (v.fresh) {
+                PyObject* a = numpy::new_array(v.dtype, v.rank, words + 1, {});
+                if (a) std::memcpy(numpy::data(a), reinterpret_cast<const char*>(words[0]), static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(a))));
+                return a;
+            }
             return numpy::new_view(old[static_cast<size_t>(v.slot)], v.dtype, v.rank, words + 1, words + 1 + v.rank,
                                    reinterpret_cast<char*>(words[0]));
+        }
+        case Kind::Variant: {
+            const int64_t tag = number(), as_int = number();
+            double as_float;
+            std::memcpy(&as_float, take(), 8);
+            switch (tag) {
+                case Tag::Empty: return nullptr;
+                case Tag::Int: return PyLong_FromLongLong(as_int);
+                case Tag::Float: return PyFloat_FromDouble(as_float);
+                case Tag::Bool: return PyBool_FromLong(as_int != 0);
+                default: break;
+            }
+            const auto t = static_cast<graph::DType>(tag - Tag::Scalar);
+            char bits[kSlot] = {};
+            if (t == graph::DType::F32) {
+                const auto narrow = static_cast<float>(as_float);
+                std::memcpy(bits, &narrow, 4);
+            } else {
+                std::memcpy(bits, graph::is_float(t) ? static_cast<const void*>(&as_float) : &as_int, 8);
+            }
+            return numpy::box_scalar(graph::Box::NpScalar, t, bits);
         }
         case Kind::Tuple:
         case Kind::Slice: {
@@ -397,6 +429,10 @@ Left CompiledRegion::run(Frame& f, int* pc) {
 int CompiledRegion::traverse(visitproc visit, void* arg) const {
     for (const PyRef& o : built_->objects) Py_VISIT(o.get());
     for (const auto& [slot, o] : built_->same) Py_VISIT(o.get());
+    for (const Followed& fn : built_->functions) {
+        Py_VISIT(fn.function.get());
+        Py_VISIT(fn.defaults.get());
+    }
     for (const Pinned& p : built_->pinned) {
         Py_VISIT(p.dict.get());
         Py_VISIT(p.value.get());

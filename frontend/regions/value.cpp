@@ -14,7 +14,11 @@ void sign(const Value& v, std::string* out) {
         case Kind::Float: *out += "f"; break;
         case Kind::Bool: *out += "b"; break;
         case Kind::Scalar: *out += fmt::format("s:{}", text()); break;
-        case Kind::Array: *out += fmt::format("a:{}:{}{}", text(), v.rank, v.backward ? "-" : ""); break;
+        case Kind::Array:
+            *out += fmt::format("a:{}:{}{}{}{}", text(), v.rank, v.backward ? "-" : "", v.fresh ? "n" : "",
+                                v.permuted ? "p" : "");
+            break;
+        case Kind::Variant: *out += fmt::format("v{}:{}", static_cast<int>(v.expected), text()); break;
         case Kind::Lazy: *out += fmt::format("l{}", static_cast<const void*>(v.expr.get())); break;
         case Kind::Tuple: *out += "("; break;
         case Kind::Slice: *out += "["; break;
@@ -51,6 +55,7 @@ std::string describe(const Value& v) {
         case Kind::Range: return "a range";
         case Kind::RangeIter: return "an iterator of a range";
         case Kind::ArrayIter: return "an iterator of an array";
+        case Kind::Variant: return "a variable without a value on some paths";
     }
     return "?";
 }

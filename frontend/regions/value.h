@@ -32,6 +32,13 @@ enum class Kind : uint8_t {
     Range,      // range(*items): start, stop, step
     RangeIter,  // its iterator: next value, items left, step
     ArrayIter,  // iter(array): the array and the next position
+    Variant,    // a number or nothing: which, is known when the region runs (see Tag)
+};
+
+// What a Variant holds: items[0] is the Tag, items[1] and items[2] its bits as an int or as a float. A variable that has a
+// value on some paths only is one, and so is one of several types whose value nothing reads any more.
+struct Tag {
+    enum : int64_t { Empty, Int, Float, Bool, Scalar };  // Scalar + dtype
 };
 
 // An elementwise expression of arrays that has not been computed yet. NumPy's operations are pure, so when they are done does not
@@ -63,6 +70,10 @@ struct Value {
     // its own place is known to change nothing.
     ValueId part_of = -1;
     bool backward = false;  // an Array some stride of which is negative
+    bool fresh = false;     // an Array in memory of the region's own, which Python would have made anew
+    bool part = false;      // an Array that is a view of a fresh one
+    bool permuted = false;  // its axes are not in the order of C
+    Kind expected = Kind::Empty;  // Variant: the one kind that it has when it has a value (Empty: several)
 
     bool is_number() const {
         return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool || kind == Kind::Scalar;
@@ -110,10 +121,6 @@ void each_id(Value& v, F f) {
         default:
             for (Value& item : v.items) each_id(item, f);
     }
-}
-template <class F>
-void each_id(const Value& v, F f) {
-    each_id(const_cast<Value&>(v), [&](ValueId& id) { f(static_cast<const ValueId>(id)); });
 }
 // How explain and errors name it: "an int", "a float64 array of 2 axes".
 std::string describe(const Value& v);
