@@ -113,6 +113,8 @@ struct RegionExit {
     std::vector<ValueId> values;
     std::string label;  // "end", "index", "overflow": for people
     int line = 0;
+    int returns =
+        -1;  // what the compiled region returns here; -1: the exit's own number (copies have another)
 };
 
 // What a `call`, `dot` or `reduce` calls, found by the frontend when the region is loaded: objects hold no
@@ -161,6 +163,8 @@ int scratch_cells(const Region& r);
 // integer arithmetic on constants, removes blocks that cannot be reached; gives `scratch` instructions
 // without a cell one.
 void simplify(Region& r);
+// The passes that make a verified region fast, in order (region_passes.cpp); what it does stays.
+void optimize(Region& r);
 // Fills in `loops` and Block::loop from the graph itself (natural loops of back edges).
 void find_loops(Region& r);
 

@@ -9,7 +9,7 @@
 //     %ID = view %A [axis A from %S|_ count %C|_ step %T|_, drop A at %S, new %C] : TYPE
 //     nest[{FAULTS}] %EXTENT, ... [else xN] [@LINE] {      its body's instructions follow, and a line with }
 //     jump bN[(%ID, ...)] | branch %ID bN[(...)] else bM[(...)] | leave xN
-//   exit xN [%ID, ...] ["LABEL"] [@LINE]
+//   exit xN [%ID, ...] [as xM] ["LABEL"] [@LINE]
 //   }
 //
 // One statement a line; `;` starts a comment. TYPE is a dtype, followed by [RANK] for an array.
@@ -245,6 +245,7 @@ class RegionParser {
         RegionExit& x = at(r_.exits, l.number("x"));
         l.expect("[");
         x.values = values(l, "]");
+        if (l.take("as ")) x.returns = l.number("x");
         if (l.peek("\"")) x.label = l.quoted();
         x.line = line_number(l);
     }

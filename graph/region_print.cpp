@@ -214,6 +214,7 @@ class RegionPrinter {
     void exit(size_t i) {
         const RegionExit& x = r_.exits[i];
         put(out_, "exit x{} [{}]", i, list(x.values));
+        if (x.returns >= 0) put(out_, " as x{}", x.returns);
         if (people_ && !x.label.empty()) put(out_, " {}", quoted(x.label));
         line(x.line);
         out_ += "\n";

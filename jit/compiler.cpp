@@ -249,7 +249,9 @@ void artifacts(const CompileRequest& r, kernels::Artifacts& out) {
 }
 
 void region_artifacts(const RegionRequest& r, kernels::Artifacts& out) {
-    out.loop_ir = graph::print(*r.region);
+    graph::Region optimized = *r.region;
+    graph::optimize(optimized);
+    out.loop_ir = graph::print(optimized);
     out.error =
         emit_text(*r.region, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
 }

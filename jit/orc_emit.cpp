@@ -180,7 +180,9 @@ void finish_module(const kernels::Program&, llvm::Module&, llvm::TargetMachine&)
 
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const graph::Region& region,
                                           const kernels::EmitOptions& options) {
-    return kernels::emit_llvm_region(context, region, options);
+    graph::Region r = region;
+    graph::optimize(r);
+    return kernels::emit_llvm_region(context, r, options);
 }
 void finish_module(const graph::Region&, llvm::Module& module, llvm::TargetMachine& tm) {
     optimize_region(module, tm);

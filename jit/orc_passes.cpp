@@ -106,7 +106,8 @@ void optimize_region(llvm::Module& module, llvm::TargetMachine& tm) {
     (void)managers.modules.getResult<llvm::ProfileSummaryAnalysis>(module);
     llvm::FunctionPassManager passes = pipeline();
     for (llvm::Function& f : module)
-        if (!f.isDeclaration() && !f.hasFnAttribute(llvm::Attribute::StrictFP)) passes.run(f, managers.functions);
+        if (!f.isDeclaration() && !f.hasFnAttribute(llvm::Attribute::StrictFP))
+            passes.run(f, managers.functions);
 }
 
 }  // namespace stator::jit

@@ -217,7 +217,8 @@ void RegionEmitter::emit_exit(int exit, BasicBlock* at) {
         for (Value* n : v.extents) put(n);
         for (Value* s : v.strides) put(s);
     }
-    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(exit)));
+    const int returns = r_.exits[static_cast<size_t>(exit)].returns;
+    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(returns < 0 ? exit : returns)));
 }
 
 llvm::MDNode* RegionEmitter::unlikely() { return llvm::MDBuilder(c_).createBranchWeights(1, 1 << 20); }

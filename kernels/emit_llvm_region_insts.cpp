@@ -64,6 +64,15 @@ void RegionEmitter::inst(const Inst& i) {
                                   element(value(i.in[0]), i, i.in.size() - 2), align_of(t));
             break;
         }
+        case RegionOp::Flatten: {
+            const RegionVal& a = value(i.in[0]);
+            v.address = a.address;
+            Value* n = i64(1);
+            for (Value* e : a.extents) n = b_.CreateMul(n, e);
+            v.extents = {n};
+            v.strides = {i64(graph::info(type(i.result).dtype).size)};
+            break;
+        }
         case RegionOp::Nest: nest(i); break;
         case RegionOp::Scratch: v = scratch(i); break;
         case RegionOp::Dot: v.scalar = dot(i); break;

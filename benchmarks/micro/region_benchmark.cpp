@@ -37,6 +37,11 @@ struct Compiled {
         }
         if (const char* dump = std::getenv("REGION_BENCHMARK_DUMP")) {
             std::string ir, assembly;
+            graph::Region o = r;
+            graph::optimize(o);
+            if (std::string e = graph::verify(o); !e.empty())
+                std::fprintf(stderr, "%s: %s\n", name, e.c_str());
+            std::ofstream(std::string(dump) + "/" + name + ".region") << graph::print(o);
             (void)emit_text(r, emit_options("b", false), &ir, &assembly);
             std::ofstream(std::string(dump) + "/" + name + ".ll") << ir;
             std::ofstream(std::string(dump) + "/" + name + ".s") << assembly;

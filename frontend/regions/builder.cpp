@@ -639,6 +639,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), same_.clear();
     cells_ = 0;
+    sites_.clear();
     if (!read_entry()) return nullptr;
     r_->blocks.emplace_back();  // the entry
     block_ = 0;

@@ -150,6 +150,10 @@ class Builder {
     bool call_function(PyObject* function, std::vector<Value>& args);
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
+    int site_cells();
+    bool is_dense(const Value& v) const;
+    bool filled(const Value& shape, DType t, double value, Value* out);
+    bool compare_arrays(int py_op, const Value& a, const Value& b, Value* out);
     bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
@@ -250,6 +254,7 @@ class Builder {
     std::map<std::pair<int, int>, Value> variants_;  // of header and slot: what the slot is there (kept between attempts)
     std::map<int, std::vector<int>> header_versions_;
     int widened_ = 0;
+    std::map<std::string, int> sites_;
     int cells_ = 0;
     std::deque<Version> versions_;
     std::vector<int> todo_;

@@ -4,6 +4,8 @@
 // only when it is computed, and NumPy computes the whole expression before it stores anything: so an expression that may raise goes into scratch
 // memory first, and is copied when no flag was up.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "frontend/regions/builder.h"
@@ -318,11 +320,21 @@ bool Builder::fill(ValueId dest, const std::vector<ValueId>& extents, const Expr
     return true;
 }
 
+// The two cells of this instruction, whichever version of it.
+int Builder::site_cells() {
+    std::string site = fmt::format("{}", pc_);
+    for (const Level& l : s_.levels) site += fmt::format(":{}", l.return_pc);
+    auto [it, added] = sites_.try_emplace(site, cells_);
+    if (added) cells_ += 2;
+    return it->second;
+}
+
 bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out, bool fresh) {
     graph::Inst inst;
     inst.op = RegionOp::Scratch;
     inst.in = extents;
-    inst.ints = {cells_};
+    const int cell = fresh ? site_cells() : cells_++;
+    inst.ints = {cell};
     if (fresh) inst.ints.push_back(1);
     inst.exit = exit_here();
     if (inst.exit < 0) return false;
@@ -331,9 +343,8 @@ bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& exten
     v.dtype = value->dtype;
     v.rank = static_cast<int>(extents.size());
     v.id = emit(std::move(inst), {value->dtype, static_cast<int8_t>(v.rank)});
-    v.slot = fresh ? kFreshSlots + cells_ : -2;
+    v.slot = fresh ? kFreshSlots + cell : -2;
     v.fresh = fresh;
-    cells_ += fresh ? 2 : 1;
     for (size_t i = 0; i < extents.size(); ++i) extents_[{v.id, static_cast<int>(i)}] = extents[i];
     if (!fill(v.id, extents, value, value->faults)) return false;
     *out = std::move(v);
@@ -582,18 +593,81 @@ bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
     return !operator_ || finite(out->id, a.dtype);
 }
 
+// Whether it is known to lie in memory in one piece, in the order of C.
+bool Builder::is_dense(const Value& v) const {
+    if (v.kind == Kind::Lazy) return true;  // it is going to be
+    if (v.part || v.permuted) return false;
+    if (v.fresh || v.slot == -2) return true;
+    if (!v.whole) return false;
+    for (const EntryInput& in : out_->inputs)
+        if (in.kind == EntryInput::Array && in.slot == v.slot && in.value == v.id) return in.contiguous;
+    return false;
+}
+
+// A reduction of all elements. NumPy calls the loop once for a vector, and for an array in one piece as if it were one.
 bool Builder::reduce(const std::string& ufunc, const Value& a, Value* out) {
-    if (!a.is_array() || a.rank != 1 || (a.dtype != DType::F64 && a.dtype != DType::F32 && a.dtype != DType::I64))
+    const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || a.dtype == DType::I64;
+    if (!a.is_array() || !types || a.permuted || (a.rank != 1 && !is_dense(a)))
         return unknown("a reduction of " + describe(a));
     Value x;
     if (!as_array(a, &x)) return false;
+    if (x.rank > 1) {
+        graph::Inst flat;
+        flat.op = RegionOp::Flatten;
+        flat.in = {x.id};
+        x.id = emit(std::move(flat), {x.dtype, 1});
+        x.rank = 1;
+        x.whole = false;
+    }
+    ValueId start = cast(const_int(0), DType::I64, a.dtype), rest = x.id;
+    if (ufunc != "add") {  // from the first element on
+        const ValueId n = extent(x.id, 0);
+        if (!guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {n, const_int(0)}))) return false;
+        graph::Inst first;
+        first.op = RegionOp::Load;
+        first.in = {x.id, const_int(0)};
+        start = emit(std::move(first), {a.dtype, -1});
+        Value tail;
+        const Value key = composed(Kind::Slice, {int_value(const_int(1)), known(Py_None), known(Py_None)});
+        if (!subscript(x, key, &tail)) return false;
+        rest = tail.id;
+    }
     graph::Inst inst;
     inst.op = RegionOp::Reduce;
     inst.operand = a.dtype;
     inst.ints = {call_index({graph::RegionCall::UfuncLoop, ufunc, {a.dtype, a.dtype, a.dtype}})};
-    inst.in = {x.id, cast(const_int(0), DType::I64, a.dtype)};
+    inst.in = {rest, start};
     *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
     return finite(out->id, a.dtype);
+}
+
+// An array of one value.
+bool Builder::filled(const Value& shape, DType t, double value, Value* out) {
+    *out = {};
+    const std::vector<Value> one{shape};
+    for (const Value& n : shape.kind == Kind::Tuple ? shape.items : one) {
+        ValueId id;
+        if (!to_int(n, &id)) return false;
+        if (!guard(pointwise(graph::Op::GreaterEqual, DType::I64, DType::Bool, {id, const_int(0)}))) return false;
+        out->extents.push_back(id);
+    }
+    auto e = std::make_shared<Expr>();
+    e->kind = Expr::Number;
+    e->dtype = t;
+    e->id = cast(const_float(value), DType::F64, t);
+    out->kind = Kind::Lazy;
+    out->dtype = t;
+    out->rank = static_cast<int>(out->extents.size());
+    out->expr = e;
+    return out->rank > 0 || unknown("an array of no axes");
+}
+
+bool Builder::compare_arrays(int py_op, const Value& a, const Value& b, Value* out) {
+    using graph::Op;
+    constexpr Op ops[] = {Op::Less, Op::LessEqual, Op::Equal, Op::NotEqual, Op::Greater, Op::GreaterEqual};
+    DType t;
+    if (!promote(a, b, false, &t)) return false;
+    return elementwise(ops[py_op], t, DType::Bool, {a, b}, out);
 }
 
 }  // namespace stator::frontend::regions

@@ -18,9 +18,9 @@ bool is_numpy_function(PyObject* function) {
     return module && PyUnicode_Check(module) && std::string_view(PyUnicode_AsUTF8(module)).starts_with("numpy");
 }
 
-PyObject* copy_method() {
-    static PyObject* const method = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), "copy");
-    return method;
+// ndarray's method descriptor of that name; the type keeps it.
+PyObject* array_method(const char* name) {
+    return PyDict_GetItemString(PyArray_Type.tp_dict, name);
 }
 
 PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
@@ -207,10 +207,9 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             return done(int_value(n));
         }
         if (attr == "ndim") return done(int_value(const_int(owner.rank)));
-        if (method && attr == "copy" && owner.kind == Kind::Array && !owner.permuted) {
-            Value marker = known(copy_method());
-            if (kSelfBelow) push(marker), push(owner);
-            else push(marker), push(owner);
+        if (method && (attr == "copy" || attr == "sum" || attr == "max" || attr == "min") && !owner.permuted) {
+            push(known(array_method(attr.c_str())));  // [method, self], in all versions
+            push(owner);
             return true;
         }
         if (attr == "T" && owner.kind == Kind::Array) {
@@ -257,6 +256,12 @@ bool Builder::on_binary(const Insn& insn) {
 bool Builder::on_compare(const Insn& insn) {
     const Value b = pop(), a = pop();
     Value out;
+    const auto fits = [](const Value& v) { return v.is_number() || v.is_array(); };
+    if (fits(a) && fits(b) && (a.is_array() || b.is_array())) {
+        if (!compare_arrays(insn.arg, a, b, &out)) return false;
+        push(std::move(out));
+        return true;
+    }
     if (!a.is_number() || !b.is_number()) return unknown("a comparison of " + describe(a) + " with " + describe(b));
     if (!compare(insn.arg, a, b, &out)) return false;
     if (insn.flags & Insn::kToBool) {
@@ -478,6 +483,8 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         out->id = pointwise(graph::Op::Maximum, DType::I64, DType::I64, {a.id, minus});
         return true;
     }
+    if (callable == abs && args.size() == 1 && args[0].is_array() && !graph::is_complex(args[0].dtype) && !graph::is_unsigned(args[0].dtype) && args[0].dtype != DType::Bool)
+        return elementwise(graph::Op::Absolute, args[0].dtype, args[0].dtype, {args[0]}, out);
     if (callable == divmod && args.size() == 2 && args[0].kind == Kind::Int && args[1].kind == Kind::Int) {
         Value q, m;
         if (!binary(2, false, args[0], args[1], &q) || !binary(6, false, args[0], args[1], &m)) return false;
@@ -523,10 +530,24 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
         return f && f == callable;
     };
-    if (callable == copy_method() && args.size() == 1 && args[0].is_array()) return copy_of(args[0], out);
-    if (is("copy") && args.size() == 1 && args[0].is_array() && !args[0].permuted) return copy_of(args[0], out);
+    if (callable == array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array) return copy_of(args[0], out);
+    if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && !args[0].permuted) return copy_of(args[0], out);
     if (is("dot") && args.size() == 2) return dot(args[0], args[1], false, out);
-    if (is("sum") && args.size() == 1) return reduce("add", args[0], out);
+    if (args.size() == 1 && args[0].is_array()) {
+        if (is("sum") || callable == array_method("sum")) return reduce("add", args[0], out);
+        if (is("max") || is("amax") || callable == array_method("max")) return reduce("maximum", args[0], out);
+        if (is("min") || is("amin") || callable == array_method("min")) return reduce("minimum", args[0], out);
+        const bool zeros = is("zeros_like") || is("empty_like");
+        if (zeros && !args[0].permuted) {
+            Value shape = composed(Kind::Tuple, {});
+            for (ValueId e : extents_of(args[0])) shape.items.push_back(int_value(e));
+            return filled(shape, args[0].dtype, 0, out);
+        }
+    }
+    if (args.size() == 1 && (args[0].kind == Kind::Int || args[0].kind == Kind::Tuple)) {
+        if (is("zeros") || is("empty")) return filled(args[0], DType::F64, 0, out);
+        if (is("ones")) return filled(args[0], DType::F64, 1, out);
+    }
     if (is("flip") && args.size() == 1 && args[0].kind == Kind::Array && args[0].rank == 1) {
         Value key = composed(Kind::Slice, {known(Py_None), known(Py_None), int_value(const_int(-1))});
         return subscript(args[0], key, out);

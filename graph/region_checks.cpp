@@ -1,0 +1,323 @@
+// hoist_checks: one test in front of the outermost loop instead of many inside.
+//
+// A check can go when region_bounds.h derives from values known in front of the loop that it never fails.
+// What it takes for that becomes a fact: a linear form that must not be negative. The facts of all checks are
+// tested together, once; if they hold the loop runs as a copy without those checks, else as it is. So an
+// index that is out of range, or negative, is found at the very iteration that Python would find it in.
+#include <algorithm>
+#include <map>
+
+#include "graph/region_bounds.h"
+#include "graph/region_passes.h"
+
+namespace stator::graph {
+namespace {
+
+constexpr size_t kMaxFacts = 32;
+constexpr RegionType kI64{DType::I64, -1};
+constexpr RegionType kBool{DType::Bool, -1};
+
+// What becomes of an instruction in the copy.
+enum class Change : uint8_t { None, Drop, IsOperand, Plain, FromEnd };
+
+class CheckHoister {
+  public:
+    CheckHoister(Region& r, BlockId header)
+        : r_(r), cfg_(region_cfg(r)), header_(header), bounds_(r, cfg_, header) {}
+
+    void run() {
+        for (const BlockId b : cfg_.order)
+            if (cfg_.dominates(header_, b)) inside_.push_back(b);
+        size_t changed = 0;
+        for (const BlockId b : inside_) {
+            auto& changes = changes_[b];
+            for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts) {
+                changes.push_back(decide(i, b));
+                changed += changes.back() != Change::None;
+            }
+        }
+        if (changed) split();
+    }
+
+  private:
+    // ---- which checks go ----
+
+    // Facts under which f >= 0 in the block; false: none known.
+    bool assume(const LinearForm& f, BlockId at, std::vector<LinearForm>& facts) {
+        const LinearForm* best = nullptr;
+        const std::vector<LinearForm> bounds = bounds_.lower(f, at);
+        for (const LinearForm& g : bounds) {
+            if (g.is_constant() && g.constant >= 0) return true;
+            if (!g.is_constant() && !best) best = &g;
+        }
+        if (!best) return false;
+        facts.push_back(*best);
+        return true;
+    }
+
+    bool accept(const std::vector<LinearForm>& facts) {
+        std::vector<LinearForm> all = facts_;
+        for (const LinearForm& f : facts)
+            if (std::find(all.begin(), all.end(), f) == all.end()) all.push_back(f);
+        if (all.size() > kMaxFacts) return false;
+        facts_ = std::move(all);
+        return true;
+    }
+
+    bool in_range(const LinearForm& f, BlockId at) {
+        const MaybeForm negative = add_scaled({}, f, -1);
+        return negative && !bounds_.lower(f, at).empty() && !bounds_.lower(*negative, at).empty();
+    }
+
+    Change decide(const Inst& i, BlockId at) {
+        switch (i.op) {
+            case RegionOp::Index: return index(i, at);
+            case RegionOp::CheckedAdd:
+            case RegionOp::CheckedSub:
+            case RegionOp::CheckedMul: {
+                if (r_.types[static_cast<size_t>(i.result)] != kI64) return Change::None;
+                const LinearForm f = bounds_.form(i.result);
+                const bool opaque = f.terms.size() == 1 && f.terms[0].first == i.result;
+                return !opaque && in_range(bounds_.form(i.in[0]), at) &&
+                               in_range(bounds_.form(i.in[1]), at) && in_range(f, at)
+                           ? Change::Plain
+                           : Change::None;
+            }
+            case RegionOp::Poll: return poll(at);
+            default: return Change::None;
+        }
+    }
+
+    Change index(const Inst& i, BlockId at) {
+        const LinearForm f = bounds_.form(i.in[0]), n = bounds_.form(i.in[1]);
+        const MaybeForm room = add_scaled(n, f, -1);  // n - i
+        const MaybeForm below = room ? add_scaled(*room, {1, {}}, -1) : std::nullopt;
+        std::vector<LinearForm> facts;
+        if (below && assume(f, at, facts) && assume(*below, at, facts) && accept(facts))
+            return Change::IsOperand;
+        facts.clear();
+        const MaybeForm negative = add_scaled({-1, {}}, f, -1), from_end = add_scaled(n, f, 1);
+        if (negative && from_end && assume(*negative, at, facts) && facts.empty() &&
+            assume(*from_end, at, facts) && accept(facts))
+            return Change::FromEnd;
+        return Change::None;
+    }
+
+    // Only where another loop around it is asked, and nothing inside takes long.
+    Change poll(BlockId at) {
+        const int loop = r_.blocks[static_cast<size_t>(at)].loop;
+        if (loop < 0 || r_.loops[static_cast<size_t>(loop)].parent < 0 || !innermost(loop))
+            return Change::None;
+        for (const LinearForm& f : bounds_.trip_count_limits(loop)) {
+            if (f.is_constant() && f.constant < 0) continue;
+            if (f.is_constant() || accept({f})) return Change::Drop;
+        }
+        return Change::None;
+    }
+
+    bool innermost(int loop) const {
+        for (const LoopInfo& l : r_.loops)
+            if (l.parent == loop) return false;
+        for (const Block& b : r_.blocks)
+            for (const Inst& i : b.insts)
+                if (b.loop == loop && (i.op == RegionOp::Nest || i.op == RegionOp::Dot ||
+                                       i.op == RegionOp::Reduce || i.op == RegionOp::Call))
+                    return false;
+        return true;
+    }
+
+    // ---- the copy ----
+
+    void split() {
+        const BlockId choice = add_choice();
+        for (const BlockId b : inside_) {
+            block_[b] = static_cast<BlockId>(r_.blocks.size());
+            r_.blocks.emplace_back();
+        }
+        copy_loops();
+        for (const BlockId b : inside_) copy_definitions(b);
+        for (const BlockId b : inside_) copy_block(b);
+        Terminator& end = r_.blocks[static_cast<size_t>(choice)].end;
+        end.then = {block_.at(header_), end.other.args};
+    }
+
+    // The block where all ways into the loop meet, with the test.
+    BlockId add_choice() {
+        const auto id = static_cast<BlockId>(r_.blocks.size());
+        Block b;
+        b.loop = r_.loops[static_cast<size_t>(r_.blocks[static_cast<size_t>(header_)].loop)].parent;
+        b.end.kind = Terminator::Branch;
+        for (const ValueId p : r_.blocks[static_cast<size_t>(header_)].params) {
+            b.params.push_back(r_.add(r_.types[static_cast<size_t>(p)]));
+            b.end.other.args.push_back(b.params.back());
+        }
+        b.end.other.to = header_;
+        for (const BlockId from : cfg_.order)
+            if (!cfg_.dominates(header_, from))
+                for_edges(r_.blocks[static_cast<size_t>(from)], [&](Edge& e) {
+                    if (e.to == header_) e.to = id;
+                });
+        b.end.cond = emit_test(b.insts);
+        r_.blocks.push_back(std::move(b));
+        return id;
+    }
+
+    ValueId emit(std::vector<Inst>& out, Op op, RegionType t, std::vector<ValueId> in) {
+        Inst i;
+        i.op = RegionOp::Pointwise;
+        i.pointwise = op;
+        i.operand = r_.types[static_cast<size_t>(in[0])].dtype;
+        i.in = std::move(in);
+        i.result = r_.add(t);
+        out.push_back(std::move(i));
+        return out.back().result;
+    }
+    ValueId emit_constant(std::vector<Inst>& out, RegionType t, int64_t v) {
+        Inst i;
+        i.ints = {v};
+        i.result = r_.add(t);
+        out.push_back(std::move(i));
+        return out.back().result;
+    }
+
+    // All facts and, for every value they rest on, that it is small.
+    ValueId emit_test(std::vector<Inst>& out) {
+        ValueId all = -1;
+        const auto also = [&](ValueId v) { all = all < 0 ? v : emit(out, Op::LogicalAnd, kBool, {all, v}); };
+        const ValueId low = emit_constant(out, kI64, -RegionBounds::kSmall),
+                      high = emit_constant(out, kI64, RegionBounds::kSmall),
+                      zero = emit_constant(out, kI64, 0);
+        for (const ValueId v : bounds_.atoms()) {
+            also(emit(out, Op::GreaterEqual, kBool, {v, low}));
+            also(emit(out, Op::LessEqual, kBool, {v, high}));
+        }
+        for (const LinearForm& f : facts_) {
+            ValueId sum = emit_constant(out, kI64, f.constant);
+            for (const auto& [v, k] : f.terms) {
+                const ValueId term =
+                    k == 1 ? v : emit(out, Op::Multiply, kI64, {v, emit_constant(out, kI64, k)});
+                sum = emit(out, Op::Add, kI64, {sum, term});
+            }
+            also(emit(out, Op::GreaterEqual, kBool, {sum, zero}));
+        }
+        return all < 0 ? emit_constant(out, kBool, 1) : all;
+    }
+
+    void copy_loops() {
+        const size_t n = r_.loops.size();
+        for (size_t l = 0; l < n; ++l) {
+            const LoopInfo loop = r_.loops[l];
+            if (!block_.contains(loop.header)) continue;
+            loop_[static_cast<int>(l)] = static_cast<int>(r_.loops.size());
+            r_.loops.push_back({block_.at(loop.header), copied_loop(loop.parent), loop.line});
+        }
+    }
+    int copied_loop(int l) const {
+        const auto it = loop_.find(l);
+        return it == loop_.end() ? l : it->second;
+    }
+
+    ValueId mapped(ValueId v) const {
+        const auto it = value_.find(v);
+        return it == value_.end() ? v : it->second;
+    }
+    void mapped(std::vector<ValueId>& list) const {
+        for (ValueId& v : list) v = mapped(v);
+    }
+
+    // Blocks come in an order in which definitions precede uses, parameters aside.
+    void copy_definitions(BlockId b) {
+        const Block& from = r_.blocks[static_cast<size_t>(b)];
+        const auto fresh = [&](ValueId v) { value_[v] = r_.add(r_.types[static_cast<size_t>(v)]); };
+        for (const ValueId p : from.params) fresh(p);
+        for (size_t k = 0; k < from.insts.size(); ++k) {
+            const Inst& i = from.insts[k];
+            if (changes_.at(b)[k] == Change::IsOperand)
+                value_[i.result] = mapped(i.in[0]);
+            else if (i.result >= 0)
+                fresh(i.result);
+            if (i.op == RegionOp::Nest)
+                for (const Inst& n : r_.nests[static_cast<size_t>(i.ints[0])].insts)
+                    if (n.result >= 0) fresh(n.result);
+        }
+    }
+
+    void copy_block(BlockId b) {
+        Block to;
+        const Block from = r_.blocks[static_cast<size_t>(b)];
+        to.loop = copied_loop(from.loop);
+        to.params = from.params;
+        mapped(to.params);
+        for (size_t k = 0; k < from.insts.size(); ++k) {
+            const Change change = changes_.at(b)[k];
+            if (change == Change::Drop || change == Change::IsOperand) continue;
+            to.insts.push_back(copy_inst(from.insts[k], change));
+        }
+        to.end = from.end;
+        if (to.end.kind == Terminator::Branch) to.end.cond = mapped(to.end.cond);
+        if (to.end.kind == Terminator::Leave) to.end.exit = copy_exit(to.end.exit);
+        for_edges(to, [&](Edge& e) {
+            if (const auto it = block_.find(e.to); it != block_.end()) e.to = it->second;
+            mapped(e.args);
+        });
+        r_.blocks[static_cast<size_t>(block_.at(b))] = std::move(to);
+    }
+
+    Inst copy_inst(const Inst& from, Change change) {
+        Inst i = from;
+        mapped(i.in);
+        if (i.result >= 0) i.result = mapped(i.result);
+        if (i.op == RegionOp::Nest) {
+            NestBody body = r_.nests[static_cast<size_t>(i.ints[0])];
+            for (Inst& n : body.insts) {
+                mapped(n.in);
+                if (n.result >= 0) n.result = mapped(n.result);
+            }
+            i.ints[0] = static_cast<int64_t>(r_.nests.size());
+            r_.nests.push_back(std::move(body));
+        }
+        if (change == Change::None) {
+            if (i.exit >= 0) i.exit = copy_exit(i.exit);
+            return i;
+        }
+        i.pointwise = i.op == RegionOp::CheckedSub   ? Op::Subtract
+                      : i.op == RegionOp::CheckedMul ? Op::Multiply
+                                                     : Op::Add;
+        i.op = RegionOp::Pointwise;
+        i.operand = DType::I64;
+        i.exit = -1;
+        return i;
+    }
+
+    int copy_exit(int exit) {
+        const auto [it, is_new] = exit_.try_emplace(exit, static_cast<int>(r_.exits.size()));
+        if (is_new) {
+            RegionExit x = r_.exits[static_cast<size_t>(exit)];
+            mapped(x.values);
+            if (x.returns < 0) x.returns = exit;
+            r_.exits.push_back(std::move(x));
+        }
+        return it->second;
+    }
+
+    Region& r_;
+    const RegionCfg cfg_;
+    const BlockId header_;
+    RegionBounds bounds_;
+    std::vector<BlockId> inside_;  // blocks that the header dominates, in order
+    std::map<BlockId, std::vector<Change>> changes_;
+    std::vector<LinearForm> facts_;
+    std::map<BlockId, BlockId> block_;
+    std::map<ValueId, ValueId> value_;
+    std::map<int, int> loop_, exit_;
+};
+
+}  // namespace
+
+void hoist_checks(Region& r) {
+    // Loops of the text come in order; the first of the outermost ones dominates what there is to gain.
+    for (const LoopInfo& l : r.loops)
+        if (l.parent < 0) return CheckHoister(r, l.header).run();
+}
+
+}  // namespace stator::graph

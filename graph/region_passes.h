@@ -1,0 +1,16 @@
+// Passes on regions. Each takes a verified region and leaves one that does the same.
+#pragma once
+
+#include "graph/region.h"
+
+namespace stator::graph {
+
+// Computes in the entry block what depends on nothing else: constants, extents, sums of inputs.
+void hoist_to_entry(Region& r);
+
+// Tests in front of the outermost loop what makes checks inside of it unnecessary (indices in range, sums
+// that do not overflow, inner loops too short to be interrupted) and runs a copy of it without them. Where
+// the test fails, the loop runs as it was.
+void hoist_checks(Region& r);
+
+}  // namespace stator::graph
