@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "frontend/hosts/host.h"
+#include "frontend/cpython/iterators.h"
 #include "frontend/regions/entry.h"
 
 namespace stator::frontend::regions {
@@ -16,21 +17,6 @@ namespace {
 constexpr int kMostVersions = 24;      // of one instruction
 constexpr size_t kMostBlocks = 1200;   // what is compiled grows with the source, and with this at most
 constexpr bool kIteratorStays = PY_MINOR_VERSION >= 14;  // at the end of a loop, for POP_ITER
-
-// Calls f with the id of every value that may differ from one run of a block to the next.
-template <class F>
-void each_variable(Value& v, F f) {
-    if (v.whole) return;
-    switch (v.kind) {
-        case Kind::Int:
-        case Kind::Float:
-        case Kind::Bool:
-        case Kind::Scalar:
-        case Kind::Array: f(v.id); return;
-        default:
-            for (Value& item : v.items) each_variable(item, f);
-    }
-}
 
 graph::RegionType type_of(const graph::Region& r, ValueId id) { return r.types[static_cast<size_t>(id)]; }
 
@@ -123,6 +109,51 @@ bool one_kind(const Value& a, const Value& b, Value* out) {
 
 }  // namespace
 
+namespace {
+
+bool can_hold(const Value& v) { return v.kind == Kind::Empty || (v.kind == Kind::Array && !v.part); }
+
+// Two arrays of one type, at least one of which is not an entry slot's: those stay apart, since they keep their places.
+bool one_array(const Value& a, const Value& b, Value* out) {
+    const auto loose = [](const Value& v) { return v.kind == Kind::Empty || v.fresh || v.held; };
+    if (!can_hold(a) || !can_hold(b) || (!loose(a) && !loose(b))) return false;
+    for (const Value* v : {&a, &b}) {
+        if (v->kind == Kind::Empty) continue;
+        if (out->kind == Kind::Array && (out->dtype != v->dtype || out->rank != v->rank)) return false;
+        out->kind = Kind::Array;
+        out->dtype = v->dtype;
+        out->rank = v->rank;
+        out->permuted |= v->permuted;
+        out->backward |= v->backward;
+    }
+    out->held = true;
+    return out->kind == Kind::Array;
+}
+
+}  // namespace
+
+Value Builder::as_held(const Value& v, const Value& like) {
+    Value out = like;
+    if (v.held) {
+        out.id = v.id;
+        out.items = v.items;
+        return out;
+    }
+    int64_t from = Held::Nothing;
+    if (v.kind == Kind::Array) {
+        out.id = v.id;
+        from = v.fresh ? Held::Fresh : v.whole ? Held::Whole + v.slot : Held::View + v.slot;
+    } else {  // no memory at all
+        graph::Inst nothing;
+        nothing.op = graph::RegionOp::Scratch;
+        nothing.in.assign(static_cast<size_t>(like.rank), const_int(0));
+        nothing.ints = {cells_++};
+        out.id = emit(std::move(nothing), {like.dtype, static_cast<int8_t>(like.rank)}, true);
+    }
+    out.items = {int_value(const_int(from))};
+    return out;
+}
+
 Value Builder::as_variant(const Value& v, const Value& like) {
     Value out = composed(Kind::Variant, {});
     out.expected = like.expected;
@@ -152,6 +183,10 @@ Value Builder::as_variant(const Value& v, const Value& like) {
 
 // What reads it needs a value of the kind that it was built with; Python complains about one that has none.
 bool Builder::bound(Value* v) {
+    if (v->held) {
+        const ValueId there = pointwise(graph::Op::NotEqual, DType::I64, DType::Bool, {v->items[0].id, const_int(Held::Nothing)});
+        return guard(there);
+    }
     if (v->kind != Kind::Variant) return true;
     if (v->expected == Kind::Empty) return unknown("a variable of several types");
     int64_t tag = Tag::Int;
@@ -171,7 +206,10 @@ void Builder::normalize(int pc, State* s) {
     if (s->levels.size() > 1 || !code_.is_header[static_cast<size_t>(pc)]) return;
     for (auto it = variants_.lower_bound({pc, 0}); it != variants_.end() && it->first.first == pc; ++it) {
         Value& v = s->slots[static_cast<size_t>(it->first.second)];
-        if (can_vary(v)) v = as_variant(v, it->second);
+        if (it->second.held && can_hold(v))
+            v = as_held(v, it->second);
+        else if (!it->second.held && can_vary(v))
+            v = as_variant(v, it->second);
     }
 }
 
@@ -181,10 +219,16 @@ bool Builder::widen(int pc, const State& a, const State& b) {
     bool any = false;
     for (size_t i = 0; i < static_cast<size_t>(nlocals_); ++i) {
         const Value &x = a.slots[i], &y = b.slots[i];
-        if (!stored_[i] || !can_vary(x) || !can_vary(y)) continue;
+        if (!stored_[i]) continue;
         std::string sx, sy;
         sign(x, &sx), sign(y, &sy);
         if (sx == sy) continue;
+        if (Value array; one_array(x, y, &array)) {
+            variants_[{pc, static_cast<int>(i)}] = array;
+            any = true;
+            continue;
+        }
+        if (!can_vary(x) || !can_vary(y)) continue;
         Value v = composed(Kind::Variant, {}), kind;
         if (one_kind(x, y, &kind))
             v.expected = kind.kind, v.dtype = kind.dtype;
@@ -277,7 +321,7 @@ int Builder::exit_for(const ResumeRef& r, const char* label) {
     e.label = label;
     e.line = code_.insns[static_cast<size_t>(r->pc)].line;
     for (Value& v : r->slots) {
-        if (v.kind == Kind::Lazy || (v.kind == Kind::Array && (v.slot < 0 || v.part))) return -1;
+        if (v.kind == Kind::Lazy || (v.kind == Kind::Array && !v.held && (v.slot < 0 || v.part))) return -1;
         each_variable(v, [&](ValueId& id) { e.values.push_back(id); });
     }
     r->exit = static_cast<int>(r_->exits.size());
@@ -426,7 +470,6 @@ bool Builder::on_for_iter(const Insn& insn) {
         State on = s_, off = s_;
         on.slots.back().items[1].id =
             pointwise(graph::Op::Add, DType::I64, DType::I64, {position.id, const_int(1)});
-        if (array.rank != 1) return unknown("a loop over the rows of an array");
         if (!kIteratorStays) off.slots.pop_back();
         // The element is read on the side where there is one.
         graph::Terminator t;
@@ -445,12 +488,10 @@ bool Builder::on_for_iter(const Insn& insn) {
         block_ = body;
         ended_ = false;
         same_.clear();
-        graph::Inst load;
-        load.op = graph::RegionOp::Load;
-        load.in = {array.id, position.id};
-        const ValueId v = emit(std::move(load), {array.dtype, -1});
         s_ = on;
-        push(scalar_value(array.dtype, v));
+        Value item;
+        if (!item_at(array, position.id, &item)) return false;
+        push(std::move(item));
         return jump_to(pc_ + 1);
     }
     return unknown("a loop over " + describe(it));
@@ -497,6 +538,25 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
             v = composed(Kind::RangeIter, {int_value(add(EntryInput::RangeNext, DType::I64, -1)),
                                            int_value(add(EntryInput::RangeLeft, DType::I64, -1)),
                                            int_value(add(EntryInput::RangeStep, DType::I64, -1))});
+            return v;
+        }
+        case EntryKind::ArrayIter: {
+            if (!path.empty() || Py_REFCNT(o) != 1) return std::nullopt;
+            in.of_iterator = true;
+            PyObject* over = array_iter_state(o).array;
+            const EntryKind array = over ? classify(over) : EntryKind{};
+            if (array.kind != EntryKind::Array) return std::nullopt;
+            Value a;
+            a.kind = Kind::Array;
+            a.dtype = array.dtype;
+            a.rank = array.rank;
+            a.permuted = !array.ordered;
+            a.whole = true;
+            a.slot = slot;
+            in.contiguous = array.contiguous;
+            in.ordered = array.ordered;
+            a.id = add(EntryInput::Array, array.dtype, array.rank);
+            v = composed(Kind::ArrayIter, {a, int_value(add(EntryInput::IterPosition, DType::I64, -1))});
             return v;
         }
         case EntryKind::Tuple: {

@@ -73,7 +73,8 @@ struct EntryInput {
     DType dtype = DType::F64;
     int rank = 0;
     bool contiguous = false, written = false;
-    bool ordered = false;  // Array: strides do not grow
+    bool ordered = false;      // Array: strides do not grow
+    bool of_iterator = false;  // Array: the one that the iterator in the slot runs over
     ValueId value = -1;
 };
 
@@ -115,6 +116,7 @@ class Builder {
     std::unique_ptr<BuiltRegion> attempt();
     void normalize(int pc, State* s);  // variants where the loop's header has them
     Value as_variant(const Value& v, const Value& like);
+    Value as_held(const Value& v, const Value& like);
     bool widen(int pc, const State& a, const State& b);
     bool bound(Value* v);  // a Variant that is read becomes what it is
     bool is_loop_header(int pc) const;
@@ -183,6 +185,7 @@ class Builder {
     };
     bool parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts, std::vector<ValueId>* ids);
     bool slice_part(const Value& slice, ValueId extent, KeyPart* out);
+    bool item_at(const Value& array, ValueId position, Value* out);
     bool subscript(const Value& array, const Value& key, Value* out);
     bool store(const Value& array, const Value& key, const Value& value);
     bool element_of(const Value& v, DType to, ValueId* out);  // as assigning v to an element converts

@@ -189,6 +189,21 @@ bool Builder::subscript(const Value& array, const Value& key, Value* out) {
     return true;
 }
 
+// array[position], which is in range: an element, or a row.
+bool Builder::item_at(const Value& array, ValueId position, Value* out) {
+    if (graph::is_complex(array.dtype) || array.dtype == DType::F16) return unknown("elements of " + describe(array));
+    if (array.rank > 1) {
+        std::vector<KeyPart> parts(static_cast<size_t>(array.rank), KeyPart{KeyPart::All, -1, -1, -1, 1});
+        parts[0] = KeyPart{KeyPart::Index, position, -1, -1, 1};
+        return view(array, parts, out);
+    }
+    graph::Inst load;
+    load.op = RegionOp::Load;
+    load.in = {array.id, position};
+    *out = scalar_value(array.dtype, emit(std::move(load), {array.dtype, -1}));
+    return true;
+}
+
 // ---- stores ----
 
 void Builder::mark_written(int slot) {
@@ -225,6 +240,7 @@ bool Builder::element_of(const Value& v, DType to, ValueId* out) {
 }
 
 bool Builder::store(const Value& array, const Value& key, const Value& value) {
+    if (array.held || (array.slot < 0 && !array.fresh)) return unknown("a store into an array of several places");
     std::vector<KeyPart> parts;
     if (!parse_key(array, key, &parts, nullptr)) return false;
     const bool element = std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
@@ -558,7 +574,7 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
     Value lazy;
     if (!elementwise(op, t, t, in, &lazy)) return false;
     if (!in_place || !a.is_array()) return *out = lazy, true;
-    if (a.kind != Kind::Array) return unknown("an operator in place on an expression");
+    if (a.kind != Kind::Array || a.held || a.slot == -1) return unknown("an operator in place on an expression");
     const bool same_kind = t == a.dtype || (graph::is_float(t) && graph::is_float(a.dtype)) ||
                            (graph::is_signed(t) && graph::is_signed(a.dtype));
     if (!same_kind || lazy.rank != a.rank) return unknown("an operator in place that changes the kind");

@@ -73,6 +73,12 @@ bool Builder::step(const Insn& insn) {
             if (v.kind == Kind::Empty) return unknown("a variable that has no value yet");
             if (!bound(&v)) return false;
             push(v);
+            if (v.held) {  // to be read only: whose it is shows when the region runs
+                top().held = false;
+                top().items.clear();
+                top().part = true;
+                top().slot = -1;
+            }
             return true;
         }
         case Opcode::StoreFast: {
@@ -366,7 +372,7 @@ bool Builder::on_get_iter(const Insn&) {
         push(v);
         return true;
     }
-    if (v.kind == Kind::Array && v.rank == 1) {
+    if (v.kind == Kind::Array && !v.part && v.slot >= 0) {
         push(composed(Kind::ArrayIter, {v, int_value(const_int(0))}));
         return true;
     }

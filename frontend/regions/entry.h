@@ -7,7 +7,7 @@
 namespace stator::frontend::regions {
 
 struct EntryKind {
-    enum Kind : uint8_t { Other, Int, Float, Bool, Scalar, Array, RangeIter, Tuple } kind = Other;
+    enum Kind : uint8_t { Other, Int, Float, Bool, Scalar, Array, RangeIter, ArrayIter, Tuple } kind = Other;
     graph::DType dtype = graph::DType::F64;
     int rank = 0;
     bool contiguous = false;  // C order

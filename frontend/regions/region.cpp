@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "frontend/cpython/range_iter.h"
+#include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/entry.h"
@@ -89,6 +89,8 @@ EntryKind classify(PyObject* o) {
         if (PyTuple_GET_SIZE(o) <= 8) k.kind = EntryKind::Tuple;
     } else if (is_range_iter(o)) {
         k.kind = EntryKind::RangeIter;
+    } else if (is_array_iter(o)) {
+        k.kind = EntryKind::ArrayIter;
     } else if (PyArray_CheckExact(o)) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
         const int number = PyArray_TYPE(a);
@@ -249,8 +251,16 @@ bool CompiledRegion::read_inputs(Frame& f) {
                 scalar(&v, 8);
                 break;
             }
-            case EntryInput::IterPosition: return false;
+            case EntryInput::IterPosition: {
+                if (!is_array_iter(o) || Py_REFCNT(o) != 1) return false;
+                const int64_t v = array_iter_state(o).position;
+                scalar(&v, 8);
+                break;
+            }
             case EntryInput::Array: {
+                if (in.of_iterator) {
+                    if (!is_array_iter(o) || !(o = array_iter_state(o).array)) return false;
+                }
                 const EntryKind k = classify(o);
                 if (k.kind != EntryKind::Array || k.dtype != in.dtype || k.rank != in.rank) return false;
                 if ((in.contiguous && !k.contiguous) || (in.ordered && !k.ordered)) return false;
@@ -275,7 +285,8 @@ bool CompiledRegion::disjoint(Frame& f) const {
     std::vector<Span> spans;
     for (const EntryInput& in : built_->inputs) {
         if (in.kind != EntryInput::Array) continue;
-        auto* a = reinterpret_cast<PyArrayObject*>(f.slot(in.slot));
+        PyObject* o = f.slot(in.slot);
+        auto* a = reinterpret_cast<PyArrayObject*>(in.of_iterator ? array_iter_state(o).array : o);
         Span s{nullptr, nullptr, in.written};
         guards::memory_span(reinterpret_cast<PyObject*>(a), &s.begin, &s.end);
         if (in.written)
@@ -319,6 +330,12 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
             s.next = number(), s.left = number(), s.step = number();
             return new_range_iter(s);
         }
+        case Kind::ArrayIter: {
+            PyRef array = PyRef::steal(box(v.items[0], old, out));
+            PyObject* it = array ? PySeqIter_New(array.get()) : nullptr;
+            if (it) set_array_iter_position(it, number());
+            return it;
+        }
         case Kind::Range: {
             const int64_t start = number(), stop = number(), step = number();
             return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", start, stop, step);
@@ -327,13 +344,25 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
             const char* p = take(1 + 2 * v.rank);
             int64_t words[1 + 2 * NPY_MAXDIMS];
             for (int i = 0; i < 1 + 2 * v.rank; ++i) std::memcpy(&words[i], p + i * kSlot, 8);
-            if (v.fresh) {
+            const auto part_of = [&](int64_t slot) {
+                PyObject* base = old[static_cast<size_t>(slot)];
+                if (is_array_iter(base)) base = array_iter_state(base).array;
+                return numpy::new_view(base, v.dtype, v.rank, words + 1, words + 1 + v.rank, reinterpret_cast<char*>(words[0]));
+            };
+            bool fresh = v.fresh;
+            if (v.held) {
+                const int64_t from = number();
+                if (from == Held::Nothing) return nullptr;
+                if (from >= Held::View) return part_of(from - Held::View);
+                if (from >= Held::Whole) return Py_NewRef(old[static_cast<size_t>(from - Held::Whole)]);
+                fresh = true;
+            }
+            if (fresh) {
                 PyObject* a = numpy::new_array(v.dtype, v.rank, words + 1, {});
                 if (a) std::memcpy(numpy::data(a), reinterpret_cast<const char*>(words[0]), static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(a))));
                 return a;
             }
-            return numpy::new_view(old[static_cast<size_t>(v.slot)], v.dtype, v.rank, words + 1, words + 1 + v.rank,
-                                   reinterpret_cast<char*>(words[0]));
+            return part_of(v.slot);
         }
         case Kind::Variant: {
             const int64_t tag = number(), as_int = number();
@@ -379,6 +408,8 @@ bool CompiledRegion::leave(Frame& f, const ResumePoint& r, const char* out) {
     fresh.reserve(r.slots.size());
     for (size_t i = 0; i < r.slots.size(); ++i) {
         const Value& v = r.slots[i];
+        const bool keeps_array_iterator = v.kind == Kind::ArrayIter && static_cast<int>(i) < depth && old[i] &&
+                                          is_array_iter(old[i]) && Py_REFCNT(old[i]) == 1;
         const bool keeps_iterator = v.kind == Kind::RangeIter && static_cast<int>(i) < depth && old[i] &&
                                     is_range_iter(old[i]) && Py_REFCNT(old[i]) == 1;
         PyObject* o;
@@ -387,6 +418,12 @@ bool CompiledRegion::leave(Frame& f, const ResumePoint& r, const char* out) {
             for (int k = 0; k < 3; ++k) std::memcpy(&n[k], out + k * kSlot, 8);
             out += 3 * kSlot;
             set_range_iter_state(old[i], {n[0], n[1], n[2]});
+            o = Py_NewRef(old[i]);
+        } else if (keeps_array_iterator) {
+            int64_t position;
+            std::memcpy(&position, out, 8);
+            out += kSlot;
+            set_array_iter_position(old[i], position);
             o = Py_NewRef(old[i]);
         } else {
             o = box(v, old, &out);

@@ -17,6 +17,8 @@ void sign(const Value& v, std::string* out) {
         case Kind::Array:
             *out += fmt::format("a:{}:{}{}{}{}", text(), v.rank, v.backward ? "-" : "", v.fresh ? "n" : "",
                                 v.permuted ? "p" : "");
+            if (v.held) *out += "h";
+            if (v.part) *out += "!";
             break;
         case Kind::Variant: *out += fmt::format("v{}:{}", static_cast<int>(v.expected), text()); break;
         case Kind::Lazy: *out += fmt::format("l{}", static_cast<const void*>(v.expr.get())); break;

@@ -17,6 +17,11 @@ namespace stator::frontend::regions {
 using graph::DType;
 using graph::ValueId;
 
+// Where an array that a variable holds came from.
+struct Held {
+    enum : int64_t { Nothing, Fresh, Whole, View = 1 << 20 };  // Whole + slot: the object there; View + slot: a part of it
+};
+
 enum class Kind : uint8_t {
     Empty,      // no object (an unbound local, CPython's NULL on the stack)
     Known,      // this object, `obj`
@@ -71,7 +76,9 @@ struct Value {
     ValueId part_of = -1;
     bool backward = false;  // an Array some stride of which is negative
     bool fresh = false;     // an Array in memory of the region's own, which Python would have made anew
-    bool part = false;      // an Array that is a view of a fresh one
+    bool part = false;      // an Array that no variable can hold: a view of a fresh one, say
+    // An Array that came from several places, or a variable that has one on some paths only: items[0] is a Held.
+    bool held = false;
     bool permuted = false;  // its axes are not in the order of C
     Kind expected = Kind::Empty;  // Variant: the one kind that it has when it has a value (Empty: several)
 
@@ -109,18 +116,19 @@ inline Value composed(Kind kind, std::vector<Value> items) {
 
 // Everything but ids, as text: "i", "s:f64", "a:f64:2@3". `object` numbers known objects.
 void sign(const Value& v, std::string* out);
-// The ids in it, in a fixed order.
+// Calls f with the id of every value in it that may differ from one run of a block to the next, in a fixed order.
 template <class F>
-void each_id(Value& v, F f) {
+void each_variable(Value& v, F f) {
+    if (v.whole) return;
     switch (v.kind) {
         case Kind::Int:
         case Kind::Float:
         case Kind::Bool:
-        case Kind::Scalar:
-        case Kind::Array: f(v.id); return;
-        default:
-            for (Value& item : v.items) each_id(item, f);
+        case Kind::Scalar: f(v.id); return;
+        case Kind::Array: f(v.id); break;
+        default: break;
     }
+    for (Value& item : v.items) each_variable(item, f);
 }
 // How explain and errors name it: "an int", "a float64 array of 2 axes".
 std::string describe(const Value& v);

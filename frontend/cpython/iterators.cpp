@@ -1,6 +1,6 @@
 #include "frontend/cpython/raw.h"
 // raw.h must come first.
-#include "frontend/cpython/range_iter.h"
+#include "frontend/cpython/iterators.h"
 
 namespace stator::frontend {
 
@@ -14,6 +14,13 @@ struct RangeIter {
 #else
     long start, step, len;
 #endif
+};
+
+// As in CPython's Objects/iterobject.c.
+struct SequenceIter {
+    PyObject_HEAD;
+    Py_ssize_t index;
+    PyObject* sequence;
 };
 
 }  // namespace
@@ -44,6 +51,17 @@ PyObject* new_range_iter(const RangeState& s) {
     PyObject* it = range ? PyObject_GetIter(range.get()) : nullptr;
     if (it) set_range_iter_state(it, s);
     return it;
+}
+
+bool is_array_iter(PyObject* o) { return Py_TYPE(o) == &PySeqIter_Type; }
+
+ArrayIterState array_iter_state(PyObject* o) {
+    const auto* it = reinterpret_cast<const SequenceIter*>(o);
+    return {it->sequence, it->index};
+}
+
+void set_array_iter_position(PyObject* o, int64_t position) {
+    reinterpret_cast<SequenceIter*>(o)->index = position;
 }
 
 }  // namespace stator::frontend
