@@ -149,6 +149,7 @@ Value Builder::as_held(const Value& v, const Value& like) {
         nothing.in.assign(static_cast<size_t>(like.rank), const_int(0));
         nothing.ints = {cells_++};
         out.id = emit(std::move(nothing), {like.dtype, static_cast<int8_t>(like.rank)}, true);
+        if (out.id < 0) out.id = 0;  // refused: the attempt fails
     }
     out.items = {int_value(const_int(from))};
     return out;
@@ -259,13 +260,12 @@ int Builder::version_at(int pc, State& s) {
     auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
     if (!fresh) return it->second;
     if (header) {
-        for (int other : header_versions_[pc])
-            if (versions_[static_cast<size_t>(other)].state.context == s.context &&
-                widen(pc, versions_[static_cast<size_t>(other)].state, s)) {
+        for (int other : header_versions_[{pc, where}])
+            if (widen(pc, versions_[static_cast<size_t>(other)].state, s)) {
                 ++widened_;
                 return -1;
             }
-        header_versions_[pc].push_back(it->second);
+        header_versions_[{pc, where}].push_back(it->second);
     }
     if (++versions_per_pc_[pc] > kMostVersions || r_->blocks.size() > kMostBlocks) {
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");
@@ -706,6 +706,9 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     for (const EntryInput& in : out_->inputs)
         if (in.kind == EntryInput::Array)
             for (int axis = 0; axis < in.rank; ++axis) extent(in.value, axis);
+    s_.resume = std::make_shared<ResumePoint>();
+    s_.resume->pc = header_;
+    s_.resume->slots = s_.slots;
     if (!jump_to(header_)) return nullptr;
     while (!todo_.empty()) {
         const int index = todo_.back();

@@ -255,7 +255,7 @@ class Builder {
     std::map<std::pair<int, std::string>, int> version_index_;
     std::unordered_map<int, int> versions_per_pc_;
     std::map<std::pair<int, int>, Value> variants_;  // of header and slot: what the slot is there (kept between attempts)
-    std::map<int, std::vector<int>> header_versions_;
+    std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
     int widened_ = 0;
     std::map<std::string, int> sites_;
     int cells_ = 0;
