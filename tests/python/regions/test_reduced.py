@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import stator
 from fuzz.arguments import Array, Scalar
 from fuzz.check import run_source
 
@@ -20,6 +21,9 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("waits", [True, False], ids=["waiting", "beside"])
 @pytest.mark.parametrize("source, calls", CASES)
-def test_reduced(source, calls):
+def test_reduced(source, calls, waits, monkeypatch):
+    """Waiting for the compiler, and compiling beside the program."""
+    monkeypatch.setattr(stator.options, "async", not waits)
     assert run_source(source, calls) is None
