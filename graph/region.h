@@ -130,7 +130,7 @@ struct RegionInput {
     ValueId value = -1;
     std::string source;       // as Python names it
     bool contiguous = false;  // array: C-contiguous, guarded at entry
-    bool written = false;     // array
+    bool written = false;     // array: may be stored to; overlaps no other input, guarded at entry
 };
 
 struct Region {

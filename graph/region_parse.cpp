@@ -52,6 +52,12 @@ class Line {
         rest_.remove_prefix(token.size());
         return true;
     }
+    // Without a space in between: `nest{15}` has attributes, `nest {` a body.
+    bool follows(char c) {
+        if (rest_.empty() || rest_[0] != c) return false;
+        rest_.remove_prefix(1);
+        return true;
+    }
     void expect(std::string_view token) {
         if (!take(token)) fail(fmt::format("'{}'", token));
     }
@@ -351,7 +357,7 @@ class RegionParser {
             l.expect("=");
         }
         op(l, inst);
-        if (l.take("{"))
+        if (l.follows('{'))
             while (!l.take("}")) {
                 if (!inst.ints.empty()) l.expect(",");
                 inst.ints.push_back(l.integer());

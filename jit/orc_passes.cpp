@@ -85,7 +85,6 @@ llvm::FunctionPassManager pipeline() {
     llvm::FunctionPassManager f;
     f.addPass(llvm::SimplifyCFGPass());
     f.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-    f.addPass(llvm::InstCombinePass());
     llvm::LoopPassManager rotate;
     rotate.addPass(llvm::LoopRotatePass());
     rotate.addPass(llvm::LICMPass(llvm::LICMOptions()));

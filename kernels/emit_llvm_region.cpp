@@ -33,6 +33,7 @@ RegionEmitter::RegionEmitter(llvm::Module& m, const Region& r, const EmitOptions
 
 void RegionEmitter::emit() {
     cfg_ = graph::region_cfg(r_);
+    find_roots();
     values_.resize(r_.types.size());
     blocks_.resize(r_.blocks.size());
     exits_.resize(r_.exits.size());

@@ -1,5 +1,6 @@
 // Instructions of regions, less nests.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <cstring>
@@ -51,17 +52,17 @@ void RegionEmitter::inst(const Inst& i) {
             break;
         case RegionOp::View: v = view(i); break;
         case RegionOp::Load: {
-            const RegionVal& a = value(i.in[0]);
             const DType t = type(i.in[0]).dtype;
-            v.scalar = {
-                b_.CreateAlignedLoad(element_type(c_, t), element(a, i, i.in.size() - 1), align_of(t)),
-                false};
+            auto* load = b_.CreateAlignedLoad(element_type(c_, t), element(i, i.in.size() - 1), align_of(t));
+            tag(load, i.in[0]);
+            v.scalar = {load, false};
             break;
         }
         case RegionOp::Store: {
             const DType t = type(i.in[0]).dtype;
-            b_.CreateAlignedStore(in_memory(t, value(i.in.back()).scalar),
-                                  element(value(i.in[0]), i, i.in.size() - 2), align_of(t));
+            tag(b_.CreateAlignedStore(in_memory(t, value(i.in.back()).scalar), element(i, i.in.size() - 2),
+                                      align_of(t)),
+                i.in[0]);
             break;
         }
         case RegionOp::Flatten: {
@@ -103,6 +104,11 @@ Val RegionEmitter::constant(const Inst& i) {
 }
 
 Val RegionEmitter::pointwise(const Inst& i) {
+    // x - 1 as x + -1: the form in which the optimizer compares addresses.
+    const auto* k = i.in.size() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(value(i.in[1]).scalar.v) : nullptr;
+    if (k && i.pointwise == Op::Subtract && i.operand != DType::Bool)
+        return {b_.CreateAdd(value(i.in[0]).scalar.v, llvm::ConstantInt::get(k->getType(), -k->getValue())),
+                false};
     std::vector<Val> in;
     for (const ValueId v : i.in) in.push_back(value(v).scalar);
     OpContext c = ops();
@@ -186,11 +192,52 @@ void RegionEmitter::poll(const Inst& i) {
 
 // ---- arrays ----
 
+// Inputs that are written overlap no others, nor does the region's own memory: one alias scope for each.
+void RegionEmitter::find_roots() {
+    root_.assign(r_.types.size(), -1);
+    int roots = 0;
+    for (const graph::RegionInput& in : r_.inputs)
+        if (type(in.value).is_array()) root_[static_cast<size_t>(in.value)] = roots++;
+    for (const BlockId b : cfg_.order)
+        for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts) {
+            if (i.op == RegionOp::View)
+                root_[static_cast<size_t>(i.result)] = root_[static_cast<size_t>(i.in[0])];
+            if (i.op == RegionOp::Scratch) root_[static_cast<size_t>(i.result)] = roots++;
+        }
+    if (roots < 2) return root_.assign(r_.types.size(), -1);
+    llvm::MDBuilder metadata(c_);
+    llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("arrays");
+    std::vector<llvm::Metadata*> scopes;
+    for (int k = 0; k < roots; ++k) scopes.push_back(metadata.createAnonymousAliasScope(domain));
+    for (size_t k = 0; k < scopes.size(); ++k) {
+        in_scope_.push_back(llvm::MDNode::get(c_, {scopes[k]}));
+        std::vector<llvm::Metadata*> others = scopes;
+        others.erase(others.begin() + static_cast<ptrdiff_t>(k));
+        out_of_scope_.push_back(llvm::MDNode::get(c_, others));
+    }
+}
+
+void RegionEmitter::tag(llvm::Instruction* access, ValueId array) {
+    const int root = root_[static_cast<size_t>(array)];
+    if (root < 0) return;
+    access->setMetadata(llvm::LLVMContext::MD_alias_scope, in_scope_[static_cast<size_t>(root)]);
+    access->setMetadata(llvm::LLVMContext::MD_noalias, out_of_scope_[static_cast<size_t>(root)]);
+}
+
+// Address `index` steps of `stride` bytes behind p. Where elements are adjacent the multiplication is left to
+// the address, through which the optimizer sees that one iteration's a[i] is the next one's a[i - 1].
+Value* RegionEmitter::step(Value* p, Value* index, Value* stride, DType t) {
+    const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(stride);
+    if (bytes && bytes->getSExtValue() == graph::info(t).size)
+        return b_.CreateGEP(element_type(c_, t), p, index);
+    return b_.CreateGEP(b_.getInt8Ty(), p, b_.CreateMul(index, stride, "", true, true));
+}
+
 // Address of the element of in[0] at in[1], ... in[indices].
-Value* RegionEmitter::element(const RegionVal& a, const Inst& i, size_t indices) {
+Value* RegionEmitter::element(const Inst& i, size_t indices) {
+    const RegionVal& a = value(i.in[0]);
     Value* p = a.address;
-    for (size_t d = 0; d < indices; ++d)
-        p = b_.CreateGEP(b_.getInt8Ty(), p, b_.CreateMul(number(i.in[d + 1]), a.strides[d], "", true, true));
+    for (size_t d = 0; d < indices; ++d) p = step(p, number(i.in[d + 1]), a.strides[d], type(i.in[0]).dtype);
     return p;
 }
 
@@ -207,9 +254,7 @@ RegionVal RegionEmitter::view(const Inst& i) {
         }
         const auto axis = static_cast<size_t>(x.axis);
         Value* stride = a.strides[axis];
-        if (x.start)
-            v.address = b_.CreateGEP(b_.getInt8Ty(), v.address,
-                                     b_.CreateMul(operand(x.start), stride, "", true, true));
+        if (x.start) v.address = step(v.address, operand(x.start), stride, type(i.in[0]).dtype);
         if (x.kind == graph::ViewAxis::Drop) continue;
         v.extents.push_back(x.count ? operand(x.count) : a.extents[axis]);
         v.strides.push_back(x.step ? b_.CreateMul(operand(x.step), stride) : stride);

@@ -62,7 +62,10 @@ class RegionEmitter {
     void poll(const Inst& inst);
     RegionVal view(const Inst& inst);
     RegionVal scratch(const Inst& inst);
-    llvm::Value* element(const RegionVal& array, const Inst& inst, size_t indices);
+    void find_roots();
+    void tag(llvm::Instruction* access, ValueId array);  // with what it cannot overlap
+    llvm::Value* step(llvm::Value* p, llvm::Value* index, llvm::Value* stride, DType t);
+    llvm::Value* element(const Inst& inst, size_t indices);
 
     // helpers
     llvm::Value* i64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
@@ -93,6 +96,9 @@ class RegionEmitter {
     std::vector<RegionVal> values_;
     std::vector<llvm::BasicBlock*> blocks_;  // by BlockId: where edges go
     std::vector<llvm::BasicBlock*> exits_;   // by number, null until used
+    // By ValueId of an array: which memory it lies in, -1 when that is open (arrays that a loop exchanges).
+    std::vector<int> root_;
+    std::vector<llvm::MDNode*> in_scope_, out_of_scope_;  // by root
     int nests_ = 0;
 };
 

@@ -10,4 +10,8 @@ if [ "${TORCH:-1}" = 1 ] && ! .venvs/bench/bin/python -c 'import torch' 2>/dev/n
         echo "torch could not be installed; the tables go without it (build/bench-torch.log)"
 fi
 # shellcheck disable=SC2086
-PYTHONPATH=build/release/python exec .venvs/bench/bin/python -m benchmarks.suite ${BENCH_ARGS:-}
+PYTHONPATH=build/release/python .venvs/bench/bin/python -m benchmarks.suite ${BENCH_ARGS:-}
+if [ -n "${NPBENCH_DIR:-}${PYHPC_DIR:-}" ]; then
+    # shellcheck disable=SC2086
+    PYTHONPATH=build/release/python .venvs/bench/bin/python -m benchmarks.npbench ${NPBENCH_ARGS:-}
+fi

@@ -18,6 +18,7 @@ class RegionRunner {
   public:
     explicit RegionRunner(const std::string& text) {
         EXPECT_EQ(graph::parse(text, &r_), "") << text;
+        if (r_.loops.empty()) graph::find_loops(r_);
         EXPECT_EQ(graph::verify(r_), "") << text;
         graph::simplify(r_);
         EXPECT_EQ(graph::verify(r_), "") << graph::print(r_);
