@@ -22,10 +22,10 @@ double cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// A region of tests/ir/regions, compiled.
+// A region beside this file, compiled.
 struct Compiled {
     explicit Compiled(const char* name) {
-        std::ifstream file(std::string(STATOR_SOURCE_DIR "/tests/ir/regions/") + name + ".txt");
+        std::ifstream file(std::string(STATOR_SOURCE_DIR "/benchmarks/micro/") + name + ".region");
         std::stringstream text;
         text << file.rdbuf();
         graph::Region r;

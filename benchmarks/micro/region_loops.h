@@ -1,4 +1,4 @@
-// The loops of tests/ir/regions in C, compiled for this machine with -O3 -ffp-contract=off: what regions are
+// The loops of the regions beside this file in C, compiled for this machine with -O3 -ffp-contract=off: what regions are
 // measured against.
 #pragma once
 

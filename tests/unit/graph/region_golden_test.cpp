@@ -1,0 +1,57 @@
+// Text tests of regions: tests/ir/regions/*.txt. A case names what to run: `print`, `simplify`, `checks`
+// (what runs before LLVM), `verify` (the output is the defect) or `error` (what the parser says). Loops are
+// found, unless the text gives them.
+#include <gtest/gtest.h>
+
+#include "graph/region.h"
+#include "graph/region_passes.h"
+#include "tests/unit/graph/golden.h"
+
+namespace stator::graph {
+namespace {
+
+std::string run_case(const test::GoldenCase& c) {
+    Region r;
+    const std::string error = parse(c.input, &r), what = c.arguments.empty() ? "" : c.arguments[0];
+    if (what == "error") return error;
+    if (!error.empty()) return "does not parse: " + error;
+    if (r.loops.empty()) find_loops(r);
+    if (what == "verify") return verify(r);
+    if (const std::string defect = verify(r); !defect.empty()) return "before: " + defect;
+    if (what == "simplify") simplify(r);
+    if (what == "checks") optimize(r);
+    const std::string text = print(r);
+    if (const std::string defect = verify(r); !defect.empty()) return "after: " + defect + "\n" + text;
+    Region again;
+    if (const std::string e = parse(text, &again); !e.empty())
+        return "its own text does not parse: " + e + text;
+    if (print(again) != text) return "no round trip:\n" + text + print(again);
+    if (code_key(again) != code_key(r)) return "another key after a round trip";
+    return text;
+}
+
+TEST(Golden, Regions) { EXPECT_GT(test::run_goldens("tests/ir/regions", run_case), 30); }
+
+TEST(Region, KeyIsWithoutWhatPeopleRead) {
+    const char* text =
+        "region \"NAME\" {\n  input %0 : i64 \"SOURCE\"\n  loop l0 header b1 @7\nb0:\n  jump b1\n"
+        "b1 in l0:\n  %1 = add! %0, %0 else x0 : i64 @8\n  jump b1\nexit x0 [%0] \"LABEL\" @9\n}\n";
+    Region r;
+    ASSERT_EQ(parse(text, &r), "");
+    const std::string key = code_key(r);
+    Region other = r;
+    other.name = "other", other.inputs[0].source = "n", other.loops[0].line = 1;
+    other.exits[0].label = "x", other.exits[0].line = 2, other.blocks[1].insts[0].line = 3;
+    EXPECT_EQ(code_key(other), key);
+    other.inputs[0].written = true;
+    EXPECT_NE(code_key(other), key);
+    other = r;
+    other.exits[0].values.clear();
+    EXPECT_NE(code_key(other), key);
+    other = r;
+    other.exits[0].returns = 3;
+    EXPECT_NE(code_key(other), key);
+}
+
+}  // namespace
+}  // namespace stator::graph
