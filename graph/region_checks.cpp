@@ -28,15 +28,17 @@ class CheckHoister {
     void run() {
         for (const BlockId b : cfg_.order)
             if (cfg_.dominates(header_, b)) inside_.push_back(b);
-        size_t changed = 0;
+        // A copy pays where a loop does nothing but scalar work; in others the checks are not what costs.
+        bool worth = false;
         for (const BlockId b : inside_) {
+            const int loop = r_.blocks[static_cast<size_t>(b)].loop;
             auto& changes = changes_[b];
             for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts) {
                 changes.push_back(decide(i, b));
-                changed += changes.back() != Change::None;
+                worth |= changes.back() != Change::None && loop >= 0 && innermost(loop);
             }
         }
-        if (changed) split();
+        if (worth) split();
     }
 
   private:

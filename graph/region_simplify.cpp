@@ -215,7 +215,8 @@ int scratch_cells(const Region& r) {
     int64_t n = 0;
     for (const Block& b : r.blocks)
         for (const Inst& i : b.insts)
-            if (i.op == RegionOp::Scratch && !i.ints.empty()) n = std::max(n, i.ints[0] + static_cast<int64_t>(i.ints.size()));
+            if (i.op == RegionOp::Scratch && !i.ints.empty())
+                n = std::max(n, i.ints[0] + static_cast<int64_t>(i.ints.size()));
     return static_cast<int>(n);
 }
 

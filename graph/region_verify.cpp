@@ -241,8 +241,9 @@ class RegionVerifier {
                 break;
             case RegionOp::View: view(inst, where); break;
             case RegionOp::Flatten:
-                want(inst.in.size() == 1 && in(0).is_array() && result.rank == 1 && in(0).dtype == result.dtype, where,
-                     "it makes a vector of an array");
+                want(inst.in.size() == 1 && in(0).is_array() && result.rank == 1 &&
+                         in(0).dtype == result.dtype,
+                     where, "it makes a vector of an array");
                 break;
             case RegionOp::Load:
                 want(!inst.in.empty() && in(0).is_array() &&

@@ -9,7 +9,10 @@
 #include <llvm/Analysis/BlockFrequencyInfo.h>
 #include <llvm/Analysis/BranchProbabilityInfo.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Config/llvm-config.h>
+#if LLVM_VERSION_MAJOR >= 20
 #include <llvm/Analysis/LastRunTrackingAnalysis.h>
+#endif
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/MemoryDependenceAnalysis.h>
@@ -57,7 +60,9 @@ struct Managers {
         functions.registerPass([] { return llvm::OptimizationRemarkEmitterAnalysis(); });
         functions.registerPass([] { return llvm::BranchProbabilityAnalysis(); });
         functions.registerPass([] { return llvm::BlockFrequencyAnalysis(); });
+#if LLVM_VERSION_MAJOR >= 20
         functions.registerPass([] { return llvm::LastRunTrackingAnalysis(); });
+#endif
         functions.registerPass([&tm] { return tm.getTargetIRAnalysis(); });
         functions.registerPass([&tm] {
             // No library function is known by name: generated code calls none of them.
@@ -104,9 +109,9 @@ void optimize_region(llvm::Module& module, llvm::TargetMachine& tm) {
     Managers managers(tm);
     (void)managers.modules.getResult<llvm::ProfileSummaryAnalysis>(module);
     llvm::FunctionPassManager passes = pipeline();
+    // Statements over arrays are written as they shall be (emit_llvm_region_nest.cpp).
     for (llvm::Function& f : module)
-        if (!f.isDeclaration() && !f.hasFnAttribute(llvm::Attribute::StrictFP))
-            passes.run(f, managers.functions);
+        if (!f.isDeclaration() && !f.hasLocalLinkage()) passes.run(f, managers.functions);
 }
 
 }  // namespace stator::jit

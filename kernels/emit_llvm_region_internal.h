@@ -99,7 +99,7 @@ class RegionEmitter {
     // By ValueId of an array: which memory it lies in, -1 when that is open (arrays that a loop exchanges).
     std::vector<int> root_;
     std::vector<llvm::MDNode*> in_scope_, out_of_scope_;  // by root
-    int nests_ = 0;
+    std::map<std::string, llvm::Function*> nests_;        // by what they do
 };
 
 }  // namespace stator::kernels::emit

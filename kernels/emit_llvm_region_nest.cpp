@@ -6,9 +6,13 @@
 // vector is done with masks: lanes past the end compute the first of the remaining points once more, so they
 // raise no flag which that point does not raise, and are not stored.
 //
-// Nests that report flags are functions of their own: nothing may move between the clearing and the reading
-// of flags, and the rest of the region is ordinary arithmetic that may move.
+// Every nest is a function of its own, shared by all nests that read the same: loops that exist in two
+// versions hold most statements twice. In those that report flags nothing can move between the clearing and
+// the reading of flags, while the rest of the region is ordinary arithmetic.
+#include <llvm/Support/raw_ostream.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "kernels/emit_llvm_flags.h"
 #include "kernels/emit_llvm_region_internal.h"
@@ -17,6 +21,8 @@ namespace stator::kernels::emit {
 
 using llvm::BasicBlock;
 using llvm::Value;
+
+constexpr size_t kShortBody = 16;
 
 class RegionNest {
   public:
@@ -36,7 +42,8 @@ class RegionNest {
         Value *end, *step;
     };
 
-    void outlined();
+    std::string key(const std::vector<ValueId>& free);
+    llvm::Function* function(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
     void swap_in(llvm::Function* f, const std::vector<ValueId>& free);
     std::vector<ValueId> free_values() const;
     static std::vector<Value**> parts(RegionVal& v);
@@ -93,56 +100,95 @@ std::vector<Value**> RegionNest::parts(RegionVal& v) {
     return p;
 }
 
+// What decides the function's code, its arguments aside. Values are numbered in the order of their use.
+std::string RegionNest::key(const std::vector<ValueId>& free) {
+    std::string k = std::to_string(nest_.exit >= 0) + " " + std::to_string(nest_.in.size());
+    const auto number = [&](const std::vector<ValueId>& list, ValueId v) {
+        return std::find(list.begin(), list.end(), v) - list.begin();
+    };
+    llvm::raw_string_ostream out(k);
+    for (const ValueId v : nest_.in) out << " e" << number(free, v);
+    for (const ValueId v : free) {
+        out << "\nf " << static_cast<int>(e_.type(v).dtype) << " " << static_cast<int>(e_.type(v).rank) << " "
+            << e_.value(v).scalar.mask;
+        for (Value** part : parts(e_.values_[static_cast<size_t>(v)])) {
+            out << " ";
+            if (llvm::isa<llvm::Constant>(*part)) (*part)->printAsOperand(out);
+        }
+    }
+    std::vector<ValueId> inside;
+    for (const Inst& i : body_.insts) {
+        out << "\n"
+            << static_cast<int>(i.op) << " " << static_cast<int>(i.pointwise) << " "
+            << static_cast<int>(i.operand);
+        for (const int64_t n : i.ints) out << " #" << n;
+        for (const ValueId v : i.in) {
+            const auto at = number(inside, v);
+            if (at < static_cast<ptrdiff_t>(inside.size()))
+                out << " r" << at;
+            else
+                out << " f" << number(free, v);
+        }
+        if (i.result < 0) continue;
+        out << " " << static_cast<int>(e_.type(i.result).dtype);
+        inside.push_back(i.result);
+    }
+    return k;
+}
+
 void RegionNest::emit() {
-    vals_.resize(e_.r_.types.size());
-    if (nest_.exit >= 0) return outlined();
-    loops(0);
+    const std::vector<ValueId> free = free_values();
+    std::vector<Value*> arguments{e_.calls_};
+    for (const ValueId id : free)
+        for (Value** part : parts(e_.values_[static_cast<size_t>(id)]))
+            if (!llvm::isa<llvm::Constant>(*part)) arguments.push_back(*part);
+    llvm::Function*& f = e_.nests_[key(free)];
+    if (!f) f = function(free, arguments);
+    auto* called = b_.CreateCall(f, arguments);
+    called->setDoesNotThrow();
+    if (nest_.exit < 0) return;
+    Value* wanted = b_.CreateAnd(called, b_.getInt32(static_cast<uint32_t>(nest_.ints[1])));
+    e_.leave_if(b_.CreateICmpNE(wanted, b_.getInt32(0)), nest_.exit);
 }
 
 // A function that takes what the nest uses and gives the faults it raised.
-void RegionNest::outlined() {
-    std::vector<ValueId> free = free_values();
-    std::vector<Value*> arguments{e_.calls_};
-    std::vector<RegionVal> saved;
-    for (const ValueId id : free) {
-        RegionVal& v = e_.values_[static_cast<size_t>(id)];
-        saved.push_back(v);
-        for (Value** part : parts(v))
-            if (!llvm::isa<llvm::Constant>(*part)) arguments.push_back(*part);
-    }
+llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
     std::vector<llvm::Type*> types;
     for (Value* a : arguments) types.push_back(a->getType());
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), types, false);
     auto* f = llvm::Function::Create(type, llvm::Function::InternalLinkage,
-                                     e_.o_.prefix + "_statement" + std::to_string(e_.nests_++), e_.m_);
+                                     e_.o_.prefix + "_statement" + std::to_string(e_.nests_.size()), e_.m_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr(llvm::Attribute::NoInline);
 
-    llvm::Function* const caller = e_.f_;
-    BasicBlock* const from = b_.GetInsertBlock();
+    const Builder::InsertPointGuard here(b_);
+    llvm::Function* const caller = std::exchange(e_.f_, f);
     Value *const calls = e_.calls_, *const faults = e_.faults_;
-    e_.f_ = f;
+    std::vector<RegionVal> saved;
+    for (const ValueId id : free) saved.push_back(e_.value(id));
     b_.SetInsertPoint(e_.new_block("entry"));
     swap_in(f, free);
     e_.faults_ = e_.slot(b_.getInt32Ty(), "faults");
     b_.CreateStore(b_.getInt32(0), e_.faults_);
-    FlagScope flags(b_, f);
-    flags.enter();
-    flags_ = &flags;
-    loops(0);
-    Value* raised = b_.CreateOr(flags.read(), b_.CreateLoad(b_.getInt32Ty(), e_.faults_));
-    flags.restore();
-    b_.CreateRet(raised);
-    b_.setIsFPConstrained(false);
-
+    vals_.resize(e_.r_.types.size());
+    if (nest_.exit >= 0) {
+        FlagScope flags(b_, f);
+        flags.enter();
+        flags_ = &flags;
+        loops(0);
+        Value* raised = b_.CreateOr(flags.read(), b_.CreateLoad(b_.getInt32Ty(), e_.faults_));
+        flags.restore();
+        b_.CreateRet(raised);
+        b_.setIsFPConstrained(false);
+    } else {
+        loops(0);
+        b_.CreateRet(b_.getInt32(0));
+    }
     e_.f_ = caller;
     e_.calls_ = calls;
     e_.faults_ = faults;
     for (size_t k = 0; k < free.size(); ++k) e_.values_[static_cast<size_t>(free[k])] = saved[k];
-    b_.SetInsertPoint(from);
-    Value* result = b_.CreateCall(f, arguments);
-    Value* wanted = b_.CreateAnd(result, b_.getInt32(static_cast<uint32_t>(nest_.ints[1])));
-    e_.leave_if(b_.CreateICmpNE(wanted, b_.getInt32(0)), nest_.exit);
+    return f;
 }
 
 // Values of the region become the function's arguments. Constants stay what they are.
@@ -221,7 +267,10 @@ int RegionNest::pick_lanes() {
         if (i.result >= 0) look(i.result);
         for (const ValueId v : i.in) look(v);
     }
-    return widest > 8 ? 1 : e_.o_.vector_bits / 8 / widest;
+    if (widest > 8) return 1;
+    // Two registers at a time where the body is short: that is the unrolling.
+    const int lanes = e_.o_.vector_bits / 8 / widest;
+    return body_.insts.size() <= kShortBody ? 2 * lanes : lanes;
 }
 
 // AVX-512 has masked moves for all sizes, AVX2 for words of four and eight bytes.

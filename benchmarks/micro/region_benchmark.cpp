@@ -108,5 +108,23 @@ void nussinov(benchmark::State& state, bool region) {
 BENCHMARK_CAPTURE(nussinov, region, true);
 BENCHMARK_CAPTURE(nussinov, c, false);
 
+void crc16(benchmark::State& state, bool region) {
+    std::vector<uint8_t> data(100000);
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(i * 31 + i / 7);
+    const auto n = static_cast<int64_t>(data.size());
+    static Compiled code("crc16");
+    for (auto _ : state) {
+        if (region)
+            code.run(reinterpret_cast<char*>(data.data()), {n, 1}, {0x8408});
+        else
+            benchmark::DoNotOptimize(c_crc16(data.data(), n, 0x8408));
+    }
+    state.counters["ns_per_point"] = benchmark::Counter(
+        static_cast<double>(n), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    if (region) state.counters["compile_ms"] = code.milliseconds;
+}
+BENCHMARK_CAPTURE(crc16, region, true);
+BENCHMARK_CAPTURE(crc16, c, false);
+
 }  // namespace
 }  // namespace stator::jit

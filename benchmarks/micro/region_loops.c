@@ -18,3 +18,18 @@ void c_nussinov(int32_t* restrict table, int64_t n) {
                 if (sum > table[i * n + j]) table[i * n + j] = sum;
             }
 }
+
+int64_t c_crc16(const uint8_t* data, int64_t n, int64_t poly) {
+    int64_t crc = 0xffff;
+    for (int64_t i = 0; i < n; ++i) {
+        int64_t byte = data[i];
+        for (int k = 0; k < 8; ++k) {
+            if ((crc & 1) ^ (byte & 1))
+                crc = (crc >> 1) ^ poly;
+            else
+                crc >>= 1;
+            byte >>= 1;
+        }
+    }
+    return crc;
+}

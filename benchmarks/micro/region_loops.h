@@ -7,4 +7,5 @@
 extern "C" {
 void c_seidel(double* a, int64_t steps, int64_t n);
 void c_nussinov(int32_t* table, int64_t n);
+int64_t c_crc16(const uint8_t* data, int64_t n, int64_t poly);
 }
