@@ -34,6 +34,7 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include "jit/orc_internal.h"
@@ -94,6 +95,10 @@ llvm::FunctionPassManager pipeline() {
     rotate.addPass(llvm::LoopRotatePass());
     rotate.addPass(llvm::LICMPass(llvm::LICMOptions()));
     f.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate), /*UseMemorySSA=*/true));
+    // Short loops of a known number of iterations, like the bits of a byte.
+    llvm::LoopPassManager unroll;
+    unroll.addPass(llvm::LoopFullUnrollPass(/*OptLevel=*/2));
+    f.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(unroll)));
     f.addPass(llvm::GVNPass());
     llvm::LoopPassManager motion;
     motion.addPass(llvm::LICMPass(llvm::LICMOptions()));
