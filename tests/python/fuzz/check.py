@@ -133,7 +133,7 @@ def check(program: Program, module: Any) -> Verdict:
         met.update(outcome_features(expected))
     verdict.features = sorted(features(program.source()) | met)
     verdict.regions = int(_counters(compiled).get("regions", 0))
-    if verdict.replayed < verdict.statements:
+    if verdict.replayed < verdict.statements or not verdict.regions:
         verdict.reasons = _reasons(compiled)
     verdict.counters = _counters(compiled)
     return verdict

@@ -303,6 +303,8 @@ def compress(b: Body) -> list[Statement]:
 
 
 def show(b: Body) -> list[Statement]:
+    if b.c.chance(0.6):
+        return accumulate(b)
     names = [*b.scope.floats[-1:], *b.scope.ints[-1:], *(i.name for i in b.scope.indices[-2:])]
     return [f"print('at', {', '.join(names)})" if names else "print('here')"]
 
@@ -496,7 +498,7 @@ def attempt(b: Body) -> list[Statement]:
             "Exception",
         )
     )
-    handler: list[Statement] = [c.pick(("print(type(e).__name__, e)", "pass")), *b.nested(2)]
+    handler: list[Statement] = [c.pick(("print(type(e).__name__, e)", "pass", "pass")), *b.nested(2)]
     if c.chance(0.1):
         handler.append("raise")
     out: list[Statement] = [Block("try", body), Block(f"except {caught} as e", handler)]
@@ -514,7 +516,10 @@ def attempt_loop(b: Body) -> list[Statement]:
         loop[0].body += risky(b)
     return [
         Block("try", loop),
-        Block("except (IndexError, ArithmeticError, ValueError) as e", ["print(type(e).__name__, e)"]),
+        Block(
+            "except (IndexError, ArithmeticError, ValueError) as e",
+            [b.c.pick(("print(type(e).__name__, e)", "pass", *accumulate(b)))],
+        ),
     ]
 
 

@@ -18,6 +18,9 @@ CASES = [
     case("a shift too large in an inner loop over rows",
          "def f(n, x):\n    for i in range(3):\n        for s in x:\n            k = 1 << (16 * n)\n    return k, s, i\n",
          [Scalar("int", 4), Array("f8", (2,))], [Scalar("int", 2), Array("f8", (2,))], [Scalar("int", 4), Array("f8", (1,))]),
+    case("np.power is not an operator",
+         "def f(a, x):\n    for i in range(len(a)):\n        x[i] = np.power(a[i], 2)\n    return x\n",
+         *[[Array("f4", (300,), "C", "plain"), Array("f8", (300,))]] * 3, open="powers of single precision differ in the last bit"),
 ]  # fmt: skip
 
 
