@@ -222,12 +222,14 @@ int set_wrapped(PyObject* self, PyObject* value, void*) {  // functools.update_w
 }
 
 PyObject* get_traces(PyObject* self, void*);
+PyObject* get_regions(PyObject* self, void*);
 
 PyGetSetDef getset[] = {
     {"__doc__", get_doc, set_doc, nullptr, nullptr},
     {"__dict__", get_dict, nullptr, nullptr, nullptr},
     {"__wrapped__", get_wrapped, set_wrapped, "The function as it was written.", nullptr},
     {"traces", get_traces, nullptr, "Traces recorded so far, in order.", nullptr},
+    {"regions", get_regions, nullptr, "Loops compiled as a whole, by name.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -248,6 +250,13 @@ PyObject* inspect(const char* name, PyObject* self, PyObject* args, PyObject* kw
 PyObject* get_traces(PyObject* self, void*) {
     PyObject* none = PyTuple_New(0);
     PyObject* result = none ? inspect("traces", self, none, nullptr) : nullptr;
+    Py_XDECREF(none);
+    return result;
+}
+
+PyObject* get_regions(PyObject* self, void*) {
+    PyObject* none = PyTuple_New(0);
+    PyObject* result = none ? inspect("regions", self, none, nullptr) : nullptr;
     Py_XDECREF(none);
     return result;
 }

@@ -46,6 +46,7 @@ void publish() {
     frontend::set_remark_text([](const frontend::Remark& r) { return is_break(r) ? remark_text(r) : ""; });
     frontend::set_verify(current.verify);
     frontend::set_retirement(current.retire);
+    frontend::set_regions(current.regions);
     if (const auto* api = loaded_core()) api->configure(current, core_line);
 }
 

@@ -98,7 +98,23 @@ py::dict function_counters(const frontend::FunctionState& f) {
             ++(s.code->from_cache ? c.cache_hits : c.compiles);
             c.compile_s += s.code->compile_seconds;
         }
+    for (const frontend::RegionInfo& r : f.regions()) {
+        const kernels::RegionSlot& slot = *r.request->slot;
+        if (!slot.ready.load(std::memory_order_acquire)) continue;
+        ++(slot.from_cache ? c.cache_hits : c.compiles);
+        c.compile_s += slot.compile_seconds;
+    }
     return counters(c);
+}
+
+// LLVM IR and assembly of a region; made on demand.
+kernels::Artifacts region_artifacts(const frontend::RegionInfo& r) {
+    kernels::Artifacts a;
+    const kernels::CompilerApi* api = load_core(&a.error);
+    if (!api) return a;
+    py::gil_scoped_release release;
+    api->region_artifacts(*r.request, a);
+    return a;
 }
 
 std::vector<TraceInfo> traces(py::handle f) {
@@ -226,6 +242,16 @@ void add_inspection(py::module_& m) {
         .def_readonly("assembly", &kernels::Artifacts::assembly)
         .def_readonly("error", &kernels::Artifacts::error, "Why there is none; empty otherwise.");
 
+    py::class_<frontend::RegionInfo>(m, "Region", "A loop compiled as a whole, as it was when it was asked for.")
+        .def_readonly("name", &frontend::RegionInfo::name)
+        .def_readonly("place", &frontend::RegionInfo::place, "File and line of the loop.")
+        .def_readonly("graph_text", &frontend::RegionInfo::graph, "Its blocks and instructions.")
+        .def_readonly("entries", &frontend::RegionInfo::entries)
+        .def_readonly("checks", &frontend::RegionInfo::checks,
+                      "How often it left in the middle, for Python to do a statement.")
+        .def_readonly("ready", &frontend::RegionInfo::ready)
+        .def_readonly("error", &frontend::RegionInfo::error)
+        .def("artifacts", &region_artifacts, "LLVM IR and assembly.");
     py::class_<TraceInfo>(m, "Trace", "One trace as it was when it was asked for.")
         .def_readonly("name", &TraceInfo::name)
         .def_readonly("place", &TraceInfo::place, "Where it is entered: file and line.")
@@ -271,6 +297,7 @@ void add_functions(py::module_& m) {
         },
         py::arg("function") = py::none());
     m.def("traces", &traces);
+    m.def("regions", [](py::handle f) { return state(f).regions(); });
     m.def("profiled", &profiled);
     m.def("remarks", [](py::handle f) { return state(f).remarks(); });
     m.def("stance", &stance_name);

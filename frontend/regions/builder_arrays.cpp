@@ -564,7 +564,7 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
         case Or: op = Op::BitwiseOr; break;
         case Xor: op = Op::BitwiseXor; break;
         case Power:
-            if (b.kind != Kind::Int || known_int(b.id) != 2 || t == DType::Bool) return unknown("a power of arrays");
+            if (b.kind != Kind::Int || known_int(b.id) != 2 || a.dtype == DType::Bool) return unknown("a power of arrays");
             op = Op::Square;
             in.pop_back();
             break;
@@ -606,7 +606,7 @@ bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
     inst.ints = {call_index({graph::RegionCall::Dot, "dot", {a.dtype}})};
     inst.in = {x.id, y.id};
     *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
-    return !operator_ || finite(out->id, a.dtype);
+    return finite(out->id, a.dtype);
 }
 
 // Whether it is known to lie in memory in one piece, in the order of C.

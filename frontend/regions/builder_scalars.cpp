@@ -315,7 +315,8 @@ bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
                           graph::info(*op).host == name;
     const bool keeps_ints = name == "absolute" || name == "negative" || name == "square" || name == "invert";
     if (!graph::is_float(t) && !(keeps_ints && graph::is_integer(t))) {
-        if (t != DType::I64 && t != DType::I32) return unknown("np." + name + " of " + describe(a));
+        const bool integer_loop = numpy::find_loop({name, {t, t}}).fn != nullptr;
+        if ((t != DType::I64 && t != DType::I32) || integer_loop) return unknown("np." + name + " of " + describe(a));
         t = DType::F64;
     }
     if (t == DType::F16) return unknown("np." + name + " of " + describe(a));
@@ -340,6 +341,8 @@ bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
 bool Builder::binary_ufunc(const std::string& name, const Value& a, const Value& b, Value* out) {
     const auto op = graph::find_op(name);
     DType t;
+    // The loop looks at how its exponent lies in memory.
+    if (name == "power" || name == "float_power") return unknown("np." + name);
     if (!promote(a, b, name == "divide", &t)) return false;
     const bool native = op && graph::info(*op).cls == graph::OpClass::Pointwise && graph::info(*op).arity == 2 &&
                         graph::info(*op).host == name && graph::is_native(*op, t);

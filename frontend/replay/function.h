@@ -16,6 +16,7 @@
 namespace stator::frontend {
 
 struct Trace;  // frontend/replay/trace.h
+struct RegionInfo;
 
 // Counters since start or reset; the names are those of stator.stats().
 // clang-format off
@@ -72,6 +73,7 @@ class FunctionState {
     PyObject* function() const;  // borrowed
     const Counters& counters() const;
     std::vector<const Trace*> traces() const;  // in order of recording
+    std::vector<RegionInfo> regions() const;
     std::vector<Remark> remarks() const;
     void reset();                                       // drops traces and counters
     const CallLimits* limit(const CallLimits* limits);  // sets them, returns those before
@@ -126,6 +128,18 @@ struct TraceInfo {
 };
 TraceInfo describe(const Trace& trace);
 
+// A loop compiled as a whole, as inspection sees it.
+struct RegionInfo {
+    std::string name;   // "step@12"
+    std::string place;  // "demo.py:12"
+    std::string graph;  // printed
+    int64_t entries = 0;
+    int64_t checks = 0;  // times that it left in the middle for Python to do a statement
+    bool ready = false;
+    std::string error;  // why there is no code
+    std::shared_ptr<kernels::RegionRequest> request;
+};
+
 Counters global_counters();  // over all functions, those that are gone included
 void reset_global_counters();
 // STATOR_VERIFY: each call that a trace served from entry to return is repeated eagerly from the same
@@ -133,6 +147,8 @@ void reset_global_counters();
 void set_verify(bool on);
 // Off: functions that plain Python is faster for are served all the same (tests).
 void set_retirement(bool on);
+// Off: loops are replayed step by step (frontend/regions).
+void set_regions(bool on);
 void set_stance(Stance s);
 Stance stance();
 // The plain function behind a CompiledFunction object (borrowed), or nullptr; lets the recorder follow calls

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/cpython/pending.h"
 
 namespace stator::frontend {
@@ -81,6 +83,27 @@ bool region_serves(const CodePlaces& places, int pc) {
     for (const auto& [header, h] : places.headers)
         if (!h.dead && h.serves && !h.inside.empty() && h.inside[static_cast<size_t>(pc)]) return true;
     return false;
+}
+
+std::vector<RegionInfo> FunctionState::regions() const {
+    std::vector<RegionInfo> all;
+    for (const auto& [code_object, places] : impl_->codes)
+        for (const auto& [pc, h] : places->headers)
+            for (const auto& r : h.regions) {
+                RegionInfo info;
+                info.name = r->name();
+                info.place = fmt::format("{}:{}", PyUnicode_AsUTF8(code_object->co_filename),
+                                         places->code->insns[static_cast<size_t>(pc)].line);
+                info.graph = r->text();
+                info.entries = r->entries;
+                info.checks = r->checks;
+                info.ready = r->ready();
+                if (r->failed()) info.error = r->request()->slot->error;
+                info.request = r->request();
+                all.push_back(std::move(info));
+            }
+    std::sort(all.begin(), all.end(), [](const RegionInfo& a, const RegionInfo& b) { return a.name < b.name; });
+    return all;
 }
 
 AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code, int* pc) {

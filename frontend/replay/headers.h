@@ -17,8 +17,6 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
 // Whether a loop around instruction `pc` is a region, or is about to be one: then its body needs no traces.
 bool region_serves(const CodePlaces& places, int pc);
 
-// Off: loops are replayed step by step (STATOR_REGIONS=0).
-void set_regions(bool on);
 bool regions_on();
 
 }  // namespace stator::frontend

@@ -8,7 +8,7 @@ from stator._inspect import Graph as Graph
 from stator._options import Options
 from stator._stator import GraphBreakError as GraphBreakError
 from stator._stator import RecompileError as RecompileError
-from stator._stator import Trace
+from stator._stator import Region, Trace
 
 __version__: str
 unavailable: str | None
@@ -32,6 +32,8 @@ class CompiledFunction(Generic[_P, _R]):
     __annotations__: dict[str, Any]
     @property
     def traces(self) -> list[Trace]: ...
+    @property
+    def regions(self) -> list[Region]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __get__(self, instance: object, owner: type | None = ...) -> Any: ...
     def stats(self) -> dict[str, float]: ...

@@ -29,6 +29,11 @@ def traces(function):
     return _stator.traces(_compiled(function))
 
 
+def regions(function):
+    """Loops of the function that were compiled as a whole, by name."""
+    return _stator.regions(_compiled(function))
+
+
 def _trace(function, trace):
     all_traces = traces(function)
     if isinstance(trace, str):
@@ -175,6 +180,7 @@ class Explanation:
         self.microseconds = microseconds
         self.stats = _stator.stats(function)
         self.call = {name: value - before[name] for name, value in self.stats.items()}
+        self._function = function
         self.traces = _stator.traces(function)
         self.device = _stator.function_options(function)["device"]
         self.waits = _wait_rows(self.traces, waits or {})
@@ -219,6 +225,10 @@ class Explanation:
         )
         if self.device == "cuda":
             yield "waits for the GPU", [_wait_line(w) for w in self.waits] or [("never", [])]
+        for r in _stator.regions(self._function):
+            code = "compiled" if r.ready else r.error or "its code is being made"
+            title = f"{r.place}: entered {r.entries} times, left in the middle {r.checks} times, {code}"
+            yield f"region {r.name}", [(title, [])]
         for t in self.traces:
             segments = f"{t.segments} segment{'s' * (t.segments != 1)}, {t.ready()} compiled"
             where = f"{t.place}: " if t.place else ""
