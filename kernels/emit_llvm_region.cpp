@@ -114,6 +114,7 @@ void RegionEmitter::input_array(const graph::RegionInput& in, int index, int& di
     Value* dense = i64(graph::info(t.dtype).size);
     for (size_t d = rank; d-- > 0;) {
         v.strides[d] = in.contiguous ? dense : load(rank + d);
+        if (in.contiguous && d + 1 < rank) wide_.insert(dense);
         if (in.contiguous && d > 0) dense = b_.CreateMul(dense, v.extents[d], "", true, true);
     }
     dim += 2 * t.rank;

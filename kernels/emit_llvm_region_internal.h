@@ -2,6 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/region_cfg.h"
@@ -62,6 +65,7 @@ class RegionEmitter {
     void poll(const Inst& inst);
     RegionVal view(const Inst& inst);
     RegionVal scratch(const Inst& inst);
+    llvm::Value* times(llvm::Value* stride, llvm::Value* step);
     void find_roots();
     void tag(llvm::Instruction* access, ValueId array);  // with what it cannot overlap
     llvm::Value* step(llvm::Value* p, llvm::Value* index, llvm::Value* stride, DType t);
@@ -99,7 +103,8 @@ class RegionEmitter {
     // By ValueId of an array: which memory it lies in, -1 when that is open (arrays that a loop exchanges).
     std::vector<int> root_;
     std::vector<llvm::MDNode*> in_scope_, out_of_scope_;  // by root
-    std::map<std::string, llvm::Function*> nests_;        // by what they do
+    std::set<llvm::Value*> wide_;  // strides that are an element's size only by accident (an extent of 1)
+    std::map<std::string, llvm::Function*> nests_;  // by what they do
 };
 
 }  // namespace stator::kernels::emit

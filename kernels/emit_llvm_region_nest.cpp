@@ -71,6 +71,7 @@ class RegionNest {
     const Inst& nest_;
     const graph::NestBody& body_;
     FlagScope* flags_ = nullptr;
+    std::set<ValueId> strided_;         // arrays whose elements along the innermost axis are not adjacent
     std::vector<Value*> extents_, at_;  // by axis; at_: current index, null for the innermost
     std::vector<Row> rows_;
     std::vector<Val> vals_;  // by ValueId, of the body; for the lanes at hand
@@ -110,7 +111,7 @@ std::string RegionNest::key(const std::vector<ValueId>& free) {
     for (const ValueId v : nest_.in) out << " e" << number(free, v);
     for (const ValueId v : free) {
         out << "\nf " << static_cast<int>(e_.type(v).dtype) << " " << static_cast<int>(e_.type(v).rank) << " "
-            << e_.value(v).scalar.mask;
+            << e_.value(v).scalar.mask << strided_.contains(v);
         for (Value** part : parts(e_.values_[static_cast<size_t>(v)])) {
             out << " ";
             if (llvm::isa<llvm::Constant>(*part)) (*part)->printAsOperand(out);
@@ -138,6 +139,9 @@ std::string RegionNest::key(const std::vector<ValueId>& free) {
 
 void RegionNest::emit() {
     const std::vector<ValueId> free = free_values();
+    for (const ValueId id : free)
+        if (!e_.value(id).strides.empty() && e_.wide_.contains(e_.value(id).strides.back()))
+            strided_.insert(id);
     std::vector<Value*> arguments{e_.calls_};
     for (const ValueId id : free)
         for (Value** part : parts(e_.values_[static_cast<size_t>(id)]))
@@ -288,6 +292,7 @@ Value* RegionNest::adjacent() {
             if (r.stored) return nullptr;
             continue;
         }
+        if (strided_.contains(r.array)) return nullptr;
         Value* stride = inner_stride(r.array);
         Value* unit = i64(graph::info(e_.type(r.array).dtype).size);
         if (stride == unit) continue;
@@ -313,6 +318,7 @@ void RegionNest::row() {
         close(l);
         BasicBlock* rest_from = b_.GetInsertBlock();
         Value* begin = whole;
+        const bool always = llvm::isa<llvm::Constant>(fits) && masks_tails(lanes);
         if (masks_tails(lanes)) {
             BasicBlock *some = e_.new_block("masked"), *done = e_.new_block("masked.end");
             b_.CreateCondBr(b_.CreateICmpSLT(whole, n), some, done);
@@ -327,6 +333,7 @@ void RegionNest::row() {
         }
         b_.CreateBr(single);
         b_.SetInsertPoint(single);
+        if (always) return;
         auto* phi = b_.CreatePHI(b_.getInt64Ty(), 2);
         phi->addIncoming(i64(0), from);
         phi->addIncoming(begin, rest_from);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -125,6 +126,34 @@ void crc16(benchmark::State& state, bool region) {
 }
 BENCHMARK_CAPTURE(crc16, region, true);
 BENCHMARK_CAPTURE(crc16, c, false);
+
+// Compilation of every *.region here, and of those in the folder REGION_BENCHMARK_MORE .
+void compile(benchmark::State& state, const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    graph::Region r;
+    std::string error = graph::parse(text.str(), &r);
+    if (r.loops.empty()) graph::find_loops(r);
+    if (error.empty()) error = graph::verify(r);
+    if (!error.empty()) return state.SkipWithError(error.c_str());
+    Object object;
+    for (auto _ : state) object = emit_object(r, emit_options("b", false));
+    if (!object.error.empty()) state.SkipWithError(object.error.c_str());
+    state.counters["bytes"] = static_cast<double>(object.bytes.size());
+}
+
+const int registered = [] {
+    std::vector<std::filesystem::path> folders{STATOR_SOURCE_DIR "/benchmarks/micro"};
+    if (const char* more = std::getenv("REGION_BENCHMARK_MORE")) folders.emplace_back(more);
+    for (const auto& folder : folders)
+        for (const auto& entry : std::filesystem::directory_iterator(folder))
+            if (entry.path().extension() == ".region")
+                benchmark::RegisterBenchmark(("compile/" + entry.path().stem().string()).c_str(),
+                                             [path = entry.path()](benchmark::State& s) { compile(s, path); })
+                    ->Unit(benchmark::kMillisecond);
+    return 0;
+}();
 
 }  // namespace
 }  // namespace stator::jit
