@@ -46,7 +46,16 @@ class RegionEmitter {
     void arguments(const graph::Edge& e, llvm::BasicBlock* from);
     void pass(const RegionVal& parameter, const RegionVal& v, RegionType t, llvm::BasicBlock* from);
     llvm::BasicBlock* exit_block(int exit);
-    void emit_exit(int exit, llvm::BasicBlock* at);
+    struct ExitStore {
+        size_t slot;
+        llvm::Value* value;
+        bool mask;
+        auto operator<=>(const ExitStore&) const = default;
+    };
+    std::vector<ExitStore> exit_stores(int exit) const;
+    void emit_stores(const std::vector<ExitStore>& stores);
+    void emit_exits();
+    void emit_exit_group(const std::vector<int>& group, const std::vector<ExitStore>& common);
     // Goes on where `bad` (i1) is false, leaves through the exit where it holds.
     void leave_if(llvm::Value* bad, int exit);
 

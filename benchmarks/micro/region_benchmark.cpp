@@ -23,6 +23,20 @@ double cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
+// Into the folder REGION_BENCHMARK_DUMP: the region after its passes, LLVM IR and assembly.
+void dump(const graph::Region& r, const std::string& name) {
+    const char* folder = std::getenv("REGION_BENCHMARK_DUMP");
+    if (!folder) return;
+    std::string ir, assembly;
+    (void)emit_text(r, emit_options("b", false), &ir, &assembly);
+    graph::Region optimized = r;
+    graph::optimize(optimized);
+    const std::string path = std::string(folder) + "/" + name;
+    std::ofstream(path + ".region") << graph::print(optimized);
+    std::ofstream(path + ".ll") << ir;
+    std::ofstream(path + ".s") << assembly;
+}
+
 // A region beside this file, compiled.
 struct Compiled {
     explicit Compiled(const char* name) {
@@ -43,17 +57,7 @@ struct Compiled {
             if (error.empty()) code = load_region(object.bytes, "b", name);
             error += code.error;
         }
-        if (const char* dump = std::getenv("REGION_BENCHMARK_DUMP")) {
-            std::string ir, assembly;
-            graph::Region o = r;
-            graph::optimize(o);
-            if (std::string e = graph::verify(o); !e.empty())
-                std::fprintf(stderr, "%s: %s\n", name, e.c_str());
-            std::ofstream(std::string(dump) + "/" + name + ".region") << graph::print(o);
-            (void)emit_text(r, emit_options("b", false), &ir, &assembly);
-            std::ofstream(std::string(dump) + "/" + name + ".ll") << ir;
-            std::ofstream(std::string(dump) + "/" + name + ".s") << assembly;
-        }
+        if (error.empty()) dump(r, name);
         if (!error.empty()) std::fprintf(stderr, "%s: %s\n", name, error.c_str()), std::abort();
     }
     int run(char* array, std::vector<int64_t> dims, std::vector<int64_t> numbers) {
@@ -137,6 +141,7 @@ void compile(benchmark::State& state, const std::filesystem::path& path) {
     if (r.loops.empty()) graph::find_loops(r);
     if (error.empty()) error = graph::verify(r);
     if (!error.empty()) return state.SkipWithError(error.c_str());
+    dump(r, "compile_" + path.stem().string());
     Object object;
     for (auto _ : state) object = emit_object(r, emit_options("b", false));
     if (!object.error.empty()) state.SkipWithError(object.error.c_str());
