@@ -1,8 +1,8 @@
 // The region emitter: blocks become LLVM blocks, parameters phi nodes, arrays one value for the address and
 // one for each extent and stride.
 //
-// An exit becomes one block, however many instructions lead to it: its values dominate all of them. It
-// stores them into RegionArgs::out and returns the exit's number; branches to it are marked unlikely.
+// An exit becomes one block, however many instructions lead to it: its values dominate all of them. They are
+// stored into RegionArgs::out and the exit's number is returned; branches to exits are marked unlikely.
 //
 // Scalar code is silent (nobody asks which flags it raised), so it is ordinary LLVM arithmetic without any
 // fast-math flag, which the optimizer may move. Only nests that report flags need the strict kind; they
@@ -10,6 +10,9 @@
 #include "kernels/emit_llvm_region.h"
 
 #include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "kernels/emit_llvm_region_internal.h"
 #include "kernels/region_abi.h"
@@ -50,8 +53,7 @@ void RegionEmitter::emit() {
             parameters(id);
         }
     for (const BlockId id : cfg_.order) block(id);
-    for (size_t x = 0; x < exits_.size(); ++x)
-        if (exits_[x]) emit_exit(static_cast<int>(x), exits_[x]);
+    emit_exits();
 }
 
 // ---- frame ----
@@ -114,6 +116,7 @@ void RegionEmitter::input_array(const graph::RegionInput& in, int index, int& di
     Value* dense = i64(graph::info(t.dtype).size);
     for (size_t d = rank; d-- > 0;) {
         v.strides[d] = in.contiguous ? dense : load(rank + d);
+        if (in.contiguous && d + 1 < rank) wide_.insert(dense);
         if (in.contiguous && d > 0) dense = b_.CreateMul(dense, v.extents[d], "", true, true);
     }
     dim += 2 * t.rank;
@@ -201,25 +204,70 @@ BasicBlock* RegionEmitter::exit_block(int exit) {
     return block;
 }
 
-void RegionEmitter::emit_exit(int exit, BasicBlock* at) {
-    b_.SetInsertPoint(at);
-    uint64_t slot = 0;
-    const auto put = [&](Value* v) {
-        b_.CreateAlignedStore(v, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), out_, 16 * slot++),
-                              llvm::Align(8));
-    };
+// What goes into which slot of RegionArgs::out.
+std::vector<RegionEmitter::ExitStore> RegionEmitter::exit_stores(int exit) const {
+    std::vector<ExitStore> out;
+    const auto put = [&](Value* v, bool mask = false) { out.push_back({out.size(), v, mask}); };
     for (const ValueId id : r_.exits[static_cast<size_t>(exit)].values) {
         const RegionVal& v = value(id);
         if (!type(id).is_array()) {
-            put(in_memory(type(id).dtype, v.scalar));
+            put(v.scalar.v, v.scalar.mask);
             continue;
         }
         put(v.address);
         for (Value* n : v.extents) put(n);
         for (Value* s : v.strides) put(s);
     }
-    const int returns = r_.exits[static_cast<size_t>(exit)].returns;
-    b_.CreateRet(b_.getInt32(static_cast<uint32_t>(returns < 0 ? exit : returns)));
+    return out;
+}
+
+void RegionEmitter::emit_stores(const std::vector<ExitStore>& stores) {
+    for (const ExitStore& s : stores)
+        b_.CreateAlignedStore(s.mask ? b_.CreateZExt(s.value, b_.getInt8Ty()) : s.value,
+                              b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), out_, 16 * s.slot),
+                              llvm::Align(8));
+}
+
+// Neighbouring exits list mostly the same values: what all of a group store is stored in one place.
+void RegionEmitter::emit_exits() {
+    std::vector<int> used;
+    for (size_t x = 0; x < exits_.size(); ++x)
+        if (exits_[x]) used.push_back(static_cast<int>(x));
+    for (size_t first = 0; first < used.size();) {
+        std::vector<ExitStore> common = exit_stores(used[first]);
+        size_t end = first + 1;
+        for (; end < used.size(); ++end) {
+            const std::vector<ExitStore> next = exit_stores(used[end]);
+            std::vector<ExitStore> both;
+            std::set_intersection(common.begin(), common.end(), next.begin(), next.end(),
+                                  std::back_inserter(both));
+            if (2 * both.size() < std::max(common.size(), next.size())) break;
+            common = std::move(both);
+        }
+        emit_exit_group(std::vector<int>(used.begin() + static_cast<ptrdiff_t>(first),
+                                         used.begin() + static_cast<ptrdiff_t>(end)),
+                        common);
+        first = end;
+    }
+}
+
+void RegionEmitter::emit_exit_group(const std::vector<int>& group, const std::vector<ExitStore>& common) {
+    BasicBlock* leave = new_block("leave");
+    b_.SetInsertPoint(leave);
+    auto* number = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(group.size()));
+    emit_stores(common);
+    b_.CreateRet(number);
+    for (const int exit : group) {
+        BasicBlock* at = exits_[static_cast<size_t>(exit)];
+        b_.SetInsertPoint(at);
+        const std::vector<ExitStore> all = exit_stores(exit);
+        std::vector<ExitStore> own;
+        std::set_difference(all.begin(), all.end(), common.begin(), common.end(), std::back_inserter(own));
+        emit_stores(own);
+        const int returns = r_.exits[static_cast<size_t>(exit)].returns;
+        number->addIncoming(b_.getInt32(static_cast<uint32_t>(returns < 0 ? exit : returns)), at);
+        b_.CreateBr(leave);
+    }
 }
 
 llvm::MDNode* RegionEmitter::unlikely() { return llvm::MDBuilder(c_).createBranchWeights(1, 1 << 20); }

@@ -241,6 +241,14 @@ Value* RegionEmitter::element(const Inst& i, size_t indices) {
     return p;
 }
 
+Value* RegionEmitter::times(Value* stride, Value* step) {
+    const auto* k = llvm::dyn_cast<llvm::ConstantInt>(step);
+    if (k && k->isOne()) return stride;
+    Value* product = b_.CreateMul(step, stride);
+    if (k && wide_.contains(stride)) wide_.insert(product);
+    return product;
+}
+
 RegionVal RegionEmitter::view(const Inst& i) {
     const RegionVal a = value(i.in[0]);
     RegionVal v;
@@ -257,7 +265,7 @@ RegionVal RegionEmitter::view(const Inst& i) {
         if (x.start) v.address = step(v.address, operand(x.start), stride, type(i.in[0]).dtype);
         if (x.kind == graph::ViewAxis::Drop) continue;
         v.extents.push_back(x.count ? operand(x.count) : a.extents[axis]);
-        v.strides.push_back(x.step ? b_.CreateMul(operand(x.step), stride) : stride);
+        v.strides.push_back(x.step ? times(stride, operand(x.step)) : stride);
     }
     return v;
 }
@@ -274,6 +282,7 @@ RegionVal RegionEmitter::scratch(const Inst& i) {
     for (size_t d = i.in.size(); d-- > 0;) {
         v.extents[d] = number(i.in[d]);
         v.strides[d] = bytes;
+        if (d + 1 < i.in.size()) wide_.insert(bytes);
         Value* both = b_.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow, bytes, v.extents[d]);
         bytes = b_.CreateExtractValue(both, 0);
         overflow = b_.CreateOr(overflow, b_.CreateExtractValue(both, 1));

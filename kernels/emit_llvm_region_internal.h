@@ -2,6 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/region_cfg.h"
@@ -43,7 +46,16 @@ class RegionEmitter {
     void arguments(const graph::Edge& e, llvm::BasicBlock* from);
     void pass(const RegionVal& parameter, const RegionVal& v, RegionType t, llvm::BasicBlock* from);
     llvm::BasicBlock* exit_block(int exit);
-    void emit_exit(int exit, llvm::BasicBlock* at);
+    struct ExitStore {
+        size_t slot;
+        llvm::Value* value;
+        bool mask;
+        auto operator<=>(const ExitStore&) const = default;
+    };
+    std::vector<ExitStore> exit_stores(int exit) const;
+    void emit_stores(const std::vector<ExitStore>& stores);
+    void emit_exits();
+    void emit_exit_group(const std::vector<int>& group, const std::vector<ExitStore>& common);
     // Goes on where `bad` (i1) is false, leaves through the exit where it holds.
     void leave_if(llvm::Value* bad, int exit);
 
@@ -62,6 +74,7 @@ class RegionEmitter {
     void poll(const Inst& inst);
     RegionVal view(const Inst& inst);
     RegionVal scratch(const Inst& inst);
+    llvm::Value* times(llvm::Value* stride, llvm::Value* step);
     void find_roots();
     void tag(llvm::Instruction* access, ValueId array);  // with what it cannot overlap
     llvm::Value* step(llvm::Value* p, llvm::Value* index, llvm::Value* stride, DType t);
@@ -99,7 +112,8 @@ class RegionEmitter {
     // By ValueId of an array: which memory it lies in, -1 when that is open (arrays that a loop exchanges).
     std::vector<int> root_;
     std::vector<llvm::MDNode*> in_scope_, out_of_scope_;  // by root
-    std::map<std::string, llvm::Function*> nests_;        // by what they do
+    std::set<llvm::Value*> wide_;  // strides that are an element's size only by accident (an extent of 1)
+    std::map<std::string, llvm::Function*> nests_;  // by what they do
 };
 
 }  // namespace stator::kernels::emit

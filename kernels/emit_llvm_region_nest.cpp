@@ -24,6 +24,12 @@ using llvm::Value;
 
 constexpr size_t kShortBody = 16;
 
+// Its size where it is not in the list.
+template <class T>
+size_t index_in(const std::vector<T>& list, T v) {
+    return static_cast<size_t>(std::find(list.begin(), list.end(), v) - list.begin());
+}
+
 class RegionNest {
   public:
     RegionNest(RegionEmitter& e, const Inst& nest)
@@ -42,9 +48,9 @@ class RegionNest {
         Value *end, *step;
     };
 
-    std::string key(const std::vector<ValueId>& free);
+    std::string key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
     llvm::Function* function(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
-    void swap_in(llvm::Function* f, const std::vector<ValueId>& free);
+    void swap_in(llvm::Function* f, const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
     std::vector<ValueId> free_values() const;
     static std::vector<Value**> parts(RegionVal& v);
     void loops(size_t axis);
@@ -71,6 +77,7 @@ class RegionNest {
     const Inst& nest_;
     const graph::NestBody& body_;
     FlagScope* flags_ = nullptr;
+    std::set<ValueId> strided_;         // arrays whose elements along the innermost axis are not adjacent
     std::vector<Value*> extents_, at_;  // by axis; at_: current index, null for the innermost
     std::vector<Row> rows_;
     std::vector<Val> vals_;  // by ValueId, of the body; for the lanes at hand
@@ -92,28 +99,28 @@ std::vector<ValueId> RegionNest::free_values() const {
     return out;
 }
 
+// What a nest uses of a value: of an array all but the extents.
 std::vector<Value**> RegionNest::parts(RegionVal& v) {
     if (!v.address) return {&v.scalar.v};
     std::vector<Value**> p{&v.address};
-    for (Value*& n : v.extents) p.push_back(&n);
-    for (Value*& s : v.strides) p.push_back(&s);
+    for (Value*& stride : v.strides) p.push_back(&stride);
     return p;
 }
 
 // What decides the function's code, its arguments aside. Values are numbered in the order of their use.
-std::string RegionNest::key(const std::vector<ValueId>& free) {
+std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
     std::string k = std::to_string(nest_.exit >= 0) + " " + std::to_string(nest_.in.size());
-    const auto number = [&](const std::vector<ValueId>& list, ValueId v) {
-        return std::find(list.begin(), list.end(), v) - list.begin();
-    };
     llvm::raw_string_ostream out(k);
-    for (const ValueId v : nest_.in) out << " e" << number(free, v);
+    for (const ValueId v : nest_.in) out << " e" << index_in(free, v);
     for (const ValueId v : free) {
         out << "\nf " << static_cast<int>(e_.type(v).dtype) << " " << static_cast<int>(e_.type(v).rank) << " "
-            << e_.value(v).scalar.mask;
+            << e_.value(v).scalar.mask << strided_.contains(v);
         for (Value** part : parts(e_.values_[static_cast<size_t>(v)])) {
             out << " ";
-            if (llvm::isa<llvm::Constant>(*part)) (*part)->printAsOperand(out);
+            if (llvm::isa<llvm::Constant>(*part))
+                (*part)->printAsOperand(out);
+            else
+                out << "a" << index_in(arguments, *part);
         }
     }
     std::vector<ValueId> inside;
@@ -123,11 +130,11 @@ std::string RegionNest::key(const std::vector<ValueId>& free) {
             << static_cast<int>(i.operand);
         for (const int64_t n : i.ints) out << " #" << n;
         for (const ValueId v : i.in) {
-            const auto at = number(inside, v);
-            if (at < static_cast<ptrdiff_t>(inside.size()))
+            const size_t at = index_in(inside, v);
+            if (at < inside.size())
                 out << " r" << at;
             else
-                out << " f" << number(free, v);
+                out << " f" << index_in(free, v);
         }
         if (i.result < 0) continue;
         out << " " << static_cast<int>(e_.type(i.result).dtype);
@@ -138,11 +145,15 @@ std::string RegionNest::key(const std::vector<ValueId>& free) {
 
 void RegionNest::emit() {
     const std::vector<ValueId> free = free_values();
+    for (const ValueId id : free)
+        if (!e_.value(id).strides.empty() && e_.wide_.contains(e_.value(id).strides.back()))
+            strided_.insert(id);
     std::vector<Value*> arguments{e_.calls_};
     for (const ValueId id : free)
         for (Value** part : parts(e_.values_[static_cast<size_t>(id)]))
-            if (!llvm::isa<llvm::Constant>(*part)) arguments.push_back(*part);
-    llvm::Function*& f = e_.nests_[key(free)];
+            if (!llvm::isa<llvm::Constant>(*part) && index_in(arguments, *part) == arguments.size())
+                arguments.push_back(*part);
+    llvm::Function*& f = e_.nests_[key(free, arguments)];
     if (!f) f = function(free, arguments);
     auto* called = b_.CreateCall(f, arguments);
     called->setDoesNotThrow();
@@ -167,7 +178,7 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
     std::vector<RegionVal> saved;
     for (const ValueId id : free) saved.push_back(e_.value(id));
     b_.SetInsertPoint(e_.new_block("entry"));
-    swap_in(f, free);
+    swap_in(f, free, arguments);
     e_.faults_ = e_.slot(b_.getInt32Ty(), "faults");
     b_.CreateStore(b_.getInt32(0), e_.faults_);
     vals_.resize(e_.r_.types.size());
@@ -192,12 +203,13 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
 }
 
 // Values of the region become the function's arguments. Constants stay what they are.
-void RegionNest::swap_in(llvm::Function* f, const std::vector<ValueId>& free) {
-    unsigned next = 0;
-    e_.calls_ = f->getArg(next++);
+void RegionNest::swap_in(llvm::Function* f, const std::vector<ValueId>& free,
+                         const std::vector<Value*>& arguments) {
+    e_.calls_ = f->getArg(0);
     for (const ValueId id : free)
         for (Value** part : parts(e_.values_[static_cast<size_t>(id)]))
-            if (!llvm::isa<llvm::Constant>(*part)) *part = f->getArg(next++);
+            if (!llvm::isa<llvm::Constant>(*part))
+                *part = f->getArg(static_cast<unsigned>(index_in(arguments, *part)));
 }
 
 // ---- loops ----
@@ -288,6 +300,7 @@ Value* RegionNest::adjacent() {
             if (r.stored) return nullptr;
             continue;
         }
+        if (strided_.contains(r.array)) return nullptr;
         Value* stride = inner_stride(r.array);
         Value* unit = i64(graph::info(e_.type(r.array).dtype).size);
         if (stride == unit) continue;
@@ -313,6 +326,7 @@ void RegionNest::row() {
         close(l);
         BasicBlock* rest_from = b_.GetInsertBlock();
         Value* begin = whole;
+        const bool always = llvm::isa<llvm::Constant>(fits) && masks_tails(lanes);
         if (masks_tails(lanes)) {
             BasicBlock *some = e_.new_block("masked"), *done = e_.new_block("masked.end");
             b_.CreateCondBr(b_.CreateICmpSLT(whole, n), some, done);
@@ -327,6 +341,7 @@ void RegionNest::row() {
         }
         b_.CreateBr(single);
         b_.SetInsertPoint(single);
+        if (always) return;
         auto* phi = b_.CreatePHI(b_.getInt64Ty(), 2);
         phi->addIncoming(i64(0), from);
         phi->addIncoming(begin, rest_from);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -20,6 +21,20 @@ double cpu_seconds() {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// Into the folder REGION_BENCHMARK_DUMP: the region after its passes, LLVM IR and assembly.
+void dump(const graph::Region& r, const std::string& name) {
+    const char* folder = std::getenv("REGION_BENCHMARK_DUMP");
+    if (!folder) return;
+    std::string ir, assembly;
+    (void)emit_text(r, emit_options("b", false), &ir, &assembly);
+    graph::Region optimized = r;
+    graph::optimize(optimized);
+    const std::string path = std::string(folder) + "/" + name;
+    std::ofstream(path + ".region") << graph::print(optimized);
+    std::ofstream(path + ".ll") << ir;
+    std::ofstream(path + ".s") << assembly;
 }
 
 // A region beside this file, compiled.
@@ -42,17 +57,7 @@ struct Compiled {
             if (error.empty()) code = load_region(object.bytes, "b", name);
             error += code.error;
         }
-        if (const char* dump = std::getenv("REGION_BENCHMARK_DUMP")) {
-            std::string ir, assembly;
-            graph::Region o = r;
-            graph::optimize(o);
-            if (std::string e = graph::verify(o); !e.empty())
-                std::fprintf(stderr, "%s: %s\n", name, e.c_str());
-            std::ofstream(std::string(dump) + "/" + name + ".region") << graph::print(o);
-            (void)emit_text(r, emit_options("b", false), &ir, &assembly);
-            std::ofstream(std::string(dump) + "/" + name + ".ll") << ir;
-            std::ofstream(std::string(dump) + "/" + name + ".s") << assembly;
-        }
+        if (error.empty()) dump(r, name);
         if (!error.empty()) std::fprintf(stderr, "%s: %s\n", name, error.c_str()), std::abort();
     }
     int run(char* array, std::vector<int64_t> dims, std::vector<int64_t> numbers) {
@@ -125,6 +130,35 @@ void crc16(benchmark::State& state, bool region) {
 }
 BENCHMARK_CAPTURE(crc16, region, true);
 BENCHMARK_CAPTURE(crc16, c, false);
+
+// Compilation of every *.region here, and of those in the folder REGION_BENCHMARK_MORE .
+void compile(benchmark::State& state, const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    graph::Region r;
+    std::string error = graph::parse(text.str(), &r);
+    if (r.loops.empty()) graph::find_loops(r);
+    if (error.empty()) error = graph::verify(r);
+    if (!error.empty()) return state.SkipWithError(error.c_str());
+    dump(r, "compile_" + path.stem().string());
+    Object object;
+    for (auto _ : state) object = emit_object(r, emit_options("b", false));
+    if (!object.error.empty()) state.SkipWithError(object.error.c_str());
+    state.counters["bytes"] = static_cast<double>(object.bytes.size());
+}
+
+const int registered = [] {
+    std::vector<std::filesystem::path> folders{STATOR_SOURCE_DIR "/benchmarks/micro"};
+    if (const char* more = std::getenv("REGION_BENCHMARK_MORE")) folders.emplace_back(more);
+    for (const auto& folder : folders)
+        for (const auto& entry : std::filesystem::directory_iterator(folder))
+            if (entry.path().extension() == ".region")
+                benchmark::RegisterBenchmark(("compile/" + entry.path().stem().string()).c_str(),
+                                             [path = entry.path()](benchmark::State& s) { compile(s, path); })
+                    ->Unit(benchmark::kMillisecond);
+    return 0;
+}();
 
 }  // namespace
 }  // namespace stator::jit

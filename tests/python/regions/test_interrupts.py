@@ -173,9 +173,6 @@ def test_keyboard_interrupt():
     assert np.isfinite(compiled(np.zeros(8), np.zeros(8), 1000))
 
 
-@pytest.mark.xfail(
-    strict=False, reason="on 3.11 the handler's exception is lost when it runs while the lock is let go of"
-)
 def test_other_threads_run_during_a_loop():
     """The loop lets go of the interpreter lock, as Python's loops do."""
     compiled = _warm(scalar_loop)

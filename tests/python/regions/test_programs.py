@@ -49,4 +49,5 @@ def test_every_loop_is_a_region(name):
     assert warm["regions"] >= case.regions, warm
     compiled(*_arguments(name, case.sizes[1], 0))
     after = stator.stats(compiled)
-    assert after["exits"] == warm["exits"] and after["opaque_steps"] == warm["opaque_steps"], after
+    for counter in ("exits", "opaque_steps", "eager_calls", "redone"):
+        assert after[counter] == warm[counter], (counter, warm, after)
