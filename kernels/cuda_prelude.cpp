@@ -396,6 +396,48 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
     return x;
 }
 )"},
+    // Barriers of a cluster's blocks, and where another block has what this one has at `p` in shared memory.
+    // Without a cluster there is one block.
+    {"cluster", "types", R"(__device__ __forceinline__ void cluster_meet() {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+#elif defined(__cluster_barrier_arrive)
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+#endif
+}
+__device__ __forceinline__ const uint4* of_block(const uint4* p, u32 rank) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if __CUDA_ARCH__ >= 900
+    asm("mapa.u64 %0, %1, %2;" : "=l"(p) : "l"(p), "r"(rank));
+#endif
+#elif defined(__cluster_barrier_arrive)
+    p = (const uint4*)__cluster_map_shared_rank(p, rank);
+#endif
+    return p;
+}
+)"},
+    // What `across` gives, of a row that `parts` blocks share. They are a cluster (phase -1), or parts of a
+    // launch: the one for phase `step` leaves its values at `left`, where later ones find them.
+    {"whole_row", "across cluster",
+     R"(template <class T, class F> __device__ __forceinline__ T whole_row(T x, F combine, uint4* meet, int& turn, u32 parts, u8* left, int phase, int step) {
+    if (phase > step)
+        for (u32 k = threadIdx.x; k < parts; k += blockDim.x) x = combine(x, *(const T*)(left + k * 16));
+    x = across(x, combine, meet, turn);
+    if (phase == step) {
+        if (threadIdx.x == 0) *(T*)(left + blockIdx.x % parts * 16) = x;
+    } else if (phase < 0 && parts > 1) {
+        uint4* const mine = meet + 64 + turn;
+        if (threadIdx.x == 0) *(T*)mine = x;
+        cluster_meet();
+        x = *(const T*)of_block(mine, 0);
+        for (u32 b = 1; b < parts; ++b) x = combine(x, *(const T*)of_block(mine, b));
+    }
+    return x;
+}
+)"},
     // The values of all threads with one threadIdx.x, combined by the first of them; only that one has the
     // result. `meet` has 16 bytes for each thread; two calls in a row take different ones.
     {"down", "types",
@@ -404,6 +446,17 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
     __syncthreads();
     if (threadIdx.y == 0)
         for (int y = 1; y < blockDim.y; ++y) x = combine(x, *(T*)(meet + y * blockDim.x + threadIdx.x));
+    return x;
+}
+)"},
+    // The same of a column of which `parts` blocks take a slice: a launch with phase 0 leaves their values at
+    // `left`, where the one with phase 1 finds them.
+    {"whole_column", "down",
+     R"(template <class T, class F> __device__ __forceinline__ T whole_column(T x, F combine, uint4* meet, u32 parts, u8* left, int phase, bool active) {
+    if (phase > 0)
+        for (u32 k = threadIdx.y; k < parts; k += blockDim.y) x = combine(x, *(const T*)(left + k * 16));
+    x = down(x, combine, meet);
+    if (phase == 0 && active && threadIdx.y == 0) *(T*)(left + blockIdx.x % parts * 16) = x;
     return x;
 }
 )"},

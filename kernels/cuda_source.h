@@ -22,8 +22,9 @@ enum class CudaParamKind : uint8_t {
     Stride,   // KernelArgs::strides[index], in bytes
     Scalar,   // value of Program::scalars[index]
     Result,   // address where Program::scalars[index] lies or goes; element size of its dtype
-    Partial,  // address of Launch::partial_bytes of memory that one Partial kernel and its Combine share
+    Partial,  // address of Launch::partial_bytes of memory that the phases of one kernel share
     Slices,   // Launch::slices
+    Phase,    // Launch::phase
     Staged,   // 1 when Launch::staged
 };
 struct CudaParam {

@@ -27,6 +27,12 @@ CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::G
     for (size_t unit = 0; unit < programs.size(); ++unit)
         for (const GpuKernel& k : schedule_gpu(*programs[unit])) {
             CudaKernel kernel;
+            if (k.phase > 0 && k.form != Form::Combine) {  // the code of the first phase
+                kernel = out.kernels.back();
+                kernel.schedule = k;
+                out.kernels.push_back(std::move(kernel));
+                continue;
+            }
             std::string name = prefix + "_k" + std::to_string(out.kernels.size());
             std::string text =
                 cuda::KernelPrinter(*programs[unit], g, k, name, uses).print(&kernel, &out.error);
@@ -98,6 +104,7 @@ std::string KernelPrinter::param_name(const CudaParam& p) const {
         case CudaParamKind::Result: return "r" + n;
         case CudaParamKind::Partial: return "partials";
         case CudaParamKind::Slices: return "slices";
+        case CudaParamKind::Phase: return "phase";
         case CudaParamKind::Staged: return "staged";
     }
     return {};

@@ -88,8 +88,15 @@ class KernelPrinter {
     void rows();
     void rows_nest();
     void stage_pointers();
-    void column_loops(const std::string& first, const std::string& threads, const std::string& guard);
+    struct Columns {  // the loop of a thread over some of the columns
+        std::string begin, first, step, end, guard;
+    };
+    void column_loops(const Columns& c);
     void columns();
+    // ---- rows and columns that are cut into slices ----
+    bool cut() const { return k_.phases > 1; }
+    void slice(const std::string& count, int whole);
+    std::string left_behind(const std::string& results, const std::string& result);
     void partial();
     void combine();
     void accumulators();
@@ -108,6 +115,8 @@ class KernelPrinter {
     std::string error_;
     int nest_ = -1;
     int row_axes_ = 0;
+    int step_ = 0;     // Rows, Columns: reductions of nests so far, which are the launches so far where cut
+    int partial_ = 0;  // reductions so far
     std::vector<std::string> index_;     // per axis of the current nest
     std::vector<std::string> names_;     // per statement of the current nest
     std::vector<std::string> pointers_;  // per statement of the current nest: pointer to its row

@@ -15,6 +15,13 @@ constexpr int64_t kMostSlices = 1024;  // enough to fill every multiprocessor se
 constexpr int64_t kSliceVectors = 8;   // vectors of a thread in a slice
 constexpr int64_t kMostCode = 24;      // copies of functions in one loop: more take long to compile
 constexpr int64_t kMostBlocks = 0x7fffffff;
+constexpr int64_t kEnoughBlocks = 128;      // of long rows: one for each multiprocessor
+constexpr int64_t kHalfShared = 112 << 10;  // bytes with which two blocks fit a multiprocessor
+constexpr int64_t kClusterColumns = 4096;   // at least, of a block
+constexpr int64_t kFewLong = 32 << 10;      // columns of a block from which on slices pay their launches
+constexpr int64_t kSliceColumns = 8 << 10;  // at least, of a slice
+constexpr int64_t kSliceDepth = 32;         // at least, of a thread's part of a column's slice
+constexpr int64_t kMostRowSlices = 512;
 
 bool accesses_memory(const Stmt& s) { return s.kind == StmtKind::Load || s.kind == StmtKind::Store; }
 bool reduces(const Stmt& s) { return s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce; }
@@ -162,6 +169,26 @@ std::vector<StagedOperand> staged_operands(const Program& p, const GpuKernel& k)
     return staged;
 }
 
+int count_reductions(const LoopNest& nest) {
+    return static_cast<int>(std::count_if(nest.stmts.begin(), nest.stmts.end(), reduces));
+}
+
+// Whether what is done once per row may be done again by a later launch: it reads nothing that the kernel
+// stores.
+bool repeatable(const Program& p, const GpuKernel& k) {
+    std::set<int> stored;
+    for (int i : k.nests)
+        for (const Stmt& s : p.code[static_cast<size_t>(i)]->stmts)
+            if (s.kind == StmtKind::Store) stored.insert(s.access.buffer);
+    for (int i : k.nests) {
+        const LoopNest& nest = *p.code[static_cast<size_t>(i)];
+        for (const Stmt& s : nest.stmts)
+            if (s.kind == StmtKind::Load && s.depth < nest.full_depth() && stored.count(s.access.buffer))
+                return false;
+    }
+    return true;
+}
+
 GpuKernel rows_kernel(const Program& p, int& next) {
     const LoopNest& first = *p.code[static_cast<size_t>(next)];
     int parallel = first.parallel_axes();
@@ -174,11 +201,10 @@ GpuKernel rows_kernel(const Program& p, int& next) {
     k.vector = vector_width(p, k.nests, parallel);
     set_unroll(p, k, 4, 4);
     if (k.columns.size() == 1) k.staged = staged_operands(p, k);
+    for (int i : k.nests) k.reductions += count_reductions(*p.code[static_cast<size_t>(i)]);
+    if (repeatable(p, k))
+        for (int i : k.nests) k.phases += count_reductions(*p.code[static_cast<size_t>(i)]) > 0;
     return k;
-}
-
-int count_reductions(const LoopNest& nest) {
-    return static_cast<int>(std::count_if(nest.stmts.begin(), nest.stmts.end(), reduces));
 }
 
 int unit_bytes(const LoopNest& nest, int axis, int vector) {
@@ -206,9 +232,11 @@ GpuKernel single_kernel(const Program& p, int i, Form form) {
             k.rows = extents(nest, 0, parallel - 1), k.columns = extents(nest, parallel - 1, parallel);
             k.depth = extents(nest, parallel, full);
             set_unroll(p, k, 4, 4);
+            k.phases = 2;
             break;
         case Form::Partial:
             k.columns = extents(nest, 0, full);
+            k.phases = 2;
             k.vector = vector_width(p, k.nests, 0);
             set_unroll(p, k, 4, 4);
             break;
@@ -226,6 +254,67 @@ void shape_block(Launch& l, int64_t wanted, int64_t rows, int64_t most, int64_t 
 }
 
 uint32_t blocks(int64_t n) { return static_cast<uint32_t>(std::clamp<int64_t>(n, 1, kMostBlocks)); }
+
+// The columns of each of so many slices; whole vectors.
+int64_t slice_columns(const GpuKernel& k, int64_t columns, int64_t slices) {
+    return ceil_div(ceil_div(columns, k.vector), slices) * k.vector;
+}
+int64_t staged_bytes(const GpuKernel& k, int64_t columns) {
+    int64_t bytes = 0;
+    for (const StagedOperand& s : k.staged)
+        bytes += ceil_div(columns * s.itemsize, kVectorBytes) * kVectorBytes;
+    return bytes;
+}
+
+// One of the launches of a kernel that is cut into slices.
+void cut(Launch& l, const GpuKernel& k, int64_t slices, int64_t results) {
+    l.slices = slices;
+    l.phase = k.phase;
+    l.partial_bytes = results * slices * kReduceSlot * k.reductions;
+}
+
+// How many blocks share a row: those of a cluster while that lets more of them work or more fit into shared
+// memory, or slices where even that leaves the device idle.
+void share_rows(Launch& l, const GpuKernel& k, const GpuLimits& limits, int64_t rows, int64_t columns) {
+    if (k.phases == 1 || rows == 0) return;
+    int64_t most = limits.cluster;
+    auto crowded = [&](int64_t n) {
+        return rows * n < kEnoughBlocks ||
+               kReduceScratch + staged_bytes(k, slice_columns(k, columns, n)) > kHalfShared;
+    };
+    while (l.cluster < most && crowded(l.cluster) && columns / (2 * l.cluster) >= kClusterColumns)
+        l.cluster *= 2;
+    l.slices = l.cluster;
+    if (rows * l.slices >= kEnoughBlocks || slice_columns(k, columns, l.slices) < kFewLong) return;
+    int64_t slices = std::min(ceil_div(4 * kEnoughBlocks, rows), ceil_div(columns, kSliceColumns));
+    l.cluster = 1;
+    cut(l, k, std::clamp<int64_t>(slices, 2, kMostRowSlices), rows);
+}
+
+void plan_rows(Launch& l, const GpuKernel& k, const GpuLimits& limits, int64_t rows, int64_t columns) {
+    shape_block(l, ceil_div(columns, int64_t{k.vector} * 2), rows, kRowThreads, kBlockThreads);
+    // Whole warps: lanes exchange values.
+    while (l.block[0] * l.block[1] < 32) l.block[1] *= 2;
+    if (l.block[1] == 1) share_rows(l, k, limits, rows, columns);
+    if (!k.staged.empty()) {
+        const int64_t scratch = kReduceScratch + kClusterScratch;
+        int64_t all = scratch + staged_bytes(k, slice_columns(k, columns, l.slices)) * l.block[1];
+        // A launch of its own for each reduction has nothing to keep.
+        l.staged = all <= limits.shared && l.phase == Launch::kAllPhases;
+        l.shared_bytes = l.staged ? all : scratch;
+    }
+    l.grid[0] = blocks(std::min(ceil_div(rows, l.block[1]), kMostBlocks / l.slices) * l.slices);
+}
+
+void plan_columns(Launch& l, const GpuKernel& k, int64_t rows, int64_t columns, int64_t depth) {
+    l.block[0] = static_cast<uint32_t>(std::clamp<int64_t>(power_of_two(columns), 1, 32));
+    l.block[1] = kBlockThreads / l.block[0];
+    int64_t tiles = rows * ceil_div(columns, l.block[0]);
+    int64_t slices = std::min(ceil_div(2 * kEnoughBlocks, std::max<int64_t>(tiles, 1)),
+                              depth / (kSliceDepth * l.block[1]));
+    if (slices > 1) cut(l, k, slices, rows * columns);
+    l.grid[0] = blocks(tiles * l.slices);
+}
 
 }  // namespace
 
@@ -262,22 +351,18 @@ std::vector<GpuKernel> schedule_gpu(const Program& p) {
     std::vector<GpuKernel> out;
     for (int i = 0; i < static_cast<int>(p.code.size());) {
         Form form = form_of(*p.code[static_cast<size_t>(i)]);
-        if (form == Form::Rows) {
-            out.push_back(rows_kernel(p, i));
-            continue;
+        out.push_back(form == Form::Rows ? rows_kernel(p, i) : single_kernel(p, i++, form));
+        for (int phase = 1; phase < out.back().phases; ++phase) {
+            GpuKernel next = out.back();
+            next.phase = phase;
+            if (form == Form::Partial) next.form = Form::Combine;
+            out.push_back(next);
         }
-        out.push_back(single_kernel(p, i, form));
-        if (form == Form::Partial) {
-            GpuKernel combine = out.back();
-            combine.form = Form::Combine;
-            out.push_back(combine);
-        }
-        ++i;
     }
     return out;
 }
 
-Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit) {
+Launch plan_launch(const GpuKernel& k, const int64_t* syms, const GpuLimits& limits) {
     Launch l;
     int64_t rows = product(k.rows, syms), columns = product(k.columns, syms);
     switch (k.form) {
@@ -288,28 +373,8 @@ Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit
             l.grid[0] = blocks(tiles * ceil_div(rows, l.block[1]));
             break;
         }
-        case Form::Rows: {
-            int64_t wanted = ceil_div(columns, int64_t{k.vector} * 2);
-            shape_block(l, wanted, rows, kRowThreads, kBlockThreads);
-            // Whole warps: lanes exchange values.
-            while (l.block[0] * l.block[1] < 32) l.block[1] *= 2;
-            int64_t bytes = 0;
-            for (const StagedOperand& s : k.staged)
-                bytes += ceil_div(columns * s.itemsize, kVectorBytes) * kVectorBytes;
-            int64_t all = kReduceScratch + bytes * l.block[1];
-            if (!k.staged.empty()) {
-                l.staged = all <= shared_limit;
-                l.shared_bytes = l.staged ? all : kReduceScratch;
-            }
-            l.grid[0] = blocks(ceil_div(rows, l.block[1]));
-            break;
-        }
-        case Form::Columns: {
-            l.block[0] = static_cast<uint32_t>(std::clamp<int64_t>(power_of_two(columns), 1, 32));
-            l.block[1] = kBlockThreads / l.block[0];
-            l.grid[0] = blocks(rows * ceil_div(columns, l.block[0]));
-            break;
-        }
+        case Form::Rows: plan_rows(l, k, limits, rows, columns); break;
+        case Form::Columns: plan_columns(l, k, rows, columns, product(k.depth, syms)); break;
         case Form::Partial:
         case Form::Combine: {
             int64_t slice = int64_t{kBlockThreads} * k.vector * kSliceVectors;
@@ -320,6 +385,7 @@ Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit
             break;
         }
     }
+    if (k.phase > 0 && k.form != Form::Combine && l.phase == Launch::kAllPhases) l.grid[0] = 0;
     return l;
 }
 

@@ -8,11 +8,16 @@
 //   Rows         reductions along the innermost memory: a group of threads of one block takes a row. Nests
 //                that go over the same rows join the kernel: what one leaves behind per row or per element is
 //                read by the same threads (softmax and layer norms are one kernel). Operands that several of
-//                these nests read are kept in shared memory where a row fits.
+//                these nests read are kept in shared memory where a row fits. Long rows are shared by the
+//                blocks of a cluster, which keep a part each and exchange what they reduced; a few very long
+//                ones are cut into slices, with a launch for each reduction and one for what follows it.
 //   Columns      reductions across memory: a thread takes one column of a slice, a block's slices are
-//   combined Partial, Combine   reductions to a single value: blocks leave partial results, one block
-//   combines them
+//                combined. Few long columns are cut into slices for several blocks, which takes two launches.
+//   Partial, Combine   reductions to a single value: blocks leave partial results, one block combines them
 // Every reduction is combined in a fixed order that depends on extents alone: results are deterministic.
+//
+// Launches. A kernel that may be cut into slices stands in the schedule once for each of its phases, all of
+// the same code. Where it is not cut, the first one does everything and the others are empty.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +36,7 @@ inline constexpr int kRowThreads = 512;             // at most, Rows
 inline constexpr int kBlockThreads = 256;           // all other forms
 inline constexpr int64_t kReduceSlot = 16;          // bytes of one partial result
 inline constexpr int kReduceScratch = 2 * 32 * 16;  // bytes in which the warps of a block meet, by turns
+inline constexpr int kClusterScratch = 2 * 16;      // the same for the blocks of a cluster
 
 // An operand of which a row is kept in shared memory, because several nests of a kernel read it.
 struct StagedOperand {
@@ -50,19 +56,30 @@ struct GpuKernel {
     bool calls = false;        // dear functions are called instead of copied in
     int reductions = 0;
     std::vector<StagedOperand> staged;  // Rows
+    int phases = 1;                     // launches that it takes where it is cut into slices
+    int phase = 0;                      // which of them this is
 };
 
 std::vector<GpuKernel> schedule_gpu(const Program& p);
 
 struct Launch {
     uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-    int64_t shared_bytes = 0;   // dynamic
-    bool staged = false;        // Rows: operands are kept in shared memory
-    int64_t slices = 1;         // Partial and Combine
-    int64_t partial_bytes = 0;  // memory between the two
+    uint32_t cluster = 1;      // blocks of a cluster along x
+    int64_t shared_bytes = 0;  // dynamic
+    bool staged = false;       // Rows: operands are kept in shared memory
+    int64_t slices = 1;        // blocks that share a row, a column or the single value
+    int64_t phase = kAllPhases;
+    int64_t partial_bytes = 0;  // memory between the phases
+    static constexpr int64_t kAllPhases = -1;
+    bool empty() const { return grid[0] == 0; }  // nothing is launched
 };
-// `syms` are the values of Program::syms, `shared_limit` what a block may use.
-Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit);
+// What a device offers.
+struct GpuLimits {
+    int64_t shared = 48 << 10;  // bytes of shared memory that a block may use
+    int cluster = 1;            // blocks of a cluster
+};
+// `syms` are the values of Program::syms.
+Launch plan_launch(const GpuKernel& k, const int64_t* syms, const GpuLimits& limits);
 
 // A kernel's schedule as text, for the dump; `last` is the launch it was run with most recently, or null.
 std::string print(const GpuKernel& k, const Program& p, const graph::Graph& g, const Launch* last);

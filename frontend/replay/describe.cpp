@@ -14,6 +14,7 @@ std::shared_ptr<const CudaInfo> describe_cuda(const Trace& t) {
     if (t.device) info->arch = compiler()->cuda->info(t.device).arch;
     for (size_t i = 0; i < t.cuda->kernels.size(); ++i) {
         const kernels::CudaKernel& k = t.cuda->kernels[i];
+        if (i > 0 && t.cuda->kernels[i - 1].name == k.name) continue;  // a later launch of the same
         const kernels::Program& p = *t.segments[static_cast<size_t>(k.unit)].gpu_program;
         const auto& last = t.last_launches[i];
         info->kernels.push_back({k.name, k.unit, k.schedule.nests,

@@ -124,8 +124,9 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
         KernelLaunch launch;
         launch.name = k.name, launch.source = source_, launch.trace = st.trace.name;
         launch.schedule = k.schedule;
-        launch.launch = kernels::plan_launch(k.schedule, syms.data(), shared_limit_);
-        if (k.schedule.form == kernels::Form::Partial) partials = next_slot_++;
+        launch.launch = kernels::plan_launch(k.schedule, syms.data(), limits_);
+        if (launch.launch.empty()) continue;
+        if (k.schedule.phase == 0 && k.schedule.phases > 1) partials = next_slot_++;
         for (const kernels::CudaParam& param : k.params) {
             LaunchParam v{LaunchParam::Extent, 0, 0, {}};
             switch (param.kind) {
@@ -151,6 +152,7 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
                     v = {LaunchParam::Scratch, partials, launch.launch.partial_bytes, {}};
                     break;
                 case kernels::CudaParamKind::Slices: v.index = launch.launch.slices; break;
+                case kernels::CudaParamKind::Phase: v.index = launch.launch.phase; break;
                 case kernels::CudaParamKind::Staged: v.index = launch.launch.staged; break;
             }
             launch.params.push_back(std::move(v));

@@ -17,6 +17,7 @@ class Program:
     sizes: list
     exact: bool
     rtol: float
+    archs: tuple
 
     @property
     def name(self):
@@ -31,11 +32,15 @@ TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 
 # the same for elements of one byte, of which sixteen make a vector
 WIDE = [*FLAT, 12287, 16383, 20001, 32769]
 ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
+# Rows that the blocks of a cluster share, two, four and eight of them, with and without whole vectors. Before clusters, the last
+# two are cut into slices.
+LONG = [(3, 8191), (2, 8192), (2, 16390), (2, 32767), (3, 32772)]
+BOTH = ("sm_90", "sm_80")
 
 
-def program(arguments, sizes, *, exact=True, rtol=2e-5):
+def program(arguments, sizes, *, exact=True, rtol=2e-5, archs=("sm_90",)):
     def add(function):
-        PROGRAMS.append(Program(function, arguments, sizes, exact, rtol))
+        PROGRAMS.append(Program(function, arguments, sizes, exact, rtol, archs))
         return function
 
     return add
@@ -348,6 +353,38 @@ def any_all(x):
 @program(of("f2"), ROWS, exact=False, rtol=5e-3)
 def sum_rows_f16(x):
     return x.sum(axis=1)
+
+
+@program(whole("f4"), LONG, archs=BOTH)
+def sum_long_rows(x):
+    return x.sum(axis=1), (x * 2).max(axis=1)
+
+
+@program(of("i2"), [(2, 8193), (2, 32776)], archs=BOTH)
+def argmax_long_rows(x):
+    return np.argmax(x, axis=1), x - x.max(axis=1, keepdims=True)
+
+
+@program(whole("f4"), [(200, 3), (4099, 2), (16400, 3), (9000, 40)])
+def sum_long_columns(x):
+    return x.sum(axis=0), np.argmax(x, axis=0)
+
+
+@program(lambda rng, s: whole("i4")(rng, (2, *s)), [(5, 3), (5000, 3), (1050, 33)])
+def sum_long_middle(x):
+    return x.max(axis=1) + x.sum(axis=1)
+
+
+@program(of("f4"), LONG, exact=False, archs=BOTH)
+def softmax_long(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@program(of("f2", "f4"), [(2, 8200), (2, 65544)], exact=False, rtol=1e-3, archs=BOTH)
+def normalized_long(x, y):
+    centred = x - x.mean(axis=1, keepdims=True) + y
+    return centred, centred / np.sqrt((centred * centred).sum(axis=1, keepdims=True) + 1)
 
 
 @program(of("f4"), ROWS, exact=False)

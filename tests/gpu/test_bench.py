@@ -247,11 +247,11 @@ with pytest.raises(RuntimeError, match="parameters of"):
     gpu.raw.load(kernels[0].cubin, kernels[0].ptx, [(kernels[0].name, 0, [4])])
 code = gpu.raw.load(kernels[0].cubin, kernels[0].ptx, [(kernels[0].name, 0, sizes)])
 with pytest.raises(ValueError, match="parameters, found 0"):
-    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 0, [])
+    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 1, 0, [])
 with pytest.raises(ValueError, match="expected 8 bytes"):
-    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 0, [b"1"] * len(sizes))
+    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 1, 0, [b"1"] * len(sizes))
 with pytest.raises(IndexError):
-    plan.launch(code, 1, (1, 1, 1), (32, 1, 1), 0, [])
+    plan.launch(code, 1, (1, 1, 1), (32, 1, 1), 1, 0, [])
 with pytest.raises(ValueError, match="contiguous"):
     gpu.raw.copy_in(0, np.ones((4, 4)).T[1:])
 clean()

@@ -34,6 +34,8 @@ class Kernel:
     shared_bytes : int
         Shared memory of a block, in bytes; what is dynamic of it is to be given at the launch.
     grid, block : tuple of three ints
+    cluster : int
+        Blocks along x that form a cluster; 1 without.
     params : list of pairs
         What to pass for each parameter: ``("in", i)`` the i-th array argument, ``("out", i)`` the i-th fresh result,
         ``("scratch", (slot, bytes))`` memory that kernels share, ``("zeroed", (slot, bytes))`` the same, holding zeros,
@@ -60,6 +62,7 @@ class Kernel:
     shared_bytes: int
     grid: tuple
     block: tuple
+    cluster: int
     params: list
     form: str
     vector: int
@@ -206,7 +209,7 @@ class Recorded:
         self.name = function.__qualname__
         self.arch = arch
         self.results: list = []
-        self._limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
+        self._limits = 1024 * _SHARED_LIMIT.get(int(match[1]), 48), 8 if int(match[1]) >= 90 else 1
         state = _stator.function_options(function)
         self._device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
         self._recorded = False
@@ -246,7 +249,7 @@ class Recorded:
             self.results = _fresh(result, arrays)
             return result
 
-        return _stator.launches(call, arrays, self._limit)
+        return _stator.launches(call, arrays, *self._limits)
 
     def _compiled(self, launch):
         source = launch["source"]
@@ -272,6 +275,7 @@ class Recorded:
             shared_bytes=static + launch["dynamic_shared_bytes"],
             grid=launch["grid"],
             block=launch["block"],
+            cluster=launch["cluster"],
             params=launch["params"],
             form=launch["form"],
             vector=launch["vector"],
