@@ -26,6 +26,7 @@ enum class CudaParamKind : uint8_t {
     Slices,   // Launch::slices
     Phase,    // Launch::phase
     Staged,   // 1 when Launch::staged
+    Shift,    // Launch::tile_shift
 };
 struct CudaParam {
     CudaParamKind kind;

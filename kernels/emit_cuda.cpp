@@ -74,6 +74,7 @@ std::string KernelPrinter::print(CudaKernel* out, std::string* error) {
     switch (k_.form) {
         case Form::Scalar: scalar_form(); break;
         case Form::Elementwise: elementwise(); break;
+        case Form::Tiles: tiles(); break;
         case Form::Rows: rows(); break;
         case Form::Columns: columns(); break;
         case Form::Partial: partial(); break;
@@ -87,6 +88,8 @@ std::string KernelPrinter::print(CudaKernel* out, std::string* error) {
     for (int n : k_.nests) about += " " + std::to_string(n);
     about += ": vectors of " + std::to_string(k_.vector);
     if (k_.form == Form::Elementwise) about += ", " + std::to_string(k_.unroll) + " a thread";
+    if (k_.form == Form::Tiles)
+        about += ", tiles of " + std::to_string(k_.side) + " x " + std::to_string(k_.side);
     if (!k_.staged.empty())
         about += ", " + std::to_string(k_.staged.size()) + " operands kept in shared memory";
     return about + "\n" + signature() + " {\n" + out_.text + "}\n";
@@ -106,6 +109,7 @@ std::string KernelPrinter::param_name(const CudaParam& p) const {
         case CudaParamKind::Slices: return "slices";
         case CudaParamKind::Phase: return "phase";
         case CudaParamKind::Staged: return "staged";
+        case CudaParamKind::Shift: return "shift";
     }
     return {};
 }
@@ -406,6 +410,10 @@ void KernelPrinter::body(int lane, const std::string& words) {
                     names_[static_cast<size_t>(i)] = *known;
                     break;
                 }
+                if (tiled(i)) {
+                    load(i, tile_element(i, lane));
+                    break;
+                }
                 Stage* stage = stage_of(i);
                 bool staged = stage && stage->filled;
                 load(i, vector   ? lane_of(i, words, lane)
@@ -416,7 +424,9 @@ void KernelPrinter::body(int lane, const std::string& words) {
                 break;
             }
             case StmtKind::Store:
-                if (vector)
+                if (tiled(i))
+                    store(i, tile_element(i, lane));
+                else if (vector)
                     set_lane(i, words, lane);
                 else
                     store(i, element(i));

@@ -34,14 +34,19 @@ void KernelPrinter::scalar_form() {
 
 // ---- no reductions ----
 
-void KernelPrinter::elementwise() {
-    enter(k_.nests[0], static_cast<int>(k_.rows.size()));
-    scalars();
-    for (int i = 0; i < count(); ++i)  // results that are there for empty arrays, too
+// Results that are there for empty arrays, too.
+void KernelPrinter::set_scalars() {
+    for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::SetScalar)
             out_.line("if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) *" +
                       param(CudaParamKind::Result, stmt(i).slot) + " = " +
                       names_[static_cast<size_t>(stmt(i).in[0])] + ";");
+}
+
+void KernelPrinter::elementwise() {
+    enter(k_.nests[0], static_cast<int>(k_.rows.size()));
+    scalars();
+    set_scalars();
     out_.line("const i64 columns = " + product(k_.columns) + ";");
     out_.line("const i64 width = (i64)blockDim.x * " + text(k_.vector * k_.unroll) + ";");
     if (k_.rows.empty()) {

@@ -75,6 +75,7 @@ class KernelPrinter {
 
     // ---- emit_cuda_forms.cpp ----
     void scalar_form();
+    void set_scalars();
     void elementwise();
     void elementwise_vectors();
     // ---- vectors: words x<i>_<w> of statement i's access ----
@@ -85,6 +86,16 @@ class KernelPrinter {
     void load_words(int i, const std::string& words, const std::string& at);
     std::string lane_of(int i, const std::string& words, int lane) const;
     void set_lane(int i, const std::string& words, int lane);
+    // ---- emit_cuda_tiles.cpp ----
+    void tiles();
+    bool tiled(int i) const { return k_.form == Form::Tiles && innermost(i) && crosses(stmt(i).access, k_); }
+    std::string tile_element(int i, int lane) const;
+    std::string step_bytes(const Access& a, int axis);
+    void tile_indices();
+    void fill_tile(int i);
+    void empty_tile(int i);
+    void tile_columns();
+
     void rows();
     void rows_nest();
     void stage_pointers();

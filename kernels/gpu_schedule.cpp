@@ -9,7 +9,7 @@ namespace stator::kernels {
 
 namespace {
 
-constexpr const char* kForms[] = {"scalar", "elementwise", "rows", "columns", "partial", "combine"};
+constexpr const char* kForms[] = {"scalar", "elementwise", "tiles", "rows", "columns", "partial", "combine"};
 constexpr int64_t kInFlight = 64;      // bytes that a thread asks for before it waits, over all operands
 constexpr int64_t kMostSlices = 1024;  // enough to fill every multiprocessor several times
 constexpr int64_t kSliceVectors = 8;   // vectors of a thread in a slice
@@ -22,6 +22,8 @@ constexpr int64_t kFewLong = 32 << 10;      // columns of a block from which on 
 constexpr int64_t kSliceColumns = 8 << 10;  // at least, of a slice
 constexpr int64_t kSliceDepth = 32;         // at least, of a thread's part of a column's slice
 constexpr int64_t kMostRowSlices = 512;
+constexpr int64_t kTileShared = 48 << 10;  // bytes of all tiles of a block
+constexpr int64_t kLeastTile = 4;          // elements across
 
 bool accesses_memory(const Stmt& s) { return s.kind == StmtKind::Load || s.kind == StmtKind::Store; }
 bool reduces(const Stmt& s) { return s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce; }
@@ -83,6 +85,8 @@ void set_unroll(const Program& p, GpuKernel& k, int64_t wanted, int64_t single) 
     k.calls = any && weight * (k.vector * k.unroll + k.single_unroll) > kMostCode;
 }
 
+int axis_across(const LoopNest& nest);
+
 bool along_memory(const LoopNest& nest, int axis) {
     int unit = 0, others = 0;
     for (const Stmt& s : nest.stmts) {
@@ -96,7 +100,7 @@ bool along_memory(const LoopNest& nest, int axis) {
 Form form_of(const LoopNest& nest) {
     int parallel = nest.parallel_axes(), full = nest.full_depth();
     if (full == 0) return Form::Scalar;
-    if (parallel == full) return Form::Elementwise;
+    if (parallel == full) return axis_across(nest) < 0 ? Form::Elementwise : Form::Tiles;
     if (parallel == 0) return Form::Partial;
     // Reductions read along the reduced axis or, faster there, across it.
     if (!along_memory(nest, full - 1) && along_memory(nest, parallel - 1)) return Form::Columns;
@@ -169,6 +173,44 @@ std::vector<StagedOperand> staged_operands(const Program& p, const GpuKernel& k)
     return staged;
 }
 
+// ---- tiles ----
+
+bool innermost_access(const LoopNest& nest, const Stmt& s) {
+    return accesses_memory(s) && s.depth == nest.full_depth();
+}
+bool strided(const Access& a, int axis) {
+    return movement(a, axis) != Movement::None && movement(a, axis) != Movement::Unit;
+}
+
+// The axis along which memory is dense that is not so along the columns; -1 without.
+int axis_across(const LoopNest& nest) {
+    int columns = nest.full_depth() - 1;
+    for (const Stmt& s : nest.stmts) {
+        if (!innermost_access(nest, s) || !strided(s.access, columns)) continue;
+        for (int a = 0; a < columns; ++a)
+            if (movement(s.access, a) == Movement::Unit) return a;
+    }
+    return -1;
+}
+
+// The side of a tile: lines of 128 bytes, and enough of them for every thread to have a few words in flight.
+int tile_side(int vector) { return std::max(32, vector >= 8 ? 8 * vector : 16 * vector); }
+
+// Vector width and side of the tiles, which have to fit into shared memory.
+void shape_tiles(const LoopNest& nest, GpuKernel& k) {
+    int least = kVectorBytes, most = 1, shared = 0, columns = nest.full_depth() - 1;
+    for (const Stmt& s : nest.stmts) {
+        if (!innermost_access(nest, s)) continue;
+        int size = graph::info(s.dtype).size;
+        if (crosses(s.access, k)) shared += size;
+        if (!crosses(s.access, k) && movement(s.access, columns) != Movement::Unit) continue;
+        least = std::min(least, size), most = std::max(most, size);
+    }
+    k.vector = std::max(1, std::min(kVectorBytes / least, 4 * kVectorBytes / most));
+    while (k.vector > 1 && shared * tile_room(tile_side(k.vector)) > kTileShared) k.vector /= 2;
+    k.side = shared * tile_room(tile_side(k.vector)) <= kTileShared ? tile_side(k.vector) : 0;
+}
+
 int count_reductions(const LoopNest& nest) {
     return static_cast<int>(std::count_if(nest.stmts.begin(), nest.stmts.end(), reduces));
 }
@@ -226,6 +268,17 @@ GpuKernel single_kernel(const Program& p, int i, Form form) {
             k.vector = vector_width(p, k.nests, full - 1);
             int bytes = std::max(kVectorBytes / 2, unit_bytes(nest, full - 1, k.vector));
             set_unroll(p, k, std::clamp<int64_t>(kInFlight / bytes, 1, 4), 4);
+            break;
+        }
+        case Form::Tiles: {
+            k.rows = extents(nest, 0, full - 1), k.columns = extents(nest, full - 1, full);
+            k.across = axis_across(nest);
+            shape_tiles(nest, k);
+            if (!k.side) return single_kernel(p, i, Form::Elementwise);
+            // What goes through shared memory was in flight before.
+            bool loads = unit_bytes(nest, full - 1, k.vector) > 0;
+            set_unroll(p, k, loads ? std::clamp(kVectorBytes / k.vector, 1, tile_steps(k)) : 1, 4);
+            while (tile_steps(k) % k.unroll) --k.unroll;
             break;
         }
         case Form::Columns:
@@ -306,6 +359,17 @@ void plan_rows(Launch& l, const GpuKernel& k, const GpuLimits& limits, int64_t r
     l.grid[0] = blocks(std::min(ceil_div(rows, l.block[1]), kMostBlocks / l.slices) * l.slices);
 }
 
+// Where few elements lie across, tiles are longer the other way.
+void plan_tiles(Launch& l, const GpuKernel& k, const int64_t* syms, int64_t columns) {
+    int64_t across = k.rows[static_cast<size_t>(k.across)].get(syms);
+    int64_t height = std::clamp<int64_t>(power_of_two(across), kLeastTile, k.side);
+    while (int64_t{1} << l.tile_shift < height) ++l.tile_shift;
+    int64_t rows = across == 0 ? 0 : product(k.rows, syms) / across;
+    l.block[0] = kBlockThreads;
+    l.grid[0] =
+        blocks(ceil_div(columns, int64_t{k.side} * k.side / height) * ceil_div(across, height) * rows);
+}
+
 void plan_columns(Launch& l, const GpuKernel& k, int64_t rows, int64_t columns, int64_t depth) {
     l.block[0] = static_cast<uint32_t>(std::clamp<int64_t>(power_of_two(columns), 1, 32));
     l.block[1] = kBlockThreads / l.block[0];
@@ -317,6 +381,12 @@ void plan_columns(Launch& l, const GpuKernel& k, int64_t rows, int64_t columns, 
 }
 
 }  // namespace
+
+bool crosses(const Access& a, const GpuKernel& k) {
+    return strided(a, static_cast<int>(k.rows.size())) && movement(a, k.across) == Movement::Unit;
+}
+int64_t tile_room(int side) { return int64_t{side} * side * (kLeastTile + 1) / kLeastTile; }
+int tile_steps(const GpuKernel& k) { return k.side * k.side / (k.vector * kBlockThreads); }
 
 const char* form_name(Form f) { return kForms[static_cast<size_t>(f)]; }
 
@@ -373,6 +443,7 @@ Launch plan_launch(const GpuKernel& k, const int64_t* syms, const GpuLimits& lim
             l.grid[0] = blocks(tiles * ceil_div(rows, l.block[1]));
             break;
         }
+        case Form::Tiles: plan_tiles(l, k, syms, columns); break;
         case Form::Rows: plan_rows(l, k, limits, rows, columns); break;
         case Form::Columns: plan_columns(l, k, rows, columns, product(k.depth, syms)); break;
         case Form::Partial:

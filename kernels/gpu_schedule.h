@@ -5,6 +5,10 @@
 // Forms. `columns` is the axis along which neighbouring threads work, `rows` all other parallel axes.
 //   Scalar       no axes: one thread
 //   Elementwise  no reductions: a block takes a tile of a row, or several short rows
+//   Tiles        no reductions, but memory that is dense along another axis, `across`: a block takes a tile
+//   of
+//                both axes, and what lies across goes through shared memory, so that either side is accessed
+//                along itself
 //   Rows         reductions along the innermost memory: a group of threads of one block takes a row. Nests
 //                that go over the same rows join the kernel: what one leaves behind per row or per element is
 //                read by the same threads (softmax and layer norms are one kernel). Operands that several of
@@ -28,7 +32,7 @@
 
 namespace stator::kernels {
 
-enum class Form : uint8_t { Scalar, Elementwise, Rows, Columns, Partial, Combine };
+enum class Form : uint8_t { Scalar, Elementwise, Tiles, Rows, Columns, Partial, Combine };
 const char* form_name(Form f);
 
 inline constexpr int kVectorBytes = 16;             // of one access
@@ -50,6 +54,8 @@ struct GpuKernel {
     std::vector<Int> rows;     // extents of the axes that count rows, outermost first
     std::vector<Int> columns;  // of those that count columns; more than one where they could not be merged
     std::vector<Int> depth;    // Columns: extents of the reduced axes
+    int across = -1;           // Tiles: the other axis, one of the rows
+    int side = 0;              // Tiles: elements along each axis, where both are long
     int vector = 1;            // elements of one access where memory allows
     int unroll = 1;            // accesses of each operand that a thread has in flight
     int single_unroll = 1;     // the same where elements are accessed one by one
@@ -69,6 +75,7 @@ struct Launch {
     bool staged = false;       // Rows: operands are kept in shared memory
     int64_t slices = 1;        // blocks that share a row, a column or the single value
     int64_t phase = kAllPhases;
+    int64_t tile_shift = 0;     // Tiles: a tile has 2^tile_shift elements across
     int64_t partial_bytes = 0;  // memory between the phases
     static constexpr int64_t kAllPhases = -1;
     bool empty() const { return grid[0] == 0; }  // nothing is launched
@@ -87,6 +94,12 @@ std::string print(const GpuKernel& k, const Program& p, const graph::Graph& g, c
 // How an access moves along one axis of its nest.
 enum class Movement : uint8_t { None, Unit, Dense, Bytes };
 Movement movement(const Access& a, int axis);
+// Tiles: whether an access is dense along `across` instead of the columns.
+bool crosses(const Access& a, const GpuKernel& k);
+// Elements of shared memory that such an access takes: a column of a tile has one more than elements, so that
+// neither direction has conflicts between banks.
+int64_t tile_room(int side);
+int tile_steps(const GpuKernel& k);  // words of each operand that a thread takes of a tile
 // Whether two nests' accesses name the same element for the same row and column.
 bool same_row(const Access& a, const Access& b, int row_axes);
 

@@ -13,6 +13,7 @@ constexpr const char* kRules[] = {
     "a block takes tiles of columns, vector x unroll elements a thread, or several short rows; the grid one "
     "block a "
     "tile",
+    "a block takes a tile of both axes; what lies across goes through shared memory",
     "threads side by side share a row, about two vectors each; short rows share a block; long ones are "
     "shared "
     "by a cluster of blocks, few very long ones cut into slices",
@@ -48,6 +49,9 @@ std::string print(const GpuKernel& k, const Program& p, const graph::Graph& g, c
     row("nests", nests);
     row("rows", extents(k.rows, p, g));
     row("columns", extents(k.columns, p, g));
+    if (k.form == Form::Tiles)
+        row("tiles", std::to_string(k.side) + " x " + std::to_string(k.side) + " elements, across axis " +
+                         std::to_string(k.across));
     if (!k.depth.empty()) row("depth", extents(k.depth, p, g));
     row("vector", std::to_string(k.vector) + " elements an access where memory is aligned");
     row("unroll", std::to_string(k.unroll) + " accesses in flight, " + std::to_string(k.single_unroll) +

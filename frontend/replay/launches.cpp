@@ -154,6 +154,7 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
                 case kernels::CudaParamKind::Slices: v.index = launch.launch.slices; break;
                 case kernels::CudaParamKind::Phase: v.index = launch.launch.phase; break;
                 case kernels::CudaParamKind::Staged: v.index = launch.launch.staged; break;
+                case kernels::CudaParamKind::Shift: v.index = launch.launch.tile_shift; break;
             }
             launch.params.push_back(std::move(v));
         }

@@ -171,6 +171,7 @@ bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kerne
         case CudaParamKind::Slices: return put(launch.slices), true;
         case CudaParamKind::Phase: return put(launch.phase), true;
         case CudaParamKind::Staged: return put(static_cast<int64_t>(launch.staged)), true;
+        case CudaParamKind::Shift: return put(launch.tile_shift), true;
     }
     return false;
 }

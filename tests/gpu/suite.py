@@ -32,6 +32,21 @@ TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 
 # the same for elements of one byte, of which sixteen make a vector
 WIDE = [*FLAT, 12287, 16383, 20001, 32769]
 ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
+# Around the tiles of elements of 16 to 1 bytes, which have sides of 32, 64 and 128, and too few elements for a side.
+TILES = [
+    (1, 7),
+    (3, 5),
+    (31, 33),
+    (32, 32),
+    (64, 64),
+    (96, 64),
+    (65, 63),
+    (2, 1100),
+    (1100, 3),
+    (5, 270),
+    (132, 68),
+]
+BYTES = [(31, 33), (64, 64), (127, 128), (144, 256), (129, 130), (3, 4200), (4200, 20)]
 # Rows that the blocks of a cluster share, two, four and eight of them, with and without whole vectors. Before clusters, the last
 # two are cut into slices.
 LONG = [(3, 8191), (2, 8192), (2, 16390), (2, 32767), (3, 32772)]
@@ -223,9 +238,70 @@ def backwards(x):
     return x[::-1] * 2 - x
 
 
-@program(of("f8"), TABLES)
+@program(of("f8"), [*TABLES, *TILES])
 def transposed(x):
     return x.T.copy() + 1
+
+
+@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[::-1], "f4")), TILES)
+def add_transposed(x, y):
+    return x + y.T
+
+
+@program(of("u1"), BYTES)
+def transposed_bytes(x):
+    return x.T.copy()
+
+
+@program(lambda rng, s: (_values(rng, s, "f2"), _values(rng, s[::-1], "?")), TILES)
+def transposed_half(x, y):
+    return np.where(y.T, x, -x), (~y.T).copy()
+
+
+@program(
+    lambda rng, s: (_values(rng, s, "c16"), _values(rng, s[::-1], "u1")), TILES[1:7], exact=False, rtol=1e-12
+)
+def transposed_wide(x, y):
+    return x.T.copy() * y
+
+
+@program(lambda rng, s: (_values(rng, (3, *s), "f4"),), TILES)
+def transposed_batches(x):
+    return x.transpose(0, 2, 1).copy() * 2
+
+
+@program(lambda rng, s: (_values(rng, (s[0], 3, s[1]), "i4"),), TILES)
+def reversed_axes(x):
+    return x.transpose(2, 1, 0).copy() + np.arange(s0(x))
+
+
+def s0(x):
+    return x.shape[0]
+
+
+@program(of("f4"), TILES)
+def stored_both_ways(x):
+    return x.T.copy() - 1, x.T * 2
+
+
+@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 3), "f4"), _values(rng, s[::-1], "f8")), TILES)
+def transposed_views(x, y):
+    y += x[2:, 1:-2].T
+    return x[1:-1, :-3].T * y
+
+
+@program(
+    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[0], "f4"), _values(rng, (s[1], 1), "f4")), TILES
+)
+def transposed_broadcast(x, row, column):
+    return x.T.copy() * row + column
+
+
+@program(
+    lambda rng, s: (_values(rng, s, "f8"), _values(rng, s[::-1], "f8")), TILES[:6], exact=False, rtol=1e-12
+)
+def transposed_functions(x, y):
+    return np.exp(x.T - 3) + np.sqrt(np.abs(y))
 
 
 @program(of("f4"), TABLES)
