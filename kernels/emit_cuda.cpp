@@ -382,7 +382,7 @@ bool KernelPrinter::shifted(int i) const {
 bool KernelPrinter::names_column() const {
     for (int i = 0; i < count(); ++i) {
         StmtKind kind = stmt(i).kind;
-        if (!innermost(i) || vector_access(i)) continue;
+        if (!innermost(i) || vector_access(i) || tiled(i)) continue;
         if (kind == StmtKind::Load || kind == StmtKind::Store || kind == StmtKind::Index ||
             kind == StmtKind::ArgReduce)
             return true;

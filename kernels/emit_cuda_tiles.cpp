@@ -38,15 +38,22 @@ void KernelPrinter::tile_indices() {
     while (1 << all < k_.side * k_.side) ++all;
     out_.line("const u32 high = (u32)shift, wide = " + text(all) + " - high;");
     out_.line("const u32 height = 1u << high, width = 1u << wide, pitch = height + 1;");
-    out_.line("const i64 tiles = (columns + width - 1) / width, bands = (across + height - 1) / height;");
-    out_.line("if (tiles <= 0 || bands <= 0) return;");
-    out_.line("const i64 begin = (i64)blockIdx.x % tiles * width;");
-    out_.line("const i64 band = (i64)blockIdx.x / tiles % bands * height;");
     std::vector<Int> others;
     for (size_t a = 0; a < k_.rows.size(); ++a)
         if (a != across) others.push_back(k_.rows[a]);
-    out_.line("const i64 row = (i64)blockIdx.x / tiles / bands;");
-    out_.line("if (row >= " + product(others) + ") return;");
+    const bool single = others.empty();
+    out_.line("const i64 tiles = (columns + width - 1) / width" +
+              std::string(single ? ";" : ", bands = (across + height - 1) / height;"));
+    out_.line(single ? "if (tiles <= 0) return;" : "if (tiles <= 0 || bands <= 0) return;");
+    out_.line("const i64 begin = (i64)blockIdx.x % tiles * width;");
+    if (single) {
+        out_.line("const i64 band = (i64)blockIdx.x / tiles * height;");
+        out_.line("if (band >= across) return;");
+    } else {
+        out_.line("const i64 band = (i64)blockIdx.x / tiles % bands * height;");
+        out_.line("const i64 row = (i64)blockIdx.x / tiles / bands;");
+        out_.line("if (row >= " + product(others) + ") return;");
+    }
     index_.resize(k_.rows.size() + 1);
     split("row", others, 0);
     index_.insert(index_.begin() + k_.across, "band");

@@ -33,20 +33,19 @@ TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 
 WIDE = [*FLAT, 12287, 16383, 20001, 32769]
 ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
 # Around the tiles of elements of 16 to 1 bytes, which have sides of 32, 64 and 128, and too few elements for a side.
-TILES = [
-    (1, 7),
-    (3, 5),
+TILES = [(3, 5), (31, 33), (32, 32), (64, 64), (96, 64), (65, 63)]
+TILES += [(2, 1100), (1100, 3), (16, 520), (520, 16), (100, 196), (164, 36)]
+BYTES = [
     (31, 33),
-    (32, 32),
     (64, 64),
-    (96, 64),
-    (65, 63),
-    (2, 1100),
-    (1100, 3),
-    (5, 270),
-    (132, 68),
+    (127, 128),
+    (272, 400),
+    (129, 130),
+    (64, 1040),
+    (1040, 64),
+    (3, 4200),
+    (4200, 20),
 ]
-BYTES = [(31, 33), (64, 64), (127, 128), (144, 256), (129, 130), (3, 4200), (4200, 20)]
 # Rows that the blocks of a cluster share, two, four and eight of them, with and without whole vectors. Before clusters, the last
 # two are cut into slices.
 LONG = [(3, 8191), (2, 8192), (2, 16390), (2, 32767), (3, 32772)]
@@ -288,6 +287,17 @@ def stored_both_ways(x):
 def transposed_views(x, y):
     y += x[2:, 1:-2].T
     return x[1:-1, :-3].T * y
+
+
+@program(
+    lambda rng, s: (
+        _values(rng, (s[0], s[1] + 12), "f4")[:, 4 : 4 + s[1]],
+        _values(rng, (s[1], s[0] + 4), "f4")[:, :-4],
+    ),
+    [(3, 5), (33, 63), (64, 66), (66, 64), (103, 197)],
+)
+def transposed_with_gaps(x, y):
+    y[...] = x.T * 2
 
 
 @program(

@@ -54,12 +54,11 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
     const i64 columns = (i64)n1, across = n0;
     const u32 high = (u32)shift, wide = 12 - high;
     const u32 height = 1u << high, width = 1u << wide, pitch = height + 1;
-    const i64 tiles = (columns + width - 1) / width, bands = (across + height - 1) / height;
-    if (tiles <= 0 || bands <= 0) return;
+    const i64 tiles = (columns + width - 1) / width;
+    if (tiles <= 0) return;
     const i64 begin = (i64)blockIdx.x % tiles * width;
-    const i64 band = (i64)blockIdx.x / tiles % bands * height;
-    const i64 row = (i64)blockIdx.x / tiles / bands;
-    if (row >= 1) return;
+    const i64 band = (i64)blockIdx.x / tiles * height;
+    if (band >= across) return;
     const u32 n = columns - begin < width ? (u32)(columns - begin) : width;
     const u32 m = across - band < height ? (u32)(across - band) : height;
     const u32 lane = threadIdx.x % 8, line = threadIdx.x / 8;
@@ -137,7 +136,6 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
                 const u32 r = r0, c = c0;
                 uint4 x0_6_0;
                 {
-                    const i64 k = begin + c + 0;
                     const f32 v4 = t4[c * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
                     set<0>(x0_6_0, v5);
@@ -145,7 +143,6 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
                     t8[c * pitch + r] = v7;
                 }
                 {
-                    const i64 k = begin + c + 1;
                     const f32 v4 = t4[(c + 1) * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
                     set<1>(x0_6_0, v5);
@@ -153,7 +150,6 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
                     t8[(c + 1) * pitch + r] = v7;
                 }
                 {
-                    const i64 k = begin + c + 2;
                     const f32 v4 = t4[(c + 2) * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
                     set<2>(x0_6_0, v5);
@@ -161,7 +157,6 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
                     t8[(c + 2) * pitch + r] = v7;
                 }
                 {
-                    const i64 k = begin + c + 3;
                     const f32 v4 = t4[(c + 3) * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
                     set<3>(x0_6_0, v5);

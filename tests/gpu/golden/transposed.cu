@@ -50,12 +50,11 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
     const i64 columns = (i64)n1, across = n0;
     const u32 high = (u32)shift, wide = 10 - high;
     const u32 height = 1u << high, width = 1u << wide, pitch = height + 1;
-    const i64 tiles = (columns + width - 1) / width, bands = (across + height - 1) / height;
-    if (tiles <= 0 || bands <= 0) return;
+    const i64 tiles = (columns + width - 1) / width;
+    if (tiles <= 0) return;
     const i64 begin = (i64)blockIdx.x % tiles * width;
-    const i64 band = (i64)blockIdx.x / tiles % bands * height;
-    const i64 row = (i64)blockIdx.x / tiles / bands;
-    if (row >= 1) return;
+    const i64 band = (i64)blockIdx.x / tiles * height;
+    if (band >= across) return;
     const u32 n = columns - begin < width ? (u32)(columns - begin) : width;
     const u32 m = across - band < height ? (u32)(across - band) : height;
     const u32 lane = threadIdx.x % 8, line = threadIdx.x / 8;
@@ -105,13 +104,11 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
                 const u32 r = r0, c = c0;
                 uint4 x0_3_0;
                 {
-                    const i64 k = begin + c + 0;
                     const f64 v1 = t1[c * pitch + r];
                     const f64 v2 = __dadd_rn(v1, v0);
                     set<0>(x0_3_0, v2);
                 }
                 {
-                    const i64 k = begin + c + 1;
                     const f64 v1 = t1[(c + 1) * pitch + r];
                     const f64 v2 = __dadd_rn(v1, v0);
                     set<1>(x0_3_0, v2);
