@@ -44,6 +44,7 @@ struct Args {
     bool boolean() const { return t == DType::Bool; }
     bool integer() const { return graph::is_integer(t); }
     bool complex() const { return graph::is_complex(t); }
+    bool fast() const { return uses.fast && t == DType::F32; }
     std::string_view by(std::string_view f32, std::string_view f64) const {
         return t == DType::F32 ? f32 : f64;
     }
@@ -57,6 +58,11 @@ std::string wrapping(const Args& a, const char* op) {
 std::string complex_call(const Args& a, std::string_view f) {
     a.uses.insert("complex");
     return a.in.size() > 1 ? call(f, {a[0], a[1]}) : call(f, {a[0]});
+}
+
+std::string fast_call(const Args& a, std::string_view f, std::initializer_list<std::string_view> args) {
+    a.uses.insert(f);
+    return call(f, args);
 }
 
 std::string add(const Args& a) {
@@ -78,6 +84,7 @@ std::string multiply(const Args& a) {
 }
 std::string divide(const Args& a) {
     if (a.complex()) return complex_call(a, "divide");
+    if (a.fast()) return fast_call(a, "quotient", {a[0], a[1]});
     return call(a.by("__fdiv_rn", "__ddiv_rn"), {a[0], a[1]});
 }
 std::string square(const Args& a) {
@@ -86,6 +93,7 @@ std::string square(const Args& a) {
 }
 std::string reciprocal(const Args& a) {
     if (a.complex()) return {};
+    if (a.fast()) return fast_call(a, "quotient", {"1.0f", a[0]});
     return call(a.by("__frcp_rn", "__drcp_rn"), {a[0]});
 }
 std::string negative(const Args& a) {
@@ -100,6 +108,7 @@ std::string absolute(const Args& a) {
     return call(a.by("fabsf", "fabs"), {a[0]});
 }
 std::string square_root(const Args& a) {
+    if (a.fast()) return fast_call(a, "root", {a[0]});
     return a.complex() ? "" : call(a.by("__fsqrt_rn", "__dsqrt_rn"), {a[0]});
 }
 std::string copysign_of(const Args& a) { return call(a.by("copysignf", "copysign"), {a[0], a[1]}); }
@@ -356,6 +365,7 @@ std::string function(std::string_view name, DType t, DType r, const std::vector<
             return type(r) + "{" + in[0] + ".re, -" + in[0] + ".im}";
         return {};
     }
+    if (uses.fast && t == DType::F32 && name == "exp") return call("__expf", {in[0]});
     std::string text = fill(t == DType::F64 ? row->f64 : row->f32, in);
     if (!text.empty() && !row->needs.empty()) uses.insert(row->needs);
     return graph::is_integer(t) && !text.empty() ? "(" + type(r) + ")(" + text + ")" : text;
@@ -502,6 +512,13 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
     bool back = s.dtype == DType::F16;
     std::string text = print_op(s.op, s.name, DType::F32, back ? DType::F32 : s.dtype, wide, uses);
     return text.empty() || !back ? text : "to_f16(" + text + ")";
+}
+
+std::string contracted(const Stmt& s, const std::string& x, const std::string& y, bool product_first,
+                       const std::string& other) {
+    const bool minus = s.op == Op::Subtract;
+    return call(s.dtype == DType::F32 ? "__fmaf_rn" : "__fma_rn",
+                {(minus && !product_first ? "-" : "") + x, y, (minus && product_first ? "-" : "") + other});
 }
 
 int code_weight(const LoopNest& nest, int i) {

@@ -117,6 +117,27 @@ __device__ __forceinline__ c128 exp_c(c128 x) {
     return c128{x.im == 0 ? r : times(r, cos(x.im)), x.im == 0 ? x.im : times(r, sin(x.im))};
 }
 )"},
+    // Division and square root that may be off by two units in the last place, of all numbers.
+    {"quotient", "types", R"(__device__ __forceinline__ f32 quotient(f32 a, f32 b) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    f32 r;
+    asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+#else
+    return a / b;
+#endif
+}
+)"},
+    {"root", "types", R"(__device__ __forceinline__ f32 root(f32 a) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    f32 r;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+#else
+    return __fsqrt_rn(a);
+#endif
+}
+)"},
     {"maximum", "types",
      R"(template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
 )"},

@@ -49,9 +49,9 @@ struct CudaSource {
 };
 
 // One source for several programs of one graph, in the order in which they run. `prefix` begins the names of
-// the kernels. Never fails otherwise than by `error`.
+// the kernels; with `fastmath` results may differ in their last bits. Never fails otherwise than by `error`.
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
-                     const std::string& prefix);
+                     const std::string& prefix, bool fastmath);
 
 // Whether the scalar lies in memory of the device when a program begins: it was computed there before. Others
 // are given by value, as they are when the program begins; 0-d arrays too, which the program may store to.

@@ -20,9 +20,10 @@ bool on_device(const Scalar& s, const graph::Graph& g) {
 }
 
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
-                     const std::string& prefix) {
+                     const std::string& prefix, bool fastmath) {
     CudaSource out;
     cuda::Uses uses;
+    uses.fast = fastmath;
     std::string kernels;
     for (size_t unit = 0; unit < programs.size(); ++unit)
         for (const GpuKernel& k : schedule_gpu(*programs[unit])) {
@@ -264,7 +265,8 @@ void KernelPrinter::compute(int i) {
     }
     std::vector<std::string> in;
     for (int k : s.in) in.push_back(names_[static_cast<size_t>(k)]);
-    std::string text = cuda::compute(nest(), i, in, k_.calls, uses_);
+    std::string text = contracted(i);
+    if (text.empty()) text = cuda::compute(nest(), i, in, k_.calls, uses_);
     if (text.empty()) {
         std::string what = s.name.empty() ? std::string(graph::info(s.op).text) : s.name;
         for (int k : s.in)
@@ -272,6 +274,22 @@ void KernelPrinter::compute(int i) {
         fail("no CUDA code for " + what);
     }
     value(i, text);
+}
+
+// A sum of a product, in one step where that is allowed.
+std::string KernelPrinter::contracted(int i) const {
+    const Stmt& s = stmt(i);
+    bool sum = s.kind == StmtKind::Compute && (s.op == graph::Op::Add || s.op == graph::Op::Subtract);
+    if (!uses_.fast || !sum || (s.dtype != DType::F32 && s.dtype != DType::F64)) return {};
+    for (size_t k = 0; k < 2; ++k) {
+        const Stmt& product = stmt(s.in[k]);
+        if (product.kind != StmtKind::Compute || product.op != graph::Op::Multiply ||
+            product.dtype != s.dtype)
+            continue;
+        auto name = [&](int operand) { return names_[static_cast<size_t>(operand)]; };
+        return cuda::contracted(s, name(product.in[0]), name(product.in[1]), k == 0, name(s.in[1 - k]));
+    }
+    return {};
 }
 
 void KernelPrinter::load(int i, const std::string& from) {

@@ -334,7 +334,7 @@ void KernelPrinter::rows() {
     }
     out_.close();
     // Others may still read what this block left for them.
-    if (cut()) out_.line("if (phase < 0 && parts > 1) cluster_meet();");
+    if (cut()) out_.line("if (parts > 1) cluster_meet();");
 }
 
 // The part of `count` that this block takes of a row or column: [from, to), in whole vectors.

@@ -66,6 +66,7 @@ class KernelPrinter {
     std::string aligned_test() const;
     void value(int i, const std::string& text);
     void compute(int i);
+    std::string contracted(int i) const;
     void load(int i, const std::string& from);
     void store(int i, const std::string& to);
     // The innermost statements at the current indices: of single elements, or (lane >= 0) of element `lane`

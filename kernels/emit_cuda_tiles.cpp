@@ -125,7 +125,6 @@ void KernelPrinter::fill_tile(int i) {
         // As many words at once as a thread has registers and the compiler time for.
         const int group = std::clamp(16 / k_.vector, 1, tile_steps(k_)), all = kLines * tile_steps(k_);
         auto words = [](int u) { return "x" + text(u) + "_"; };
-        auto guard = [](int u) { return "if (c" + text(u) + " < n && r" + text(u) + " < m)"; };
         out_.line("#pragma unroll 1");
         out_.open("for (u32 s = line; s < " + text(all) + "; s += " + text(kLines * group) + ")");
         for (int u = 0; u < group; ++u) {
@@ -133,17 +132,15 @@ void KernelPrinter::fill_tile(int i) {
             out_.line("const u32 " + c + " = " + at + " & (width - 1), " + r + " = ((" + at + " >> wide) * " +
                       text(kLanes) + " + lane) * " + text(k_.vector) + ";");
             declare_words(i, words(u));
-            out_.open(guard(u));
+            out_.open("if (" + c + " < n && " + r + " < m)");
             move_words(i, words(u), in_column(type, q, step, c) + " + " + r, false);
             out_.close();
         }
-        for (int u = 0; u < group; ++u) {
-            out_.open(guard(u));
+        // What was not loaded has its place in the tile, too, where nobody reads it.
+        for (int u = 0; u < group; ++u)
             for (int e = 0; e < k_.vector; ++e)
                 out_.line(tile + "[c" + text(u) + " * pitch + r" + text(u) + " + " + text(e) +
                           "] = " + lane_of(i, words(u), e) + ";");
-            out_.close();
-        }
         out_.close();
         out_.close();
     }

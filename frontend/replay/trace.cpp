@@ -332,12 +332,12 @@ void request_code(Trace& t, const FunctionOptions& options) {
     }
 }
 
-void print_cuda(Trace& t) {
+void print_cuda(Trace& t, bool fastmath) {
     std::vector<const kernels::Program*> programs;
     for (const Segment& s : t.segments) programs.push_back(s.gpu_program.get());
     std::string prefix;
     for (char c : t.name) prefix += isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    t.cuda = std::make_unique<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix));
+    t.cuda = std::make_unique<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix, fastmath));
     t.last_launches.resize(t.cuda->kernels.size());
 }
 
@@ -387,7 +387,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
         if (src.kind == guards::SourceKind::Slot) t->slot_indices.push_back(src.index);
     }
     request_code(*t, options);
-    if (options.cuda) print_cuda(*t);
+    if (options.cuda) print_cuda(*t, options.fastmath);
     if (std::string error; options.on_device && !load_on_device(*t, &error)) {
         log(LogTopic::Errors, t->name + " runs on the CPU: " + error);
         if (const kernels::CompilerApi* api = compiler())

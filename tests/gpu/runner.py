@@ -136,8 +136,8 @@ def _same(found, expected, exact, rtol):
     return np.allclose(found.astype(expected.dtype), expected, rtol=rtol, atol=rtol * scale, equal_nan=True)
 
 
-def kernels_of(function, arguments, arch="sm_90"):
-    return stator.compile(function).cuda(*arguments, arch=arch)
+def kernels_of(function, arguments, arch="sm_90", fastmath=False):
+    return stator.compile(function, fastmath=fastmath).cuda(*arguments, arch=arch)
 
 
 def _compare(program, device, expected, eager, where):
@@ -153,7 +153,11 @@ def check(program, arguments, kernels=None, runs=None, archs=("sm_90",)):
     with np.errstate(all="ignore"):
         eager = [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
         result = program.function(*eager)
-        lists = [kernels] if kernels else [kernels_of(program.function, arguments, arch) for arch in archs]
+        lists = (
+            [kernels]
+            if kernels
+            else [kernels_of(program.function, arguments, arch, program.fastmath) for arch in archs]
+        )
     expected = fresh_results(result, _arrays(eager))
     runs = (
         list(runs)

@@ -26,7 +26,7 @@ def _largest(program):
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_code(program, arch):
-    for k in runner.kernels_of(program.function, _largest(program), arch):
+    for k in runner.kernels_of(program.function, _largest(program), arch, program.fastmath):
         assert k.spill_bytes == 0, k.name
         assert k.registers > 0
         assert k.cubin.startswith(b"\x7fELF")

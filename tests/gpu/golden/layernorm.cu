@@ -290,6 +290,6 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
             }
         }
     }
-    if (phase < 0 && parts > 1) cluster_meet();
+    if (parts > 1) cluster_meet();
 }
 // layernorm_1_k0: rows, vectors of 4

@@ -256,6 +256,6 @@ softmax_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials, i
             }
         }
     }
-    if (phase < 0 && parts > 1) cluster_meet();
+    if (parts > 1) cluster_meet();
 }
 // softmax_1_k0: rows, vectors of 4

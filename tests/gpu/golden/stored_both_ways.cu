@@ -93,30 +93,22 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
             if (c3 < n && r3 < m) {
                 x3_4_0 = ((const uint4*)(((const f32*)((const u8*)p4 + (begin + c3) * step4)) + r3))[0];
             }
-            if (c0 < n && r0 < m) {
-                t4[c0 * pitch + r0 + 0] = get<f32, 0>(x0_4_0);
-                t4[c0 * pitch + r0 + 1] = get<f32, 1>(x0_4_0);
-                t4[c0 * pitch + r0 + 2] = get<f32, 2>(x0_4_0);
-                t4[c0 * pitch + r0 + 3] = get<f32, 3>(x0_4_0);
-            }
-            if (c1 < n && r1 < m) {
-                t4[c1 * pitch + r1 + 0] = get<f32, 0>(x1_4_0);
-                t4[c1 * pitch + r1 + 1] = get<f32, 1>(x1_4_0);
-                t4[c1 * pitch + r1 + 2] = get<f32, 2>(x1_4_0);
-                t4[c1 * pitch + r1 + 3] = get<f32, 3>(x1_4_0);
-            }
-            if (c2 < n && r2 < m) {
-                t4[c2 * pitch + r2 + 0] = get<f32, 0>(x2_4_0);
-                t4[c2 * pitch + r2 + 1] = get<f32, 1>(x2_4_0);
-                t4[c2 * pitch + r2 + 2] = get<f32, 2>(x2_4_0);
-                t4[c2 * pitch + r2 + 3] = get<f32, 3>(x2_4_0);
-            }
-            if (c3 < n && r3 < m) {
-                t4[c3 * pitch + r3 + 0] = get<f32, 0>(x3_4_0);
-                t4[c3 * pitch + r3 + 1] = get<f32, 1>(x3_4_0);
-                t4[c3 * pitch + r3 + 2] = get<f32, 2>(x3_4_0);
-                t4[c3 * pitch + r3 + 3] = get<f32, 3>(x3_4_0);
-            }
+            t4[c0 * pitch + r0 + 0] = get<f32, 0>(x0_4_0);
+            t4[c0 * pitch + r0 + 1] = get<f32, 1>(x0_4_0);
+            t4[c0 * pitch + r0 + 2] = get<f32, 2>(x0_4_0);
+            t4[c0 * pitch + r0 + 3] = get<f32, 3>(x0_4_0);
+            t4[c1 * pitch + r1 + 0] = get<f32, 0>(x1_4_0);
+            t4[c1 * pitch + r1 + 1] = get<f32, 1>(x1_4_0);
+            t4[c1 * pitch + r1 + 2] = get<f32, 2>(x1_4_0);
+            t4[c1 * pitch + r1 + 3] = get<f32, 3>(x1_4_0);
+            t4[c2 * pitch + r2 + 0] = get<f32, 0>(x2_4_0);
+            t4[c2 * pitch + r2 + 1] = get<f32, 1>(x2_4_0);
+            t4[c2 * pitch + r2 + 2] = get<f32, 2>(x2_4_0);
+            t4[c2 * pitch + r2 + 3] = get<f32, 3>(x2_4_0);
+            t4[c3 * pitch + r3 + 0] = get<f32, 0>(x3_4_0);
+            t4[c3 * pitch + r3 + 1] = get<f32, 1>(x3_4_0);
+            t4[c3 * pitch + r3 + 2] = get<f32, 2>(x3_4_0);
+            t4[c3 * pitch + r3 + 3] = get<f32, 3>(x3_4_0);
         }
     }
 #pragma unroll 4

@@ -77,14 +77,10 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
             if (c1 < n && r1 < m) {
                 x1_1_0 = ((const uint4*)(((const f64*)((const u8*)p1 + (begin + c1) * step1)) + r1))[0];
             }
-            if (c0 < n && r0 < m) {
-                t1[c0 * pitch + r0 + 0] = get<f64, 0>(x0_1_0);
-                t1[c0 * pitch + r0 + 1] = get<f64, 1>(x0_1_0);
-            }
-            if (c1 < n && r1 < m) {
-                t1[c1 * pitch + r1 + 0] = get<f64, 0>(x1_1_0);
-                t1[c1 * pitch + r1 + 1] = get<f64, 1>(x1_1_0);
-            }
+            t1[c0 * pitch + r0 + 0] = get<f64, 0>(x0_1_0);
+            t1[c0 * pitch + r0 + 1] = get<f64, 1>(x0_1_0);
+            t1[c1 * pitch + r1 + 0] = get<f64, 0>(x1_1_0);
+            t1[c1 * pitch + r1 + 1] = get<f64, 1>(x1_1_0);
         }
     }
 #pragma unroll 4
