@@ -253,7 +253,7 @@ def transposed_bytes(x):
     return x.T.copy()
 
 
-@program(lambda rng, s: (_values(rng, s, "f2"), _values(rng, s[::-1], "?")), TILES)
+@program(lambda rng, s: (_values(rng, s, "f2"), _values(rng, s[::-1], "?")), [*TILES[:4], *BYTES[2:]])
 def transposed_half(x, y):
     return np.where(y.T, x, -x), (~y.T).copy()
 
@@ -284,10 +284,10 @@ def stored_both_ways(x):
     return x.T.copy() - 1, x.T * 2
 
 
-@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 3), "f4"), _values(rng, s[::-1], "f8")), TILES)
+@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 4), "f4"), _values(rng, s[::-1], "f8")), TILES)
 def transposed_views(x, y):
-    y += x[2:, 1:-2].T
-    return x[1:-1, :-3].T * y
+    y += x[2:, 4:].T
+    return x[1:-1, :-4].T * y
 
 
 @program(
