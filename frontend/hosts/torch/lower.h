@@ -37,6 +37,8 @@ struct Function {
     bool fresh = false;  // its result never shares memory with an argument
 };
 const Function* find_function(PyObject* callable);
+// A builtin function of this module (borrowed), nullptr when there is none.
+PyObject* builtin(const char* module, std::string_view name);
 // The form of the function that gives a fresh result (borrowed), nullptr when there is none.
 PyObject* pure_form(std::string_view name);
 
@@ -65,8 +67,21 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
 ShadowRef lower_query(TraceBuilder& tb, std::string_view name, const Call& call);
 bool is_query(std::string_view name);
 
+// --- direct.cpp ---
+// The builtin that a function written in Python comes down to with these arguments, and what that is given.
+struct DirectCall {
+    PyObject* callable = nullptr;  // borrowed
+    std::vector<Operand> args;
+};
+bool direct_form(TraceBuilder& tb, std::string_view name, const Call& call, DirectCall* out);
+
+// --- extents.cpp ---
+// The shape of the call's result in terms of its operands' extents; false when it does not follow from them.
+bool result_extents(TraceBuilder& tb, std::string_view name, const Call& call, Shape* out);
+
 // --- library.cpp ---
-ShadowRef lower_library(TraceBuilder& tb, const Call& call);
+// `f`: what the callable is, where that says something about the result.
+ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f = nullptr);
 // Whether all arguments can be given to a later call again, and none makes it write or draw random numbers.
 bool can_repeat(TraceBuilder& tb, const Call& call);
 

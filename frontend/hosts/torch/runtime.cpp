@@ -4,6 +4,7 @@
 
 #include "frontend/once.h"
 #include "guards/check.h"
+#include "guards/check_module.h"
 #include "guards/check_torch_api.h"
 
 namespace stator::frontend::torch {
@@ -92,6 +93,25 @@ int64_t tensor_size(PyObject* object) {
     int64_t count = 1;
     for (int i = 0; i < t.rank; ++i) count *= t.shape[i];
     return count;
+}
+
+bool iterates_children(PyObject* o) {
+    if (!guards::is_module_class(Py_TYPE(o))) return false;
+    struct Methods {
+        PyObject *name, *sequential, *list;
+    };
+    const Methods& methods = once([] {
+        const PyRef nn = PyRef::steal(PyImport_ImportModule("torch.nn"));
+        const auto iter_of = [&](const char* container) {
+            PyRef type = PyRef::steal(nn ? PyObject_GetAttrString(nn.get(), container) : nullptr);
+            PyObject* f = type ? PyObject_GetAttrString(type.get(), "__iter__") : nullptr;
+            PyErr_Clear();
+            return f;
+        };
+        return Methods{PyUnicode_InternFromString("__iter__"), iter_of("Sequential"), iter_of("ModuleList")};
+    });
+    PyObject* iter = _PyType_Lookup(Py_TYPE(o), methods.name);
+    return iter && (iter == methods.sequential || iter == methods.list);
 }
 
 static bool apart(PyObject* result, PyObject* arg, const char* lo, const char* hi) {

@@ -22,4 +22,7 @@ int64_t tensor_size(PyObject* object);
 // Whether the result of a library call lies apart from all tensors among its arguments.
 bool lies_apart(PyObject* result, PyObject* const* args, size_t count);
 
+// A torch.nn.Sequential or ModuleList whose iterator is that of its registered children.
+bool iterates_children(PyObject* o);
+
 }  // namespace stator::frontend::torch
