@@ -13,6 +13,7 @@
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/runtime.h"
+#include "frontend/hosts/torch/threads.h"
 #include "frontend/replay/launches.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
@@ -102,25 +103,29 @@ struct NestCall {
     }
 };
 
-uint32_t run_large_nest(const NestCall& call, const NestPlan& nest, int64_t extent, int64_t work) {
+uint32_t run_range(void* call, int64_t begin, int64_t end) {
+    return static_cast<const NestCall*>(call)->run_range(begin, end);
+}
+
+uint32_t run_in_parallel(const NestCall& call, int64_t extent, int64_t work) {
+    void* const context = const_cast<NestCall*>(&call);
     uint32_t faults = 0;
+    if (call.segment->on_torch && torch::parallel_for(extent, work, run_range, context, &faults))
+        return faults;
     const auto* api = compiler();
+    const int threads = api ? api->thread_count() : 1;
+    if (threads == 1 || work < kParallelWork || extent <= 1) return call.run(*call.args, 0, extent);
+    int64_t grain = std::max<int64_t>(1, (extent * (kParallelWork / 2)) / work);
+    grain = std::max(grain, (extent + threads - 1) / threads / 4);
+    // Ranges begin at whole cache lines of the innermost vector loop.
+    if (grain > 64) grain = (grain + 63) & ~int64_t{63};
+    return api->parallel_for(extent, grain, run_range, context);
+}
+
+uint32_t run_large_nest(const NestCall& call, const NestPlan& nest, int64_t extent, int64_t work) {
     PyThreadState* ts = PyEval_SaveThread();
-    int threads = api ? api->thread_count() : 1;
-    if (nest.splittable && threads > 1 && work >= kParallelWork && extent > 1) {
-        int64_t grain = std::max<int64_t>(1, (extent * (kParallelWork / 2)) / work);
-        grain = std::max(grain, (extent + threads - 1) / threads / 4);
-        // Ranges begin at whole cache lines of the innermost vector loop.
-        if (grain > 64) grain = (grain + 63) & ~int64_t{63};
-        faults = api->parallel_for(
-            extent, grain,
-            [](void* ctx, int64_t b, int64_t e) {
-                return static_cast<const NestCall*>(ctx)->run_range(b, e);
-            },
-            const_cast<NestCall*>(&call));
-    } else {
-        faults = call.run(*call.args, 0, extent);
-    }
+    const uint32_t faults =
+        nest.splittable ? run_in_parallel(call, extent, work) : call.run(*call.args, 0, extent);
     PyEval_RestoreThread(ts);
     return faults;
 }

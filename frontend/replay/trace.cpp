@@ -217,6 +217,7 @@ void plan_segment(Trace& t, Segment& s) {
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
             plan.slot = t.value_slots[b.value];
         }
+        s.on_torch |= plan.host == graph::HostId::Torch;
         s.buffer_plans.push_back(plan);
     }
     s.scalar_image.assign(16 * (s.program->scalars.size() + 1), 0);

@@ -68,7 +68,8 @@ struct Segment {
     std::shared_ptr<kernels::CompileRequest> request;
     std::vector<kernels::HostLoop> loops;
     bool has_commit = false;
-    bool quiet = false;  // no operation of it reports floating-point faults
+    bool on_torch = false;  // it works on tensors of torch, with torch's threads
+    bool quiet = false;     // no operation of it reports floating-point faults
 };
 
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };

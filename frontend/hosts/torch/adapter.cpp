@@ -185,9 +185,11 @@ ShadowRef lower_known(TraceBuilder& tb, const Function& f, const Call& call) {
         if (ShadowRef s = finish(tb, v, before, call.result)) return s;
     tb.rollback(before);
     tb.reason = Reason::None;
-    if (ShadowRef s = lower_view(tb, f.name, call)) return s;
-    tb.rollback(before);
-    tb.reason = Reason::None;
+    for (const auto lower : {lower_view, lower_parts, lower_library_view}) {
+        if (ShadowRef s = lower(tb, f.name, call)) return s;
+        tb.rollback(before);
+        tb.reason = Reason::None;
+    }
     return lower_library(tb, call, &f);
 }
 

@@ -55,6 +55,10 @@ Id read_value(TraceBuilder& tb, const Operand& o, DType to);
 // --- views.cpp ---
 // nullptr, also without a reason, when it is not modelled.
 ShadowRef lower_view(TraceBuilder& tb, std::string_view name, const Call& call);
+// The same for what torch has to make: a view of a tensor with gaps, of which it is known how it lies.
+ShadowRef lower_library_view(TraceBuilder& tb, std::string_view name, const Call& call);
+// split and chunk into equal parts.
+ShadowRef lower_parts(TraceBuilder& tb, std::string_view name, const Call& call);
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result);
 
 // --- stores.cpp ---
