@@ -119,8 +119,8 @@ class TraceBuilder {
     // The same for a function whose result is a Python number or bool.
     ShadowRef number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                              PyObject* result);
-    // The same for one whose result is a tuple (or named tuple) of arrays. The shadow is Opaque, its items
-    // are theirs.
+    // The same for one whose result is a tuple (or named tuple) of arrays, and None where it always is. The
+    // shadow is Opaque, its items are theirs.
     ShadowRef tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                             PyObject* result, bool shared);
     // Which array library's rules the nodes follow that are appended now.

@@ -545,6 +545,10 @@ ShadowRef TraceBuilder::tuple_library(PyObject* callable, std::span<const Operan
     s->kind = ShadowKind::Opaque;
     s->value = append(std::move(n));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
+        if (PyTuple_GET_ITEM(result, i) == Py_None) {
+            s->items.push_back(constant(Py_None));
+            continue;
+        }
         PyRef index = PyRef::steal(PyLong_FromSsize_t(i));
         const Operand parts[] = {{s, result}, {constant(index.get()), index.get()}};
         ShadowRef item = library(getitem, parts, nullptr, PyTuple_GET_ITEM(result, i), nullptr, true);

@@ -52,6 +52,8 @@ constexpr const char* kStateQueries[] = {
     "_get_tracing_state",  "is_grad_enabled",           "is_inference_mode_enabled",   "is_autocast_enabled",
     "_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"};
 
+constexpr std::string_view kAttentionModule = "MultiheadAttention.forward";
+
 struct Tables {
     std::unordered_map<PyObject*, Function> functions;
     std::unordered_map<std::string_view, PyObject*> pure;
@@ -104,6 +106,8 @@ Tables make_tables() {
         add(t, attribute(places[1], name), {name, false});
     for (const char* name : {"numel", "is_floating_point", "is_complex"})
         add(t, attribute(torch, name), {name, false});
+    const PyRef attention = attribute(module("torch.nn"), "MultiheadAttention");
+    add(t, attribute(attention, "forward"), {kAttentionModule});
     const PyRef core = attribute(torch, "_C");
     for (const char* name : kStateQueries) add(t, attribute(core, name), {name, false});
     t.operators = module("operator");
@@ -197,6 +201,7 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
     const Function* f = find_function(call.callable);
     if (!f) return tb.fail(Reason::UnknownCall, "this function");
     if (f->in_place) return lower_in_place(tb, f->name, call);
+    if (f->name == kAttentionModule) return lower_attention_module(tb, call);
     if (is_state_query(f->name)) return lower_state_query(tb, call);
     if (is_query(f->name)) return lower_query(tb, f->name, call);
     const size_t before = tb.graph.nodes.size();

@@ -1,5 +1,6 @@
 // Calls left to torch on whole operands: pure functions, whose results are read when they return.
 #include "frontend/hosts/torch/lower.h"
+#include "guards/check_module.h"
 
 namespace stator::frontend::torch {
 
@@ -16,7 +17,10 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
             if (!rebuildable(tb, item)) return false;
         return true;
     }
-    if (o.shadow->kind == ShadowKind::Opaque) return o.shadow->value != kNone;
+    // The module whose forward is called.
+    if (o.shadow->kind == ShadowKind::Opaque)
+        return o.shadow->value != kNone ||
+               (o.shadow->source != guards::kNoSource && guards::is_module_class(Py_TYPE(o.obj)));
     return o.shadow->kind != ShadowKind::Lazy && o.shadow->kind != ShadowKind::Iter;
 }
 
@@ -91,6 +95,7 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f) {
         bool shared = false;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
             PyObject* item = PyTuple_GET_ITEM(result, i);
+            if (item == Py_None) continue;  // settled by the arguments
             if (!is_tensor(item)) return refuse("a function whose result is no tuple of tensors");
             if (guards::state(guards::tensor_api()->grad_enabled) && guards::requires_grad(item))
                 return tb.fail(Reason::RequiresGrad);

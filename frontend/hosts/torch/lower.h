@@ -83,6 +83,9 @@ bool direct_form(TraceBuilder& tb, std::string_view name, const Call& call, Dire
 // The shape of the call's result in terms of its operands' extents; false when it does not follow from them.
 bool result_extents(TraceBuilder& tb, std::string_view name, const Call& call, Shape* out);
 
+// --- modules.cpp ---
+ShadowRef lower_attention_module(TraceBuilder& tb, const Call& call);
+
 // --- library.cpp ---
 // `f`: what the callable is, where that says something about the result.
 ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f = nullptr);

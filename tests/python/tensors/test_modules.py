@@ -242,3 +242,103 @@ def test_gradients(net):
     assert torch.equal(got, want) and type(got.grad_fn) is type(want.grad_fn)
     got.sum().backward()
     assert net.first.weight.grad is not None
+
+
+class Attentive(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.norm = nn.LayerNorm(8)
+        self.attend = nn.MultiheadAttention(8, 2, batch_first=True, **options)
+
+    def forward(self, x, mask=None, need_weights=False):
+        h = self.norm(x)
+        y, weights = self.attend(h, h, h, attn_mask=mask, need_weights=need_weights)
+        return x + y * 2, weights
+
+
+def attend(net, **options):
+    compiled = stator.compile(lambda x: net(x, **options))
+
+    def check():
+        x = torch.randn(2, 5, 8)
+        with torch.no_grad():
+            state = torch.get_rng_state()
+            want = net(x, **options)
+            after = torch.get_rng_state()
+            torch.set_rng_state(state)
+            got = compiled(x)
+        told = difference(got, want, [x], [x])
+        assert not told, told
+        assert torch.equal(torch.get_rng_state(), after)
+
+    for _ in range(4):
+        check()
+    return compiled, check
+
+
+MASK = torch.ones(5, 5, dtype=torch.bool).triu(1)
+
+
+@pytest.mark.parametrize("options", [{}, {"need_weights": True}, {"mask": MASK}, {"mask": MASK.float()}])
+def test_attention(options):
+    net = Attentive().eval()
+    compiled, check = attend(net, **options)
+    stats = stator.stats(compiled)
+    assert stats["traces"] == 1 and stats["opaque_steps"] == 0 and stats["replays"] == 3, stats
+    net.attend.out_proj = nn.modules.linear.NonDynamicallyQuantizableLinear(8, 8)
+    check()
+    net.train()
+    for _ in range(3):
+        check()
+    net.eval()
+    check()
+
+
+def test_attention_draws_while_training():
+    _, check = attend(Attentive(dropout=0.5).train())
+    check()
+
+
+def test_attention_of_another_class():
+    class Mine(nn.MultiheadAttention):
+        def merge_masks(self, *args):
+            calls.append(1)
+            return super().merge_masks(*args)
+
+    calls = []
+    net = Attentive().eval()
+    _, check = attend(net)
+    net.attend = Mine(8, 2, batch_first=True).eval()
+    for _ in range(4):
+        calls.clear()
+        check()
+        assert len(calls) == 2
+
+
+def test_attention_projection_with_code():
+    calls = []
+
+    class Counting(nn.Linear):
+        @property
+        def weight_seen(self):
+            return self.weight
+
+        def __getattr__(self, name):
+            calls.append(name)
+            return super().__getattr__(name)
+
+    net = Attentive().eval()
+    _, check = attend(net)
+    net.attend.out_proj = Counting(8, 8)
+    calls.clear()
+    check()
+    assert len(calls) > 0 and len(calls) % 2 == 0
+
+
+def test_encoder_layers():
+    net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+    compiled = stator.compile(lambda x: net(x) * 2 + x)
+    for _ in range(5):
+        x = torch.randn(2, 5, 8)
+        with torch.no_grad():
+            assert torch.equal(compiled(x), net(x) * 2 + x)
