@@ -156,6 +156,17 @@ bool has_elements(const BufferPlan& b, const int32_t* shape, const int64_t* expr
     return true;
 }
 
+// The array that may become the result, if nobody else holds it and it has the result's extents.
+PyObject* donated(const ReplayState& st, const Segment& s, const BufferPlan& result) {
+    const BufferPlan& donor = s.buffer_plans[static_cast<size_t>(result.donor)];
+    PyObject* array = st.arrays[donor.slot];
+    if (!array || Py_REFCNT(array) != 1) return nullptr;
+    const int32_t *from = s.shapes.data() + donor.shape_base, *to = s.shapes.data() + result.shape_base;
+    for (int d = 0; d < result.rank; ++d)
+        if (st.exprs[from[d]] != st.exprs[to[d]]) return nullptr;
+    return array;
+}
+
 // Allocates results and scratch and finds the memory of all buffers. False: some memory is missing.
 bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char** data, int64_t* strides) {
     for (const BufferPlan& plan : s.buffer_plans) {
@@ -168,6 +179,10 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
                 continue;
             }
             case kernels::BufferKind::Output: {
+                if (plan.donor >= 0 && (array = donated(st, s, plan))) {
+                    Py_XSETREF(st.arrays[plan.slot], Py_NewRef(array));
+                    break;
+                }
                 int64_t dims[16];
                 for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[shape[d]];
                 array = new_host_array(plan.host, plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);

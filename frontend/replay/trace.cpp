@@ -382,6 +382,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     plan_symbols(*t, std::move(relation_syms));
     plan_bindings(*t);
     plan_lifetimes(*t);
+    plan_donors(*t);
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
     for (int i = 0; i < t->source_count; ++i) {
         const auto& src = t->guards.source(i);

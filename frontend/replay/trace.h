@@ -36,6 +36,7 @@ struct BufferPlan {
     int input = -1;        // graph input whose array holds the memory, or
     int slot = -1;         // value slot of the array (Output: where it goes)
     graph::Id value = -1;  // neither: look it up (a store's newest version)
+    int donor = -1;        // Output: the buffer whose array may become the result
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
@@ -157,6 +158,9 @@ struct Outcome {
 
 // Fills in TraceStep::drops: plain Python lets go of its intermediate arrays, and their memory serves again.
 void plan_lifetimes(Trace& t);
+
+// Fills in BufferPlan::donor, by TraceStep::drops.
+void plan_donors(Trace& t);
 
 // slots[i] for every i in trace.slot_indices must be valid (borrowed). Never leaves a Python error set.
 Outcome replay(Trace& trace, PyObject* const* slots, Counters& counters);
