@@ -166,7 +166,11 @@ static PyObject* call_name() {
 static PyObject* called_method(const Shadow& callable, PyObject* object) {
     if (callable.kind != ShadowKind::Opaque || callable.source == guards::kNoSource) return nullptr;
     PyObject* method = _PyType_Lookup(Py_TYPE(object), call_name());
-    return method && PyFunction_Check(method) ? method : nullptr;
+    if (!method || !PyFunction_Check(method)) return nullptr;
+    PyObject* read =
+        nullptr;  // what replays can look at: an attribute of the object itself would not be called
+    const auto place = guards::GuardProgram::classify_attr(object, call_name(), &read);
+    return place == guards::GuardProgram::AttrPlace::Method && read == method ? method : nullptr;
 }
 
 bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
