@@ -161,7 +161,9 @@ enum class RecipeKind : uint8_t {
     Make,      // a new object: items = callable, tuple of keywords, values (those of keywords last)
     Function,  // a Python function: items as FunctionItem says, null where it has none
     Iter,      // an iterator over items[0] that has given `index` of its items
-    View,  // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
+    View,     // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
+    Strided,  // a view that only a function of the host sees: of the array items[0], then its extents, its
+              // strides (in elements) and its offset in the array's storage, all int
 };
 struct Recipe {
     RecipeKind kind = RecipeKind::Null;

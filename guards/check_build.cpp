@@ -120,6 +120,10 @@ void GuardProgram::expect_length(SourceId s, Py_ssize_t n) {
     add_guard(*impl_, GuardKind::Length, s).number = n;
 }
 
+void GuardProgram::expect_keys(SourceId s, PyObject* keys) {
+    add_guard(*impl_, GuardKind::Keys, s).obj = impl_->keep(keys);
+}
+
 void GuardProgram::expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* name) {
     Guard& g = add_guard(*impl_, GuardKind::TypeAttrs, s);
     g.obj = impl_->keep(reinterpret_cast<PyObject*>(type));

@@ -40,6 +40,7 @@ std::string expectation(const GuardProgram::Impl& p, const Guard& g) {
             return name.starts_with("numpy.") ? name.substr(6) : name;
         }
         case GuardKind::Is:
+        case GuardKind::Keys:
         case GuardKind::Equal: return show(g.obj);
         case GuardKind::Same:
         case GuardKind::NotSame: return p.sources[g.other].text;

@@ -126,6 +126,7 @@ bool load(PyObject* torch, TensorApi& api) {
     api.functorch_level = attr(torch, {"_C", "_functorch", "maybe_current_level"});
     api.tracing = attr(torch, {"_C", "_get_tracing_state"});
     api.default_dtype = attr(torch, {"get_default_dtype"});
+    api.module_getattr = attr(torch, {"nn", "Module", "__getattr__"});
     if (!api.grad_enabled || !api.inference_enabled || !api.function_modes || !api.dispatch_modes ||
         !api.autocast || !api.functorch_level || !api.tracing || !api.default_dtype)
         return false;

@@ -46,6 +46,7 @@ struct TensorApi {
     // Thread-local state that changes what operations do; each is called with nothing.
     PyCFunctionObject *grad_enabled, *inference_enabled, *function_modes, *dispatch_modes, *autocast;
     PyObject *functorch_level, *tracing, *default_dtype;  // the first two are None outside of those
+    PyObject* module_getattr;                             // torch.nn.Module.__getattr__
 };
 
 // nullptr while torch is not imported, or when it is not laid out as expected.

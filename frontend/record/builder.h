@@ -75,6 +75,8 @@ class TraceBuilder {
     // it leaves the trace.
     ShadowRef new_tensor_view(const ShadowRef& base, ViewStep step, PyObject* like, PyObject* callable,
                               std::span<const Operand> args, PyObject* kwnames);
+    // Where a tensor made in this trace lies, by extents alone. False when that is not known.
+    bool placement(const ShadowRef& s, Placement* out);
     // A part of a tensor that is known by how it is made only.
     std::vector<ShadowRef> maker(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
 
@@ -117,8 +119,8 @@ class TraceBuilder {
     // The same for a function whose result is a Python number or bool.
     ShadowRef number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                              PyObject* result);
-    // The same for one whose result is a tuple (or named tuple) of arrays. The shadow is Opaque, its items
-    // are theirs.
+    // The same for one whose result is a tuple (or named tuple) of arrays, and None where it always is. The
+    // shadow is Opaque, its items are theirs.
     ShadowRef tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                             PyObject* result, bool shared);
     // Which array library's rules the nodes follow that are appended now.
@@ -195,6 +197,7 @@ class TraceBuilder {
         bool named = false;   // a snapshot in the middle of the trace refers to its contents
         bool shared = false;  // other values of the trace may lie in the same memory
     };
+    int32_t strided_recipe(const ShadowRef& s, ShadowRef* origin);
     bool library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, graph::Node* n);
     bool resolve_array(const ShadowRef& s, PyObject* obj);
     bool resolve_host_array(const ShadowRef& s, PyObject* obj);

@@ -16,7 +16,7 @@ constexpr int kMaxTracesPerPlace = 8;
 constexpr int kMaxRecordings = 24;
 constexpr int kHotExit = 2;
 
-thread_local Recorder* active_recorder = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;
 
 // The driver of one frame.
 class FrameDriver {

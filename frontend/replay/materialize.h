@@ -58,6 +58,7 @@ class Materializer {
   private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
+    PyObject* build_strided(const graph::Recipe& r);
     PyObject* new_zero_d(graph::Id v, const char* bits);
     PyObject* build_dict(const graph::Recipe& r);
     PyObject* build_made(const graph::Recipe& r);

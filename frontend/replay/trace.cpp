@@ -217,6 +217,7 @@ void plan_segment(Trace& t, Segment& s) {
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
             plan.slot = t.value_slots[b.value];
         }
+        s.on_torch |= plan.host == graph::HostId::Torch;
         s.buffer_plans.push_back(plan);
     }
     s.scalar_image.assign(16 * (s.program->scalars.size() + 1), 0);
@@ -381,6 +382,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     plan_symbols(*t, std::move(relation_syms));
     plan_bindings(*t);
     plan_lifetimes(*t);
+    plan_donors(*t);
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
     for (int i = 0; i < t->source_count; ++i) {
         const auto& src = t->guards.source(i);

@@ -36,6 +36,7 @@ struct BufferPlan {
     int input = -1;        // graph input whose array holds the memory, or
     int slot = -1;         // value slot of the array (Output: where it goes)
     graph::Id value = -1;  // neither: look it up (a store's newest version)
+    int donor = -1;        // Output: the buffer whose array may become the result
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
@@ -68,7 +69,8 @@ struct Segment {
     std::shared_ptr<kernels::CompileRequest> request;
     std::vector<kernels::HostLoop> loops;
     bool has_commit = false;
-    bool quiet = false;  // no operation of it reports floating-point faults
+    bool on_torch = false;  // it works on tensors of torch, with torch's threads
+    bool quiet = false;     // no operation of it reports floating-point faults
 };
 
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };
@@ -156,6 +158,9 @@ struct Outcome {
 
 // Fills in TraceStep::drops: plain Python lets go of its intermediate arrays, and their memory serves again.
 void plan_lifetimes(Trace& t);
+
+// Fills in BufferPlan::donor, by TraceStep::drops.
+void plan_donors(Trace& t);
 
 // slots[i] for every i in trace.slot_indices must be valid (borrowed). Never leaves a Python error set.
 Outcome replay(Trace& trace, PyObject* const* slots, Counters& counters);
