@@ -254,6 +254,7 @@ bool read_tensor(PyObject* tensor, TensorView* out) {
         return false;
     }
     if (t.device.type != kCpu || t.ndim > 8 || !dtype_from_dlpack(t.dtype, &out->dtype)) return false;
+    out->device = -1;
     out->data = static_cast<char*>(t.data) + t.byte_offset;
     out->rank = t.ndim;
     out->shape = t.shape;

@@ -63,11 +63,16 @@ bool state(PyCFunctionObject* function);
 // Whether a transform of functorch or a trace of torch.jit is in progress.
 bool transformed();
 
+// What is read of a tensor, or of an array of another library in the memory of a GPU.
 struct TensorView {
     char* data;
     int rank;
     const int64_t *shape, *strides;  // in elements
     graph::DType dtype;
+    int device = -1;  // ordinal of its GPU
+    int64_t kept[16];  // shape and strides that are not kept elsewhere: a view is not copied
+    TensorView() {}
+    TensorView(const TensorView&) = delete;
 };
 // False for tensors that kernels cannot read: other devices, kinds and dtypes.
 bool read_tensor(PyObject* tensor, TensorView* out);

@@ -123,7 +123,13 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     std::string why;
     const auto recorded = std::chrono::steady_clock::now();
     std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
-    auto trace = make_trace(std::move(r.builder()), name, fs.options, &why);
+    Reason reason;
+    auto trace = make_trace(std::move(r.builder()), name, fs.options, &reason, &why);
+    if (!trace && reason != Reason::None) {
+        fs.remark(reason, why, *place->code, place->code->insns[place->pc]);
+        fs.kill(place);
+        return;
+    }
     if (!trace) {
         log(LogTopic::Errors, "stator: internal error in " + name + ", its place stays eager: " + why);
         fs.kill(place);

@@ -273,14 +273,14 @@ struct Held {
 
 PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
                 const ReplayState& st) {
-    if (n.host != graph::HostId::Torch) {
+    if (n.host == graph::HostId::NumPy) {
         numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
         return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
     }
     PyRef result = PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
     const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
-        !torch::lies_apart(result.get(), argv, count))
+        !lies_apart(n.host, result.get(), argv, count))
         return {};
     return result;
 }
@@ -361,12 +361,39 @@ bool run_on_device(ReplayState& st, int segment) {
     return st.device->segment(segment);
 }
 
+bool run_on_gpu(ReplayState& st, int segment, Counters& counters) {
+    const Timed timed(&Profile::kernels);
+    counters.kernels_launched += static_cast<int64_t>(st.trace.segments[segment].gpu.kernels.size());
+    return st.gpu->segment(segment);
+}
+
 // What Python may see has to be on the host, before `node` or (-1) at the end. False: the device failed.
 bool to_host(ReplayState& st, Id node) {
     if (!st.device) return true;
     const bool ok = st.device->to_host();
     if (st.device->take_waited()) ++st.trace.device_waits[node];
     return ok;
+}
+
+// What Python is about to see or to decide by (`condition`, or none) is read from the GPU.
+bool look(ReplayState& st, Id node, Id condition) {
+    const bool ok = condition >= 0 ? st.gpu->read_number(condition) : st.gpu->numbers_to_host();
+    if (st.gpu->take_waited()) ++st.trace.device_waits[node];
+    return ok;
+}
+
+// Python goes on at the entry, unless arguments were changed.
+Outcome gpu_failed(ReplayState& st) {
+    Trace& t = st.trace;
+    log(LogTopic::Errors, t.name + " failed on the GPU and runs eagerly: " + st.gpu->error());
+    if (st.gpu->lost()) t.device_error = st.gpu->error(), t.device_code.reset();
+    ++t.redone;
+    Outcome out;
+    out.kind = st.committed ? Outcome::Failed : Outcome::Redo;
+    if (st.committed)
+        PyErr_Format(PyExc_RuntimeError, "stator: the GPU failed after arguments were changed: %s",
+                     st.gpu->error().c_str());
+    return out;
 }
 
 // The device failed: what was computed there is gone, and nothing of it was seen unless arguments were
@@ -390,8 +417,16 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
         const bool looks = step.kind == StepKind::Library || step.kind == StepKind::Guard;
         if (st.device && looks && !to_host(st, step.node)) [[unlikely]]
             return device_failed(st);
+        if (st.gpu && looks) [[unlikely]] {
+            const Id condition = step.kind == StepKind::Guard ? t.graph.nodes[step.node].in[0] : -1;
+            if (!look(st, step.node, condition)) return gpu_failed(st);
+        }
         switch (step.kind) {
             case StepKind::Program:
+                if (st.gpu) [[unlikely]] {
+                    if (!run_on_gpu(st, step.segment, counters)) return gpu_failed(st);
+                    break;
+                }
                 if (st.device) [[unlikely]] {
                     if (run_on_device(st, step.segment)) break;
                     return device_failed(st);
@@ -424,12 +459,14 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
                 if (value == (n.ints[0] != 0)) break;
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
+                if (st.gpu && !look(st, step.node, -1)) return gpu_failed(st);
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
             case StepKind::SymGuard: {
                 const Node& n = t.graph.nodes[step.node];
                 if (relation_holds(st, n)) break;
                 if (!to_host(st, step.node)) return device_failed(st);
+                if (st.gpu && !look(st, step.node, -1)) return gpu_failed(st);
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
@@ -439,6 +476,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
         for (int32_t slot : step.drops) Py_CLEAR(st.arrays[slot]);
     }
     if (!to_host(st, -1)) return device_failed(st);
+    if (st.gpu && !look(st, -1, -1)) return gpu_failed(st);
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
     if (active_observer) [[unlikely]]
         active_observer->returned(st);
@@ -472,6 +510,8 @@ thread_local constinit Profile* active_profile = nullptr;
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     const Timed timed(&Profile::total);
     const int sources = t.source_count, inputs = t.input_count;
+    if (t.gpu >= 0 && !t.device_code) [[unlikely]]
+        return not_entered(-1);
     ReplayState st{t};
     guards::EntryState entry;
     entry.objects = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (sources + 1)));
@@ -500,6 +540,12 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     if (active_profile) ++active_profile->replays;
     if (active_observer) [[unlikely]]
         active_observer->began(st);
+    if (t.gpu >= 0) [[unlikely]] {
+        const std::shared_ptr<kernels::DeviceCode> code = t.device_code;
+        GpuRun run(st, *compiler()->cuda, t.device, *code);
+        st.gpu = &run;
+        return run_steps(st, counters);
+    }
     if (t.device_code) [[unlikely]] {
         const std::shared_ptr<kernels::DeviceCode> code = t.device_code;
         DeviceRun run(st, *compiler()->cuda, t.device, *code);
