@@ -69,7 +69,7 @@ struct TensorView {
     int rank;
     const int64_t *shape, *strides;  // in elements
     graph::DType dtype;
-    int device = -1;  // ordinal of its GPU
+    int device = -1;   // ordinal of its GPU
     int64_t kept[16];  // shape and strides that are not kept elsewhere: a view is not copied
     TensorView() {}
     TensorView(const TensorView&) = delete;

@@ -15,7 +15,8 @@ bool on_device(const Scalar& s, const graph::Graph& g) {
     // A version of an array that existed before is that array's contents.
     const graph::Op op = g.node(s.value).op;
     const bool array = g.node(s.value).box == graph::Box::Array;
-    if (array && graph::on_gpu(g.node(s.value).host)) return op != graph::Op::Const && op != graph::Op::SymScalar;
+    if (array && graph::on_gpu(g.node(s.value).host))
+        return op != graph::Op::Const && op != graph::Op::SymScalar;
     if (op == graph::Op::Store) return g.node(graph::buffer_root(g, s.value)).op != graph::Op::Input;
     return op != graph::Op::Input && op != graph::Op::Library && op != graph::Op::Const &&
            op != graph::Op::SymScalar;

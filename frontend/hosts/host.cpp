@@ -13,7 +13,8 @@ static const Host* other_host(PyObject* o) {
     if (guards::is_cupy_array(o)) return &cupy_host();
     if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return nullptr;
     for (Py_ssize_t i = 0; i < Py_SIZE(o); ++i)
-        if (const Host* h = other_host(PyTuple_CheckExact(o) ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i)))
+        if (const Host* h =
+                other_host(PyTuple_CheckExact(o) ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i)))
             return h;
     return nullptr;
 }

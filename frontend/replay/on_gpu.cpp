@@ -181,8 +181,8 @@ bool GpuRun::plan(SegmentLaunch& s, const Memory& m) {
     if (count && memcmp(s.launched_for.data(), m.syms, sizeof(int64_t) * count) == 0) return true;
     const int64_t limit = api_.shared_limit(device_);
     for (KernelPlan& k : s.kernels) {
-        k.launch = kernels::plan_launch(st_.trace.cuda->kernels[static_cast<size_t>(k.kernel)].schedule, m.syms,
-                                        limit);
+        k.launch = kernels::plan_launch(st_.trace.cuda->kernels[static_cast<size_t>(k.kernel)].schedule,
+                                        m.syms, limit);
         st_.trace.last_launches[static_cast<size_t>(k.kernel)] = k.launch;
     }
     s.launched_for.assign(m.syms, m.syms + count);
@@ -222,7 +222,7 @@ bool GpuRun::segment(int index) {
             }
         }
         if (!api_.launch(code_, k.kernel, k.launch, params, stream_, &error_)) return lost_ = true, false;
-        st_.committed |= launch.writes;
+        wrote_ |= launch.writes;
     }
     return true;
 }
@@ -233,12 +233,14 @@ bool GpuRun::read_number(Id value) {
     const bool computed = n.op != Op::Const && n.op != Op::SymScalar &&
                           !(n.op == Op::Input && n.box != graph::Box::Array) &&
                           !(n.op == Op::Library && n.box != graph::Box::Array);
-    if (!computed) return true;
+    if (!computed || std::ranges::find(read_, value) != read_.end()) return true;
     DevicePointer at;
     char bits[kNumberBytes] = {};
     waited_ = true;
     if (!find_stream() || !place_of_number(value, n.dtype, &at)) return false;
-    if (!api_.copy_out(device_, bits, at, graph::info(n.dtype).size, stream_, &error_)) return lost_ = true, false;
+    if (!api_.copy_out(device_, bits, at, graph::info(n.dtype).size, stream_, &error_))
+        return lost_ = true, false;
+    read_.push_back(value);
     if (n.op == Op::Input)
         memcpy(st_.entry->scalars + kNumberBytes * n.ints[0], bits, kNumberBytes);
     else

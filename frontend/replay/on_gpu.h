@@ -3,7 +3,7 @@
 // that Python decides by. (on_device.h has the other case: NumPy's arrays are copied there and back.)
 //
 // Order. A segment asks for all its memory before its first launch, so that a failure leaves nothing behind:
-// until a kernel has written to what existed before the trace, the call can run eagerly from its entry.
+// until a kernel has written to what existed before the trace's last guard, the call can go on eagerly there.
 // Memory is given back in the order of the stream; what drops a result early lets later kernels use its
 // memory only.
 #pragma once
@@ -30,7 +30,7 @@ struct KernelPlan {
 struct SegmentLaunch {
     std::vector<KernelPlan> kernels;
     std::vector<int64_t> launched_for;  // values of Segment::syms
-    bool writes = false;                // to memory that existed before the trace
+    bool writes = false;                // to memory that existed before it
 };
 
 class GpuRun {
@@ -49,6 +49,10 @@ class GpuRun {
     const std::string& error() const { return error_; }
     // The GPU is not to be used again: a launch failed, and not for want of memory.
     bool lost() const { return lost_; }
+    // Whether anything was written since the last snapshot that was there before it: no way back to that.
+    bool wrote() const { return wrote_; }
+    void passed_snapshot() { wrote_ = false; }
+    void host_wrote() { wrote_ = true; }
     bool take_waited() { return std::exchange(waited_, false); }
 
   private:
@@ -66,8 +70,9 @@ class GpuRun {
     kernels::DeviceState* device_;
     kernels::DeviceCode& code_;
     kernels::DeviceStream stream_ = nullptr;
-    bool has_stream_ = false, lost_ = false, waited_ = false;
+    bool has_stream_ = false, lost_ = false, waited_ = false, wrote_ = false;
     kernels::DevicePointer numbers_ = 0;  // 16 bytes for each value slot
+    std::vector<int32_t> read_;           // numbers that were read
     std::vector<kernels::DevicePointer> held_;
     std::string error_;
 };

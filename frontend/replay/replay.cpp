@@ -382,17 +382,19 @@ bool look(ReplayState& st, Id node, Id condition) {
     return ok;
 }
 
-// Python goes on at the entry, unless arguments were changed.
-Outcome gpu_failed(ReplayState& st) {
+// Python goes on at the last snapshot, unless something that it names was written to since.
+Outcome gpu_failed(ReplayState& st, int redo) {
     Trace& t = st.trace;
     log(LogTopic::Errors, t.name + " failed on the GPU and runs eagerly: " + st.gpu->error());
-    if (st.gpu->lost()) t.device_error = st.gpu->error(), t.device_code.reset();
+    const std::string error = st.gpu->error();
+    if (st.gpu->lost()) t.device_error = error, t.device_code.reset();
     ++t.redone;
+    if (!st.gpu->wrote() && (redo < 0 || st.gpu->numbers_to_host()))
+        return leave(st, Outcome::Redo, redo, false);
     Outcome out;
-    out.kind = st.committed ? Outcome::Failed : Outcome::Redo;
-    if (st.committed)
-        PyErr_Format(PyExc_RuntimeError, "stator: the GPU failed after arguments were changed: %s",
-                     st.gpu->error().c_str());
+    out.kind = Outcome::Failed;
+    PyErr_Format(PyExc_RuntimeError, "stator: the GPU failed after arguments were changed: %s",
+                 error.c_str());
     return out;
 }
 
@@ -419,12 +421,12 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
             return device_failed(st);
         if (st.gpu && looks) [[unlikely]] {
             const Id condition = step.kind == StepKind::Guard ? t.graph.nodes[step.node].in[0] : -1;
-            if (!look(st, step.node, condition)) return gpu_failed(st);
+            if (!look(st, step.node, condition)) return gpu_failed(st, step.redo);
         }
         switch (step.kind) {
             case StepKind::Program:
                 if (st.gpu) [[unlikely]] {
-                    if (!run_on_gpu(st, step.segment, counters)) return gpu_failed(st);
+                    if (!run_on_gpu(st, step.segment, counters)) return gpu_failed(st, step.redo);
                     break;
                 }
                 if (st.device) [[unlikely]] {
@@ -443,6 +445,10 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
             case StepKind::Library:
                 if (run_library(st, step, m)) {
                     if (st.device) st.device->host_wrote();
+                    if (st.gpu && t.graph.nodes[step.node].ints[3] == graph::kGivesNothing)
+                        st.gpu->host_wrote();
+                    if (st.gpu && t.graph.nodes[step.node].box != graph::Box::Array)
+                        ++t.device_waits[step.node];
                     break;
                 }
                 ++t.redone;
@@ -456,17 +462,23 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
             case StepKind::Guard: {
                 const Node& n = t.graph.nodes[step.node];
                 bool value = *st.scalar(n.in[0]) != 0;
-                if (value == (n.ints[0] != 0)) break;
+                if (value == (n.ints[0] != 0)) {
+                    if (st.gpu) st.gpu->passed_snapshot();
+                    break;
+                }
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
-                if (st.gpu && !look(st, step.node, -1)) return gpu_failed(st);
+                if (st.gpu && !look(st, step.node, -1)) return gpu_failed(st, step.redo);
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
             case StepKind::SymGuard: {
                 const Node& n = t.graph.nodes[step.node];
-                if (relation_holds(st, n)) break;
+                if (relation_holds(st, n)) {
+                    if (st.gpu) st.gpu->passed_snapshot();
+                    break;
+                }
                 if (!to_host(st, step.node)) return device_failed(st);
-                if (st.gpu && !look(st, step.node, -1)) return gpu_failed(st);
+                if (st.gpu && !look(st, step.node, -1)) return gpu_failed(st, step.redo);
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
@@ -476,7 +488,7 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
         for (int32_t slot : step.drops) Py_CLEAR(st.arrays[slot]);
     }
     if (!to_host(st, -1)) return device_failed(st);
-    if (st.gpu && !look(st, -1, -1)) return gpu_failed(st);
+    if (st.gpu && !look(st, -1, -1)) return gpu_failed(st, -1);
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
     if (active_observer) [[unlikely]]
         active_observer->returned(st);

@@ -91,7 +91,8 @@ struct Cutter {
         // Where faults are made to raise, stores wait for them: code for one way is enough. What is done
         // again includes segments before this one, which may read what this one overwrites.
         if (gpu) request.target = kernels::Target::Gpu;
-        request.stores_can_repeat = !gpu && redo_is_here && !handled_here && numpy::faults_only_report(kReported);
+        request.stores_can_repeat =
+            !gpu && redo_is_here && !handled_here && numpy::faults_only_report(kReported);
         bool work = false;
         for (Id i = begin; i < end; ++i) {
             const Node& n = g.nodes[i];

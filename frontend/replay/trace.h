@@ -102,8 +102,8 @@ struct Trace {
     std::vector<bool> named;                        // per node: a recipe refers to its value
     std::vector<graph::Id> python_numbers;          // values of rank 0 that kernels compute and Python sees
     std::string device_error;                       // why device_code is gone
-    std::unique_ptr<kernels::CudaSource> cuda;  // FunctionOptions::cuda: the kernels of all segments
-    kernels::DeviceState* device = nullptr;     // FunctionOptions::on_device
+    std::unique_ptr<kernels::CudaSource> cuda;      // FunctionOptions::cuda: the kernels of all segments
+    kernels::DeviceState* device = nullptr;         // FunctionOptions::on_device
     std::shared_ptr<kernels::DeviceCode> device_code;
     // How often replays waited for the device before a node, or (-1) at the end of the trace.
     std::map<graph::Id, int64_t> device_waits;

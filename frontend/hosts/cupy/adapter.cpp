@@ -24,9 +24,9 @@ constexpr FunctionRow kFunctions[] = {
 };
 
 // Python's operators by CPython's NB_* codes.
-constexpr const char* kOperators[] = {
-    "add",      "bitwise_and", "floor_divide", "left_shift",  "matmul",      "multiply",   "remainder",
-    "bitwise_or", "power",     "right_shift",  "subtract",    "true_divide", "bitwise_xor"};
+constexpr const char* kOperators[] = {"add",      "bitwise_and", "floor_divide", "left_shift", "matmul",
+                                      "multiply", "remainder",   "bitwise_or",   "power",      "right_shift",
+                                      "subtract", "true_divide", "bitwise_xor"};
 constexpr int kOperatorCount = sizeof(kOperators) / sizeof(kOperators[0]);
 constexpr const char* kCompare[] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 constexpr const char* kUnary[] = {"negative", "positive", "invert", "absolute"};
@@ -63,7 +63,8 @@ Tables make_tables() {
         for (const PyRef& place : places) add(t, attribute(place, row.name), {row.name, row.fresh});
         if (row.ufunc) add(t, attribute(numpy, row.name), {row.name, row.fresh});
     }
-    for (const char* name : {"item", "get", "tolist"}) add(t, attribute(places[1], name), {name, true, false});
+    for (const char* name : {"item", "get", "tolist"})
+        add(t, attribute(places[1], name), {name, true, false});
     const PyRef builtins = module("builtins");
     for (const char* name : {"abs", "len", "float", "bool"}) {
         PyRef o = attribute(builtins, name);

@@ -19,7 +19,8 @@ bool result_dtype(const Call& call, DType* out) {
 
 bool fixed(TraceBuilder& tb, std::initializer_list<const Operand*> operands) {
     for (const Operand* o : operands)
-        if (const Operand* value = numpy::given(tb, o); value && !numpy::require_fixed(tb, *value)) return false;
+        if (const Operand* value = numpy::given(tb, o); value && !numpy::require_fixed(tb, *value))
+            return false;
     return true;
 }
 
@@ -41,7 +42,8 @@ ShadowRef lower_make(TraceBuilder& tb, const Call& call) {
 }
 
 bool array_operand(TraceBuilder& tb, const Operand* o) {
-    return o && is_cupy_array(o->obj) && tb.resolve(o->shadow, o->obj) && o->shadow->kind == ShadowKind::Array;
+    return o && is_cupy_array(o->obj) && tb.resolve(o->shadow, o->obj) &&
+           o->shadow->kind == ShadowKind::Array;
 }
 
 template <int Value>
@@ -88,7 +90,8 @@ ShadowRef lower_where(TraceBuilder& tb, const Call& call) {
         !read_operand(tb, call.args[0], &condition) || !condition.array ||
         !read_operand(tb, call.args[1], &sides[0]) || !read_operand(tb, call.args[2], &sides[1]))
         return nullptr;
-    Id ids[] = {converted(tb, condition, DType::Bool), converted(tb, sides[0], t), converted(tb, sides[1], t)};
+    Id ids[] = {converted(tb, condition, DType::Bool), converted(tb, sides[0], t),
+                converted(tb, sides[1], t)};
     Shape shape;
     if (std::ranges::find(ids, kNone) != std::end(ids) || !tb.broadcast_shape(ids, &shape)) return nullptr;
     for (Id& v : ids)

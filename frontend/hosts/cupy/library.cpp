@@ -40,7 +40,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call, bool fresh) {
     }
     for (const Operand& o : call.args)  // asarray() of an array: the very same
         if (is_cupy_array(o.obj) && o.obj == call.result) return o.shadow;
-    if (!is_cupy_array(call.result)) return tb.fail(Reason::UnknownCall, "a result that is no array of CuPy's");
+    if (!is_cupy_array(call.result))
+        return tb.fail(Reason::UnknownCall, "a result that is no array of CuPy's");
     const bool shared = !lies_apart(call.result, objects.data(), objects.size());
     ShadowRef s = tb.library(call.callable, call.args, call.kwnames, call.result, nullptr, shared);
     if (s && fresh && !shared) tb.graph.node(tb.value(s)).ints[3] = graph::kGivesFresh;

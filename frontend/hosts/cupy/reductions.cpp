@@ -15,10 +15,17 @@ struct Row {
     enum Kind : uint8_t { Sum, Extremum, Mean, Position } kind;
 };
 constexpr Row kRows[] = {
-    {"sum", "add", Row::Sum},         {"prod", "multiply", Row::Sum},   {"max", "maximum", Row::Extremum},
-    {"min", "minimum", Row::Extremum}, {"amax", "maximum", Row::Extremum}, {"amin", "minimum", Row::Extremum},
-    {"any", "logical_or", Row::Extremum}, {"all", "logical_and", Row::Extremum}, {"mean", "add", Row::Mean},
-    {"argmax", "argmax", Row::Position}, {"argmin", "argmin", Row::Position},
+    {"sum", "add", Row::Sum},
+    {"prod", "multiply", Row::Sum},
+    {"max", "maximum", Row::Extremum},
+    {"min", "minimum", Row::Extremum},
+    {"amax", "maximum", Row::Extremum},
+    {"amin", "minimum", Row::Extremum},
+    {"any", "logical_or", Row::Extremum},
+    {"all", "logical_and", Row::Extremum},
+    {"mean", "add", Row::Mean},
+    {"argmax", "argmax", Row::Position},
+    {"argmin", "argmin", Row::Position},
 };
 
 struct Request {
@@ -32,9 +39,10 @@ bool read_request(TraceBuilder& tb, const Row& row, const Call& call, Request* o
     const bool typed = row.kind == Row::Sum || row.kind == Row::Mean;
     const bool position = row.kind == Row::Position && !PyFunction_Check(call.callable);
     const Operand* p[5];
-    const bool bound = typed      ? numpy::bind(tb, call, {"a", "axis", "dtype", "out", "keepdims"}, p)
-                       : position ? numpy::bind(tb, call, {"a", "axis", "out", "dtype", "keepdims"}, p)
-                                  : (p[4] = nullptr, numpy::bind(tb, call, {"a", "axis", "out", "keepdims"}, p));
+    const bool bound = typed ? numpy::bind(tb, call, {"a", "axis", "dtype", "out", "keepdims"}, p)
+                       : position
+                           ? numpy::bind(tb, call, {"a", "axis", "out", "dtype", "keepdims"}, p)
+                           : (p[4] = nullptr, numpy::bind(tb, call, {"a", "axis", "out", "keepdims"}, p));
     if (!bound || !p[0] || !is_cupy_array(p[0]->obj) || !tb.resolve(p[0]->shadow, p[0]->obj) ||
         p[0]->shadow->kind != ShadowKind::Array)
         return false;
@@ -47,7 +55,8 @@ bool read_request(TraceBuilder& tb, const Row& row, const Call& call, Request* o
     if (dtype && !numpy::require_fixed(tb, *dtype)) return false;
     const Operand* axis = numpy::given(tb, p[1]);
     out->flat = !axis;
-    if (!numpy::read_axes(tb, axis, static_cast<int>(tb.shape(p[0]->shadow).size()), &out->axes)) return false;
+    if (!numpy::read_axes(tb, axis, static_cast<int>(tb.shape(p[0]->shadow).size()), &out->axes))
+        return false;
     keepdims = numpy::given(tb, keepdims);
     return !keepdims || numpy::read_fixed_bool(tb, *keepdims, &out->keepdims);
 }

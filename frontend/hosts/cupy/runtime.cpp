@@ -61,7 +61,8 @@ PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vect
 
 char* locate(PyObject* array, int rank, int64_t* out) {
     guards::TensorView t;
-    if (!guards::is_cupy_array(array) || !guards::read_cupy_array(array, &t) || t.rank != rank) return nullptr;
+    if (!guards::is_cupy_array(array) || !guards::read_cupy_array(array, &t) || t.rank != rank)
+        return nullptr;
     const int64_t item = graph::info(t.dtype).size;
     for (int i = 0; i < rank; ++i) out[i] = t.strides[i] * item;
     return t.data;

@@ -118,9 +118,7 @@ uint8_t kind_of(DType t) {
     return graph::is_complex(t) ? kComplex : graph::is_float(t) ? kFloats : kInts;
 }
 // Bool, integers, floats, complex numbers: numbers of a higher kind do not adapt to a lower one.
-int height(DType t) {
-    return t == DType::Bool ? 0 : graph::is_integer(t) ? 1 : graph::is_complex(t) ? 3 : 2;
-}
+int height(DType t) { return t == DType::Bool ? 0 : graph::is_integer(t) ? 1 : graph::is_complex(t) ? 3 : 2; }
 int height(numpy::Weak w) { return static_cast<int>(w); }
 
 using Loops = std::vector<numpy::LoopTypes>;
@@ -258,8 +256,8 @@ ShadowRef finish(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result) 
     for (size_t d = 0; d < shape.size(); ++d)
         if (tb.hint(shape[d]) != t.shape[d]) return tb.fail(Reason::UnknownCall, "a result of another shape");
     const graph::OpClass cls = graph::info(tb.node(v).op).cls;
-    const bool made = cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction ||
-                      cls == graph::OpClass::Alloc;
+    const bool made =
+        cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction || cls == graph::OpClass::Alloc;
     if (!made || static_cast<size_t>(v) < nodes_before) {
         const Id in[] = {v};
         v = tb.pointwise(Op::Copy, in, t.dtype);

@@ -187,7 +187,7 @@ def where(condition, x=None, y=None):
     return _computed(np.where, condition.astype("?", copy=False), x, y)
 
 
-ndarray.dot = dot
+ndarray.dot, ndarray.std, ndarray.var = dot, std, var
 ndarray.clip = clip
 ndarray.__matmul__ = matmul
 ndarray.argsort = argsort
