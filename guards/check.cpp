@@ -115,7 +115,7 @@ bool step(Run& run, const Instr& in) {
             TensorView& view = run.out.tensors[in.input];
             if (!o || !check_tensor(run.p, in, o, run.out.symbols, &view)) return false;
             run.out.inputs[in.input] = o;
-            if (in.ndim == 0) std::memcpy(scalar, view.data, static_cast<size_t>(in.lo));
+            if (in.ndim == 0 && view.device < 0) std::memcpy(scalar, view.data, static_cast<size_t>(in.lo));
             return true;
         }
         case Op::Cupy: {

@@ -240,7 +240,7 @@ void KernelPrinter::value(int i, const std::string& text) {
 
 void KernelPrinter::compute(int i) {
     const Stmt& s = stmt(i);
-    if (s.dtype == DType::F16) uses_.insert("f16");
+    if (s.dtype == DType::F16 || s.dtype == DType::BF16) uses_.insert(value_type(s.dtype));
     if (graph::is_complex(s.dtype)) uses_.insert("complex");
     if (s.kind == StmtKind::Scalar) {
         const Scalar& c = p_.scalars[static_cast<size_t>(s.slot)];
@@ -313,7 +313,7 @@ void KernelPrinter::row_pointers() {
         const Stmt& s = stmt(i);
         if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) continue;
         DType t = p_.buffers[static_cast<size_t>(s.access.buffer)].dtype;
-        if (t == DType::F16) uses_.insert("f16");
+        if (t == DType::F16 || t == DType::BF16) uses_.insert(value_type(t));
         if (graph::is_complex(t)) uses_.insert("complex");
         if (stays_in_rows(i)) private_.push_back(s.access);
         if (std::find(private_.begin(), private_.end(), s.access) != private_.end()) continue;

@@ -7,13 +7,14 @@
 
 namespace stator::frontend {
 
-// A fresh array with its own memory, as the library makes one; nullptr with a Python error.
+// A fresh array with its own memory, as the library makes one on the GPU (for CuPy the current one); nullptr
+// with a Python error.
 inline PyObject* new_host_array(graph::HostId host, graph::DType dtype, int ndim, const int64_t* shape,
-                                const std::vector<int>& perm, bool own_dtype) {
+                                const std::vector<int>& perm, bool own_dtype, int device = -1) {
     if (host == graph::HostId::NumPy) [[likely]]
         return numpy::new_array(dtype, ndim, shape, perm, own_dtype);
     if (host == graph::HostId::CuPy) return cupy::new_array(dtype, ndim, shape, perm);
-    return torch::new_tensor(dtype, ndim, shape, perm);
+    return torch::new_tensor(dtype, ndim, shape, perm, device);
 }
 
 // Where the elements of an array are: its data, and `rank` strides in bytes into `out`.

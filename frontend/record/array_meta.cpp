@@ -121,9 +121,10 @@ static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
 static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
     guards::TensorView t;
     const bool cupy = guards::is_cupy_array(obj);
+    if (!cupy) guards::meet_tensor(obj);
     if (cupy ? !guards::read_cupy_array(obj, &t) : !guards::read_tensor(obj, &t)) {
         *why = cupy ? "a CuPy array of an unusual dtype, or of more than 8 dimensions"
-                    : "a tensor that is not in plain memory of the CPU, or of an unusual dtype";
+                    : "a tensor that is not in plain memory of the CPU or a GPU, or of an unusual dtype";
         return false;
     }
     const guards::TensorOrder order = guards::tensor_order(t.rank, t.shape, t.strides);
@@ -131,7 +132,7 @@ static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
         *why = "an array two of whose axes have the same stride";
         return false;
     }
-    out->host = cupy ? graph::HostId::CuPy : graph::HostId::Torch;
+    out->host = cupy ? graph::HostId::CuPy : t.device >= 0 ? graph::HostId::TorchCuda : graph::HostId::Torch;
     out->device = t.device;
     out->dtype = t.dtype;
     out->own_dtype = false;

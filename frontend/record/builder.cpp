@@ -412,7 +412,7 @@ ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
         copy.loc = location_;
         value = graph.append(std::move(copy));
     }
-    if (meta.host == graph::HostId::CuPy && !fits_device(meta)) return nullptr;
+    if (graph::on_gpu(meta.host) && !fits_device(meta)) return nullptr;
     Node& n = graph.nodes[value];
     const bool shared = n.op == Op::Library && graph::gives_shared(n.ints[3]);
     if (!shared && (meta.layout != graph::Layout::Contiguous || !meta.standard_strides))

@@ -183,7 +183,7 @@ bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
         set_scalar(v, bits);
         return true;
     }
-    if (n.host == graph::HostId::Torch) {
+    if (graph::is_torch(n.host)) {
         if (!fits_tensor(v, result.get())) return false;
     } else {
         ArrayMeta meta;

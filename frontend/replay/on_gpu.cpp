@@ -26,8 +26,8 @@ constexpr int64_t kNumberBytes = 16;
 DevicePointer pointer(const void* p) { return reinterpret_cast<DevicePointer>(p); }
 
 // What operations on the arrays of this host are put into now, by this thread.
-bool current_stream(graph::HostId host, kernels::DeviceStream* out) {
-    return host == graph::HostId::CuPy && guards::cupy_stream(out);
+bool current_stream(graph::HostId host, int device, kernels::DeviceStream* out) {
+    return host == graph::HostId::CuPy ? guards::cupy_stream(out) : guards::torch_stream(device, out);
 }
 
 graph::HostId host_of(const Trace& t) {
@@ -85,7 +85,7 @@ bool GpuRun::allocate(int64_t bytes, DevicePointer* out) {
 }
 
 bool GpuRun::find_stream() {
-    if (!has_stream_ && !(has_stream_ = current_stream(st_.trace.gpu_host, &stream_)))
+    if (!has_stream_ && !(has_stream_ = current_stream(st_.trace.gpu_host, st_.trace.gpu, &stream_)))
         error_ = "the current stream is not known";
     return has_stream_;
 }
@@ -115,7 +115,8 @@ bool GpuRun::find_buffer(const Segment& s, size_t index, Memory& m) {
             }
             return allocate(step, &m.buffers[index]);
         }
-        array = new_host_array(plan.host, plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
+        array =
+            new_host_array(plan.host, plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype, st_.trace.gpu);
         if (!array) {
             PyErr_Clear();
             error_ = "no memory for a result";
@@ -140,7 +141,7 @@ bool GpuRun::place_of_number(Id value, graph::DType dtype, DevicePointer* out) {
     const int slot = t.value_slots[value];
     if (n.box == graph::Box::Array && (t.named[static_cast<size_t>(value)] || n.op == Op::Library)) {
         if (!st_.arrays[slot]) {
-            PyObject* array = new_host_array(t.gpu_host, dtype, 0, nullptr, {}, false);
+            PyObject* array = new_host_array(t.gpu_host, dtype, 0, nullptr, {}, false, t.gpu);
             if (!array) {
                 PyErr_Clear();
                 error_ = "no memory for a result";

@@ -24,7 +24,7 @@ constexpr const char* kNames[graph::kDTypeCount] = {
     "uint64", "float16", "float32", "float64", "complex64", "complex128", "bfloat16"};
 
 struct Objects {
-    PyObject *empty_strided, *keywords;
+    PyObject *empty_strided, *keywords, *with_device;
     PyObject* dtypes[graph::kDTypeCount];
     PyTypeObject* constants[4];
 };
@@ -34,6 +34,7 @@ const Objects& objects() {
         Objects o{};
         o.empty_strided = torch_attr("empty_strided");
         o.keywords = Py_BuildValue("(s)", "dtype");
+        o.with_device = Py_BuildValue("(ss)", "dtype", "device");
         for (int i = 0; i < graph::kDTypeCount; ++i) o.dtypes[i] = torch_attr(kNames[i]);
         int i = 0;
         for (const char* name : {"dtype", "layout", "memory_format", "device"})
@@ -42,9 +43,23 @@ const Objects& objects() {
     });
 }
 
+// torch.device("cuda", ordinal), borrowed.
+PyObject* gpu(int ordinal) {
+    static auto* known = new std::vector<PyObject*>;
+    const auto at = static_cast<size_t>(ordinal);
+    if (at >= known->size()) known->resize(at + 1);
+    if (!(*known)[at]) {
+        PyRef type = PyRef::steal(torch_attr("device"));
+        PyObject* made = type ? PyObject_CallFunction(type.get(), "si", "cuda", ordinal) : nullptr;
+        if (!made) return nullptr;
+        (*known)[at] = made;
+    }
+    return (*known)[at];
+}
+
 }  // namespace
 
-PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm) {
+PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm, int device) {
     int64_t strides[8];
     int64_t step = 1;
     for (int k = ndim; k-- > 0;) {
@@ -59,8 +74,11 @@ PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vec
         PyTuple_SET_ITEM(stride.get(), i, PyLong_FromLongLong(strides[i]));
     }
     const Objects& o = objects();
-    PyObject* args[] = {size.get(), stride.get(), o.dtypes[static_cast<int>(dtype)]};
-    return PyObject_Vectorcall(o.empty_strided, args, 2, o.keywords);
+    PyObject* args[4] = {size.get(), stride.get(), o.dtypes[static_cast<int>(dtype)]};
+    if (device < 0 || guards::tensor_api()->stand_in)
+        return PyObject_Vectorcall(o.empty_strided, args, 2, o.keywords);
+    if (!(args[3] = gpu(device))) return nullptr;
+    return PyObject_Vectorcall(o.empty_strided, args, 2, o.with_device);
 }
 
 char* locate(PyObject* tensor, int rank, int64_t* out) {

@@ -8,8 +8,10 @@
 
 namespace stator::frontend::torch {
 
-// What torch.empty_strided gives in the current mode, axes in memory order `perm` (empty = C).
-PyObject* new_tensor(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm);
+// What torch.empty_strided gives in the current mode on the CPU or a GPU, axes in memory order `perm` (empty
+// = C).
+PyObject* new_tensor(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm,
+                     int device = -1);
 // The data of a tensor, and `rank` strides in bytes into `out`. nullptr: it cannot be read.
 char* locate(PyObject* tensor, int rank, int64_t* out);
 // An immutable object that stands for itself: torch.float32, torch.contiguous_format.
