@@ -125,7 +125,7 @@ py::object trace_cuda(const frontend::TraceInfo& t) {
 }
 
 py::list trace_waits(const frontend::TraceInfo& t) {
-    constexpr const char* kinds[] = {"branch", "host call", "python", "return"};
+    constexpr const char* kinds[] = {"branch", "host call", "number", "python", "return"};
     py::list all;
     for (const frontend::DeviceWait& w : t.waits) {
         py::dict d;

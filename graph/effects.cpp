@@ -74,7 +74,7 @@ Id buffer_root(const Graph& g, Id v) {
 
 bool can_fault(const Graph& g, Id v) {
     const Node& n = g.node(v);
-    if (n.host == HostId::Torch) return false;
+    if (n.host != HostId::NumPy) return false;
     if (scalar_integer_can_warn(n)) return true;
     std::string_view faults = info(n.op).faults;
     switch (n.op) {

@@ -71,9 +71,12 @@ std::optional<Op> find_op(std::string_view text);
 // called.
 bool is_native(Op op, DType t);
 
-// Which array library a value belongs to: how its array objects are made and read, and whether it reports
-// floating-point flags (NumPy does, torch does not).
-enum class HostId : uint8_t { NumPy, Torch };
+// Which array library a value belongs to, and in which memory it has its arrays: how array objects are made
+// and read, and whether floating-point flags are reported (NumPy does, the others do not).
+enum class HostId : uint8_t { NumPy, Torch, CuPy, TorchCuda };
+// Whether its arrays lie in the memory of a GPU.
+constexpr bool on_gpu(HostId host) { return host == HostId::CuPy || host == HostId::TorchCuda; }
+constexpr bool is_torch(HostId host) { return host == HostId::Torch || host == HostId::TorchCuda; }
 
 // How a value appears to Python when it leaves the trace.
 enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };

@@ -126,9 +126,16 @@ bool step(Run& run, const Instr& in) {
             TensorView& view = run.out.tensors[in.input];
             if (!o || !check_tensor(run.p, in, o, run.out.symbols, &view)) return false;
             run.out.inputs[in.input] = o;
-            if (in.ndim == 0) std::memcpy(scalar, view.data, static_cast<size_t>(in.lo));
+            if (in.ndim == 0 && view.device < 0) std::memcpy(scalar, view.data, static_cast<size_t>(in.lo));
             return true;
         }
+        case Op::Cupy: {
+            // What a 0-d array holds is the device's: kernels read it there.
+            if (!o || !check_cupy(run.p, in, o, run.out.symbols, &run.out.tensors[in.input])) return false;
+            run.out.inputs[in.input] = o;
+            return true;
+        }
+        case Op::CupyState: return check_cupy_state(in);
         case Op::TorchState: return check_torch_state(in);
         case Op::HostArray: return o && is_host_array(o, in.lo);
         case Op::Float: {

@@ -77,6 +77,20 @@ __device__ __forceinline__ f16 to_f16(f64 x) {
     return to_f16(n);
 }
 )"},
+    // NaN is what the hardware makes of it.
+    {"bf16", "types", R"(struct bf16 { u16 bits; };
+__device__ __forceinline__ f32 to_f32(bf16 x) { return __uint_as_float((u32)x.bits << 16); }
+__device__ __forceinline__ bf16 to_bf16(f32 x) {
+    bf16 r;
+#if (defined(__CUDACC__) || defined(__CUDACC_RTC__)) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+#else
+    u32 b = __float_as_uint(x);
+    r.bits = (b & 0x7fffffffu) > 0x7f800000u ? (u16)0x7fff : (u16)((b + 0x7fff + (b >> 16 & 1)) >> 16);
+#endif
+    return r;
+}
+)"},
     {"complex", "types", R"(struct alignas(8) c64 { f32 re, im; };
 struct alignas(16) c128 { f64 re, im; };
 __device__ __forceinline__ f32 plus(f32 a, f32 b) { return __fadd_rn(a, b); }
@@ -306,6 +320,8 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 )"},
     {"bits_f16", "f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
 )"},
+    {"bits_bf16", "bf16", R"(__device__ __forceinline__ u32 raw(bf16 x) { return x.bits; }
+)"},
     {"bits_c64", "complex", R"(__device__ __forceinline__ u64 raw(c64 x) {
     return (u64)__float_as_uint(x.im) << 32 | __float_as_uint(x.re);
 }
@@ -329,6 +345,9 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 )"},
     {"as_f16", "as f16",
      R"(template <> struct as<f16> { static __device__ __forceinline__ f16 from(u32 bits) { return f16{(u16)bits}; } };
+)"},
+    {"as_bf16", "as bf16",
+     R"(template <> struct as<bf16> { static __device__ __forceinline__ bf16 from(u32 bits) { return bf16{(u16)bits}; } };
 )"},
     {"as_c64", "as complex", R"(template <> struct as<c64> {
     static __device__ __forceinline__ c64 from(u64 bits) {

@@ -14,6 +14,9 @@ bool on_device(const Scalar& s, const graph::Graph& g) {
     if (s.kind != ScalarKind::Input) return s.kind == ScalarKind::Result;
     // A version of an array that existed before is that array's contents.
     const graph::Op op = g.node(s.value).op;
+    const bool array = g.node(s.value).box == graph::Box::Array;
+    if (array && graph::on_gpu(g.node(s.value).host))
+        return op != graph::Op::Const && op != graph::Op::SymScalar;
     if (op == graph::Op::Store) return g.node(graph::buffer_root(g, s.value)).op != graph::Op::Input;
     return op != graph::Op::Input && op != graph::Op::Library && op != graph::Op::Const &&
            op != graph::Op::SymScalar;
@@ -249,7 +252,7 @@ void KernelPrinter::value(int i, const std::string& text) {
 
 void KernelPrinter::compute(int i) {
     const Stmt& s = stmt(i);
-    if (s.dtype == DType::F16) uses_.insert("f16");
+    if (s.dtype == DType::F16 || s.dtype == DType::BF16) uses_.insert(value_type(s.dtype));
     if (graph::is_complex(s.dtype)) uses_.insert("complex");
     if (s.kind == StmtKind::Scalar) {
         const Scalar& c = p_.scalars[static_cast<size_t>(s.slot)];
@@ -339,7 +342,7 @@ void KernelPrinter::row_pointers() {
         const Stmt& s = stmt(i);
         if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) continue;
         DType t = p_.buffers[static_cast<size_t>(s.access.buffer)].dtype;
-        if (t == DType::F16) uses_.insert("f16");
+        if (t == DType::F16 || t == DType::BF16) uses_.insert(value_type(t));
         if (graph::is_complex(t)) uses_.insert("complex");
         if (stays_in_rows(i)) private_.push_back(s.access);
         if (std::find(private_.begin(), private_.end(), s.access) != private_.end()) continue;

@@ -34,6 +34,8 @@ struct Operand {
 
 using Shape = std::vector<graph::Sym>;
 
+struct ArrayMeta;
+
 class TraceBuilder {
   public:
     TraceBuilder();
@@ -44,6 +46,8 @@ class TraceBuilder {
     // The trace is for a GPU: what the host's bits on the CPU hang on (strides seen by a loop, the order of a
     // sum) decides nothing.
     bool for_gpu = false;
+
+    int device = -1;  // the GPU that all arrays of the trace lie on
 
     Reason reason = Reason::None;  // why the last call failed
     std::string reason_detail;
@@ -226,6 +230,7 @@ class TraceBuilder {
     std::unordered_map<int32_t, int32_t> canon_memo_;
     std::vector<bool> entry_symbol_;       // by symbol index
     std::vector<PyObject*> input_arrays_;  // per graph input, nullptr for numbers; alive in kept_
+    bool fits_device(const ArrayMeta& meta);
     bool fits_torch(PyObject* tensor, guards::ArraySpec* spec);
     bool share_buffers(std::span<const Operand> args);
     bool overlaps_other_input(int input) const;

@@ -51,6 +51,7 @@ Id TraceBuilder::append(Node n) {
     const graph::OpClass cls = graph::info(n.op).cls;
     const bool follows = cls == graph::OpClass::View || cls == graph::OpClass::Effect;
     n.host = follows ? graph.node(n.in[0]).host : host;
+    if (n.host == graph::HostId::Torch && device >= 0) n.host = graph::HostId::TorchCuda;
     for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size() && n.op != Op::Library; ++k)
         if (n.in[k] != kNone) n.in[k] = restated(n.in[k]);
     if (n.op != Op::Store)  // whose buffer keeps the names that it was made with

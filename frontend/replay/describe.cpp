@@ -49,6 +49,7 @@ DeviceWait describe_wait(const Trace& t, graph::Id node, int64_t count) {
     const graph::Node& n = t.graph.nodes[node];
     wait.what = n.op == graph::Op::Library ? DeviceWait::HostCall : DeviceWait::Branch;
     if (n.op == graph::Op::Library) wait.call = n.name;
+    if (n.op == graph::Op::Library && t.gpu >= 0) wait.what = DeviceWait::Number;
     if (n.loc >= 0) {
         const graph::Location& at = t.graph.locations[static_cast<size_t>(n.loc)];
         wait.file = at.file, wait.function = at.function, wait.line = at.line;

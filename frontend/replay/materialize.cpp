@@ -185,7 +185,7 @@ bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
         set_scalar(v, bits);
         return true;
     }
-    if (n.host == graph::HostId::Torch) {
+    if (graph::is_torch(n.host)) {
         if (!fits_tensor(v, result.get())) return false;
     } else {
         ArrayMeta meta;
@@ -217,6 +217,10 @@ PyObject* Materializer::build(int32_t index) {
 PyObject* Materializer::new_zero_d(Id v, const char* bits) {
     const auto& g = st_.trace.graph;
     const Node& n = g.nodes[v];
+    if (graph::on_gpu(n.host)) {  // the run gives those that may leave the trace an array of their own
+        PyErr_SetString(PyExc_SystemError, "stator: a 0-d array of a GPU was not kept");
+        return nullptr;
+    }
     PyObject* array =
         new_host_array(n.host, n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
     char* data = array ? locate_host_array(n.host, array, 0, nullptr) : nullptr;

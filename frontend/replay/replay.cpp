@@ -296,14 +296,14 @@ struct Held {
 
 PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
                 const ReplayState& st) {
-    if (n.host != graph::HostId::Torch) {
+    if (n.host == graph::HostId::NumPy) {
         numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
         return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
     }
     PyRef result = PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
     const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
-        !torch::lies_apart(result.get(), argv, count))
+        !lies_apart(n.host, result.get(), argv, count))
         return {};
     return result;
 }
@@ -384,11 +384,40 @@ bool run_on_device(ReplayState& st, int segment) {
     return st.device->segment(segment);
 }
 
+bool run_on_gpu(ReplayState& st, int segment, Counters& counters) {
+    const Timed timed(&Profile::kernels);
+    counters.kernels_launched += static_cast<int64_t>(st.trace.segments[segment].gpu.kernels.size());
+    return st.gpu->segment(segment);
+}
+
 // What Python may see has to be on the host, before `node` or (-1) at the end. False: the device failed.
 bool to_host(ReplayState& st, Id node) {
     const bool ok = st.device->to_host();
     if (st.device->take_waited()) ++st.trace.device_waits[node];
     return ok;
+}
+
+// What Python is about to see or to decide by (`condition`, or none) is read from the GPU.
+bool look(ReplayState& st, Id node, Id condition) {
+    const bool ok = condition >= 0 ? st.gpu->read_number(condition) : st.gpu->numbers_to_host();
+    if (st.gpu->take_waited()) ++st.trace.device_waits[node];
+    return ok;
+}
+
+// Python goes on at the last snapshot, unless something that it names was written to since.
+Outcome gpu_failed(ReplayState& st, int redo) {
+    Trace& t = st.trace;
+    log(LogTopic::Errors, t.name + " failed on the GPU and runs eagerly: " + st.gpu->error());
+    const std::string error = st.gpu->error();
+    if (st.gpu->lost()) t.device_error = error, t.device_code.reset();
+    ++t.redone;
+    if (!st.gpu->wrote() && (redo < 0 || st.gpu->numbers_to_host()))
+        return leave(st, Outcome::Redo, redo, false);
+    Outcome out;
+    out.kind = Outcome::Failed;
+    PyErr_Format(PyExc_RuntimeError, "stator: the GPU failed after arguments were changed: %s",
+                 error.c_str());
+    return out;
 }
 
 // The device failed: what was computed there is gone, and nothing of it was seen unless arguments were
@@ -410,13 +439,22 @@ Outcome device_failed(ReplayState& st) {
 template <bool kPlain>
 [[gnu::always_inline]] inline Outcome run_steps(ReplayState& st, Counters& counters) {
     Trace& t = st.trace;
-    const bool device = !kPlain && st.device, observed = !kPlain && active_observer;
+    const bool device = !kPlain && st.device, gpu = !kPlain && st.gpu, observed = !kPlain && active_observer;
     Materializer m(st);
     for (const TraceStep& step : t.steps) {
         const bool looks = step.kind == StepKind::Library || step.kind == StepKind::Guard;
-        if (device && looks && !to_host(st, step.node)) return device_failed(st);
+        if (device && looks && !to_host(st, step.node))
+            return device_failed(st);
+        if (gpu && looks) {
+            const Id condition = step.kind == StepKind::Guard ? t.graph.nodes[step.node].in[0] : -1;
+            if (!look(st, step.node, condition)) return gpu_failed(st, step.redo);
+        }
         switch (step.kind) {
             case StepKind::Program:
+                if (gpu) {
+                    if (!run_on_gpu(st, step.segment, counters)) return gpu_failed(st, step.redo);
+                    break;
+                }
                 if (device) {
                     if (run_on_device(st, step.segment)) break;
                     return device_failed(st);
@@ -431,6 +469,10 @@ template <bool kPlain>
             case StepKind::Library:
                 if (run_library(st, step, m)) {
                     if (device) st.device->host_wrote();
+                    if (gpu && t.graph.nodes[step.node].ints[3] == graph::kGivesNothing)
+                        st.gpu->host_wrote();
+                    if (gpu && t.graph.nodes[step.node].box != graph::Box::Array)
+                        ++t.device_waits[step.node];
                     break;
                 }
                 ++t.redone;
@@ -444,15 +486,23 @@ template <bool kPlain>
             case StepKind::Guard: {
                 const Node& n = t.graph.nodes[step.node];
                 bool value = *st.scalar(n.in[0]) != 0;
-                if (value == (n.ints[0] != 0)) break;
+                if (value == (n.ints[0] != 0)) {
+                    if (gpu) st.gpu->passed_snapshot();
+                    break;
+                }
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
+                if (gpu && !look(st, step.node, -1)) return gpu_failed(st, step.redo);
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
             case StepKind::SymGuard: {
                 const Node& n = t.graph.nodes[step.node];
-                if (relation_holds(st, n)) break;
+                if (relation_holds(st, n)) {
+                    if (gpu) st.gpu->passed_snapshot();
+                    break;
+                }
                 if (device && !to_host(st, step.node)) return device_failed(st);
+                if (gpu && !look(st, step.node, -1)) return gpu_failed(st, step.redo);
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
@@ -462,6 +512,7 @@ template <bool kPlain>
         for (int32_t slot : step.drops) Py_CLEAR(st.arrays[slot]);
     }
     if (device && !to_host(st, -1)) return device_failed(st);
+    if (gpu && !look(st, -1, -1)) return gpu_failed(st, -1);
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
     if (observed) active_observer->returned(st);
     return return_value(st, m);
@@ -472,6 +523,11 @@ template <bool kPlain>
     if (active_observer) active_observer->began(st);
     if (!st.trace.device_code) return run_steps<false>(st, counters);
     const std::shared_ptr<kernels::DeviceCode> code = st.trace.device_code;
+    if (st.trace.gpu >= 0) {
+        GpuRun run(st, *compiler()->cuda, st.trace.device, *code);
+        st.gpu = &run;
+        return run_steps<false>(st, counters);
+    }
     DeviceRun run(st, *compiler()->cuda, st.trace.device, *code);
     st.device = &run;
     return run_steps<false>(st, counters);
@@ -504,6 +560,8 @@ thread_local constinit Profile* active_profile = nullptr;
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     const Timed timed(&Profile::total);
     const int sources = t.source_count, inputs = t.input_count;
+    if (t.gpu >= 0 && !t.device_code) [[unlikely]]
+        return not_entered(-1);
     ReplayState st{t};
     guards::EntryState entry;
     entry.objects = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (sources + 1)));
@@ -530,7 +588,7 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     }
     ++t.entries;
     if (active_profile) ++active_profile->replays;
-    if (active_observer || t.device_code) [[unlikely]]
+    if (active_observer || t.device_code || t.gpu >= 0) [[unlikely]]
         return run_otherwise(st, counters);
     return run_steps<true>(st, counters);
 }

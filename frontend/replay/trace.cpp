@@ -65,6 +65,7 @@ struct Cutter {
     const FunctionOptions& options;
     std::vector<bool> wanted;
     std::vector<Id> available;
+    bool gpu = false;           // its programs run on a GPU only
     bool handled_here = false;  // an np.errstate of the trace does something about faults
     bool redo_is_here = true;   // nothing was computed since the place to go back to
     std::vector<Id> last_use;   // last node that reads each value; wanted-by-end counts as the end
@@ -89,7 +90,9 @@ struct Cutter {
         kernels::SegmentRequest request{begin, end, available, {}};
         // Where faults are made to raise, stores wait for them: code for one way is enough. What is done
         // again includes segments before this one, which may read what this one overwrites.
-        request.stores_can_repeat = redo_is_here && !handled_here && numpy::faults_only_report(kReported);
+        if (gpu) request.target = kernels::Target::Gpu;
+        request.stores_can_repeat =
+            !gpu && redo_is_here && !handled_here && numpy::faults_only_report(kReported);
         bool work = false;
         for (Id i = begin; i < end; ++i) {
             const Node& n = g.nodes[i];
@@ -119,7 +122,9 @@ struct Cutter {
             request.stores_can_repeat = false;
             s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         }
-        if (options.cuda) {
+        if (gpu) {
+            s.gpu_program = s.program;
+        } else if (options.cuda) {
             request.target = kernels::Target::Gpu;
             s.gpu_program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         }
@@ -344,10 +349,26 @@ void print_cuda(Trace& t, bool fastmath) {
 
 }  // namespace
 
-static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& options,
-                                          std::string* why) {
+// What recipes refer to, and what of it are numbers that are computed on the GPU.
+static void name_values(Trace& t) {
+    t.named.assign(t.graph.nodes.size(), false);
+    for (const auto& r : t.graph.recipes)
+        if (r.kind == RecipeKind::Value) t.named[static_cast<size_t>(r.index)] = true;
+    for (const Segment& s : t.segments)
+        for (const auto& sc : s.program->scalars) {
+            const bool number = t.graph.nodes[sc.value].box != graph::Box::Array;
+            if (sc.kind == kernels::ScalarKind::Result && number && t.named[static_cast<size_t>(sc.value)])
+                t.python_numbers.push_back(sc.value);
+        }
+}
+
+static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& asked,
+                                          Reason* reason, std::string* why) {
+    FunctionOptions options = asked;
+    if (b.device >= 0) options.cuda = true, options.on_device = false;
     auto t = std::make_unique<Trace>();
     t->name = name;
+    t->gpu = b.device;
     b.graph.name = name;
     b.finish();
     t->recorded_text = graph::print(b.graph);
@@ -368,6 +389,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->guards = std::move(b.guards);
     t->objects = std::move(b.objects);
     Cutter cutter{*t, options, wanted_values(t->graph), {}, {}};
+    cutter.gpu = t->gpu >= 0;
     cutter.run();
     number_slots(*t);
     t->shared_graph = std::make_shared<const graph::Graph>(t->graph);
@@ -377,7 +399,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->source_count = t->guards.source_count();
     t->input_count = static_cast<int>(t->graph.inputs.size());
     t->has_relations = t->guards.has_relations();
-    for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host == graph::HostId::Torch;
+    for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host != graph::HostId::NumPy;
     for (Segment& s : t->segments) plan_segment(*t, s);
     plan_symbols(*t, std::move(relation_syms));
     plan_bindings(*t);
@@ -390,6 +412,11 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     }
     request_code(*t, options);
     if (options.cuda) print_cuda(*t, options.fastmath);
+    if (t->gpu >= 0) {
+        name_values(*t);
+        *reason = Reason::NoKernels;
+        return load_on_gpu(*t, why) ? std::move(t) : nullptr;
+    }
     if (std::string error; options.on_device && !load_on_device(*t, &error)) {
         log(LogTopic::Errors, t->name + " runs on the CPU: " + error);
         if (const kernels::CompilerApi* api = compiler())
@@ -399,9 +426,10 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
 }
 
 std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options,
-                                  std::string* why) {
+                                  Reason* reason, std::string* why) {
+    *reason = Reason::None;
     try {
-        return build_trace(b, std::move(name), options, why);
+        return build_trace(b, std::move(name), options, reason, why);
     } catch (const std::exception& e) {  // an internal error must never end the program
         *why = e.what();
         return nullptr;

@@ -176,6 +176,7 @@ namespace stator::frontend {
 const Host& numpy_host() {
     static const Host host = {
         .name = "numpy",
+        .id = graph::HostId::NumPy,
         .init = numpy::init,
         .knows = numpy::knows,
         .lower_call = numpy::lower_call,

@@ -271,6 +271,7 @@ namespace stator::frontend {
 const Host& torch_host() {
     static const Host host = {
         .name = "torch",
+        .id = graph::HostId::Torch,
         .init = torch::init,
         .knows = torch::knows,
         .lower_call = torch::lower_call,

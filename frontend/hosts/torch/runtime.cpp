@@ -25,7 +25,7 @@ constexpr const char* kNames[graph::kDTypeCount] = {
     "uint64", "float16", "float32", "float64", "complex64", "complex128", "bfloat16"};
 
 struct Objects {
-    PyObject *empty_strided, *as_strided, *keywords;
+    PyObject *empty_strided, *as_strided, *keywords, *with_device;
     PyObject* dtypes[graph::kDTypeCount];
     PyTypeObject* constants[4];
 };
@@ -36,12 +36,27 @@ const Objects& objects() {
         o.empty_strided = torch_attr("empty_strided");
         o.as_strided = torch_attr("as_strided");
         o.keywords = Py_BuildValue("(s)", "dtype");
+        o.with_device = Py_BuildValue("(ss)", "dtype", "device");
         for (int i = 0; i < graph::kDTypeCount; ++i) o.dtypes[i] = torch_attr(kNames[i]);
         int i = 0;
         for (const char* name : {"dtype", "layout", "memory_format", "device"})
             o.constants[i++] = reinterpret_cast<PyTypeObject*>(torch_attr(name));
         return o;
     });
+}
+
+// torch.device("cuda", ordinal), borrowed.
+PyObject* gpu(int ordinal) {
+    static auto* known = new std::vector<PyObject*>;
+    const auto at = static_cast<size_t>(ordinal);
+    if (at >= known->size()) known->resize(at + 1);
+    if (!(*known)[at]) {
+        PyRef type = PyRef::steal(torch_attr("device"));
+        PyObject* made = type ? PyObject_CallFunction(type.get(), "si", "cuda", ordinal) : nullptr;
+        if (!made) return nullptr;
+        (*known)[at] = made;
+    }
+    return (*known)[at];
 }
 
 }  // namespace
@@ -52,7 +67,7 @@ static PyRef ints(int count, const int64_t* values) {
     return tuple;
 }
 
-PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm) {
+PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm, int device) {
     int64_t strides[8];
     int64_t step = 1;
     for (int k = ndim; k-- > 0;) {
@@ -63,8 +78,11 @@ PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vec
     const PyRef size = ints(ndim, shape), stride = ints(ndim, strides);
     if (!size || !stride) return nullptr;
     const Objects& o = objects();
-    PyObject* args[] = {size.get(), stride.get(), o.dtypes[static_cast<int>(dtype)]};
-    return PyObject_Vectorcall(o.empty_strided, args, 2, o.keywords);
+    PyObject* args[4] = {size.get(), stride.get(), o.dtypes[static_cast<int>(dtype)]};
+    if (device < 0 || guards::tensor_api()->stand_in)
+        return PyObject_Vectorcall(o.empty_strided, args, 2, o.keywords);
+    if (!(args[3] = gpu(device))) return nullptr;
+    return PyObject_Vectorcall(o.empty_strided, args, 2, o.with_device);
 }
 
 PyObject* new_strided(PyObject* base, int ndim, const int64_t* shape, const int64_t* strides,

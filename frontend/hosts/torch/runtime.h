@@ -8,8 +8,10 @@
 
 namespace stator::frontend::torch {
 
-// What torch.empty_strided gives in the current mode, axes in memory order `perm` (empty = C).
-PyObject* new_tensor(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm);
+// What torch.empty_strided gives in the current mode on the CPU or a GPU, axes in memory order `perm` (empty
+// = C).
+PyObject* new_tensor(graph::DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm,
+                     int device = -1);
 // A view of `base`, which begins at the start of its storage. Strides and offset are in elements.
 PyObject* new_strided(PyObject* base, int ndim, const int64_t* shape, const int64_t* strides, int64_t offset);
 // The data of a tensor, and `rank` strides in bytes into `out`. nullptr: it cannot be read.
