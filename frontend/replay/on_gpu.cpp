@@ -69,7 +69,7 @@ struct GpuRun::Memory {
     char* scalars;           // those given by value
     DevicePointer* numbers;  // by scalar: where those lie that are on the device
     DevicePointer partials = 0;
-    int64_t slices = 1, staged = 0;
+    int64_t slices = 1, staged = 0, phase = 0, tile_shift = 0;
 };
 
 GpuRun::~GpuRun() {
@@ -180,7 +180,7 @@ bool GpuRun::find_memory(const Segment& s, Memory& m) {
 bool GpuRun::plan(SegmentLaunch& s, const Memory& m) {
     const size_t count = s.launched_for.size();
     if (count && memcmp(s.launched_for.data(), m.syms, sizeof(int64_t) * count) == 0) return true;
-    const int64_t limit = api_.shared_limit(device_);
+    const kernels::GpuLimits limit = api_.limits(device_);
     for (KernelPlan& k : s.kernels) {
         k.launch = kernels::plan_launch(st_.trace.cuda->kernels[static_cast<size_t>(k.kernel)].schedule,
                                         m.syms, limit);
@@ -207,7 +207,9 @@ bool GpuRun::segment(int index) {
     for (const KernelPlan& k : launch.kernels) partials = std::max(partials, k.launch.partial_bytes);
     if (!allocate(partials, &m.partials)) return false;
     for (const KernelPlan& k : launch.kernels) {
+        if (k.launch.empty()) continue;
         m.slices = k.launch.slices, m.staged = k.launch.staged;
+        m.phase = k.launch.phase, m.tile_shift = k.launch.tile_shift;
         auto** params = static_cast<void**>(alloca(sizeof(void*) * (k.params.size() + 1)));
         for (size_t i = 0; i < k.params.size(); ++i) {
             const int at = k.params[i].index;
@@ -219,7 +221,9 @@ bool GpuRun::segment(int index) {
                 case CudaParamKind::Result: params[i] = m.numbers + at; break;
                 case CudaParamKind::Partial: params[i] = &m.partials; break;
                 case CudaParamKind::Slices: params[i] = &m.slices; break;
+                case CudaParamKind::Phase: params[i] = &m.phase; break;
                 case CudaParamKind::Staged: params[i] = &m.staged; break;
+                case CudaParamKind::Shift: params[i] = &m.tile_shift; break;
             }
         }
         if (!api_.launch(code_, k.kernel, k.launch, params, stream_, &error_)) return lost_ = true, false;
