@@ -277,7 +277,7 @@ GpuKernel single_kernel(const Program& p, int i, Form form) {
             if (!k.side) return single_kernel(p, i, Form::Elementwise);
             // What goes through shared memory was in flight before.
             bool loads = unit_bytes(nest, full - 1, k.vector) > 0;
-            set_unroll(p, k, loads ? std::clamp(kVectorBytes / k.vector, 1, tile_steps(k)) : 1, 4);
+            set_unroll(p, k, loads ? std::clamp(kVectorBytes / 2 / k.vector, 1, tile_steps(k)) : 1, 4);
             while (tile_steps(k) % k.unroll) --k.unroll;
             break;
         }

@@ -27,11 +27,13 @@ class Program:
 
 PROGRAMS = []
 FLAT = [0, 1, 3, 255, 1022, 1023, 2046, 2047, 3070, 3071, 4094, 4095, 8195]
+# inside of other vectors of two; one element, and whole vectors of any width, behind the end of a tile
+FLAT += [1535, 4097, 4112]
 TABLES = [(1, 1), (3, 5), (7, 64), (33, 71), (130, 17), (4099, 2), (2047, 3)]
 # one column more and one less than ends inside each of a tile's vectors
 TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 1)]
 # the same for elements of one byte, of which sixteen make a vector
-WIDE = [*FLAT, 12287, 16383, 20001, 32769]
+WIDE = [*FLAT, 8191, 12287, 16383, 16385, 16400, 20001, 32769]
 ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
 # Around the tiles of elements of 16 to 1 bytes, which have sides of 32, 64 and 128, and too few elements for a side.
 TILES = [(3, 5), (31, 33), (32, 32), (64, 64), (96, 64), (65, 63)]
