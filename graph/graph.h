@@ -137,6 +137,7 @@ struct Node {
     // shows that.
     bool own_dtype = false;
     HostId host = HostId::NumPy;
+    bool host_number = false;  // traces of a GPU: of rank 0, and computed from Python's numbers alone
     std::vector<Id> in;
     std::vector<Sym> shape;
     std::vector<int64_t> ints;

@@ -14,6 +14,7 @@ bool on_device(const Scalar& s, const graph::Graph& g) {
     if (s.kind != ScalarKind::Input) return s.kind == ScalarKind::Result;
     // A version of an array that existed before is that array's contents.
     const graph::Op op = g.node(s.value).op;
+    if (g.node(s.value).host_number) return false;
     const bool array = g.node(s.value).box == graph::Box::Array;
     if (array && graph::on_gpu(g.node(s.value).host))
         return op != graph::Op::Const && op != graph::Op::SymScalar;
@@ -28,7 +29,8 @@ CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::G
     cuda::Uses uses;
     uses.fast = fastmath;
     std::string kernels;
-    for (size_t unit = 0; unit < programs.size(); ++unit)
+    for (size_t unit = 0; unit < programs.size(); ++unit) {
+        if (!programs[unit]) continue;
         for (const GpuKernel& k : schedule_gpu(*programs[unit])) {
             CudaKernel kernel;
             if (k.phase > 0 && k.form != Form::Combine) {  // the code of the first phase
@@ -45,6 +47,7 @@ CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::G
             kernels += "\n" + text;
             out.kernels.push_back(std::move(kernel));
         }
+    }
     out.text = cuda::prelude(uses) + kernels;
     return out;
 }

@@ -39,6 +39,7 @@ graph::HostId host_of(const Trace& t) {
 void plan_kernels(Trace& t) {
     for (size_t i = 0; i < t.segments.size(); ++i) {
         SegmentLaunch& launch = t.segments[i].gpu;
+        if (t.segments[i].on_host) continue;
         for (size_t k = 0; k < t.cuda->kernels.size(); ++k)
             if (t.cuda->kernels[k].unit == static_cast<int>(i))
                 launch.kernels.push_back({static_cast<int>(k), t.cuda->kernels[k].params, {}});
@@ -238,7 +239,7 @@ bool GpuRun::read_number(Id value) {
     const bool computed = n.op != Op::Const && n.op != Op::SymScalar &&
                           !(n.op == Op::Input && n.box != graph::Box::Array) &&
                           !(n.op == Op::Library && n.box != graph::Box::Array);
-    if (!computed || std::ranges::find(read_, value) != read_.end()) return true;
+    if (!computed || n.host_number || std::ranges::find(read_, value) != read_.end()) return true;
     DevicePointer at;
     char bits[kNumberBytes] = {};
     waited_ = true;

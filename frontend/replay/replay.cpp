@@ -387,7 +387,12 @@ bool run_on_device(ReplayState& st, int segment) {
 bool run_on_gpu(ReplayState& st, int segment, Counters& counters) {
     const Timed timed(&Profile::kernels);
     counters.kernels_launched += static_cast<int64_t>(st.trace.segments[segment].gpu.kernels.size());
-    return st.gpu->segment(segment);
+    if (active_observer) [[unlikely]]
+        active_observer->before(st, segment);
+    const bool ok = st.gpu->segment(segment);
+    if (ok && active_observer) [[unlikely]]
+        active_observer->segment(st, segment);
+    return ok;
 }
 
 // What Python may see has to be on the host, before `node` or (-1) at the end. False: the device failed.
@@ -451,7 +456,7 @@ template <bool kPlain>
         }
         switch (step.kind) {
             case StepKind::Program:
-                if (gpu) {
+                if (gpu && !t.segments[static_cast<size_t>(step.segment)].on_host) {
                     if (!run_on_gpu(st, step.segment, counters)) return gpu_failed(st, step.redo);
                     break;
                 }

@@ -69,7 +69,8 @@ struct Segment {
     std::shared_ptr<kernels::CodeSlot> code;
     std::shared_ptr<kernels::CompileRequest> request;
     std::vector<kernels::HostLoop> loops;
-    SegmentLaunch gpu;  // Trace::gpu
+    SegmentLaunch gpu;     // Trace::gpu
+    bool on_host = false;  // the same: it computes numbers of Python's on the CPU
     bool has_commit = false;
     bool on_torch = false;  // it works on tensors of torch, with torch's threads
     bool quiet = false;     // no operation of it reports floating-point faults

@@ -485,3 +485,33 @@ def test_a_failure_after_an_argument_was_changed():
     else:
         raise AssertionError("no error")
     """)
+
+
+def test_numbers_of_python_stay_on_the_cpu():
+    run("""
+    def f(x, k, n):
+        h = k * 0.5 + n
+        if h > 1:
+            x = x * h
+        return x + h * 3, h
+    c = check(f, lambda i: (noise(20 + i), 2.5 + i, 3), kernels=1)
+    assert c.waited == 0
+    """)
+
+
+def test_kernels_of_a_call():
+    run("""
+    def f(x, y, k):
+        x *= k
+        return (x + y[::2]).sum(axis=1), y
+    x, y = noise((5, 40)), noise((10, 40), seed=1)
+    before = bits(x), bits(y)
+    kernels = stator.compile(f).cuda(x, y, 2.5, arch="sm_80")
+    assert (bits(x) == before[0]).all() and (bits(y) == before[1]).all()
+    params = [p for k in kernels for p in k.params]
+    assert {("in", 0), ("in", 1), ("out", 0)} <= {p for p in params if p[0] in ("in", "out")}, params
+    assert any(p == ("scalar", 2.5) for p in params) and ("extent", 40) in params, params
+    assert kernels[0].grid[0] >= 1 and "__global__" in kernels[0].source
+    assert kernels[0].ptx or kernels[0].cubin
+    clean()
+    """)

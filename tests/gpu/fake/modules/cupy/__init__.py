@@ -33,6 +33,7 @@ from ._array import ndarray
 from ._functions import *  # noqa: F403
 from ._ufunc import ufunc, ufuncs
 
+get_default_memory_pool = cuda.get_default_memory_pool
 __version__ = "14.2.0"
 pi = _np.pi
 globals().update(ufuncs)

@@ -74,6 +74,9 @@ class MemoryPointer:
     def __init__(self, mem, offset: int) -> None:
         self.mem, self.ptr, self.device_id = mem, mem.ptr + offset, mem.device_id
 
+    def __add__(self, offset: int) -> MemoryPointer:
+        return MemoryPointer(self.mem, self.ptr - self.mem.ptr + offset)
+
 
 def get_default_memory_pool() -> _Pool:
     return _pool
