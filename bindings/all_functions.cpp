@@ -46,7 +46,9 @@ bool given_arrays(const Frame& frame, PyCodeObject* code) {
     const int parameters = code->co_argcount + code->co_kwonlyargcount;
     for (int i = 0; i < parameters; ++i) {
         PyObject* o = frame.slot(i);
-        if (o && (frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o))) return true;
+        if (o && (frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o) ||
+                  frontend::cupy_host().is_array(o)))
+            return true;
     }
     return false;
 }

@@ -50,6 +50,7 @@ py::dict describe(const KernelLaunch& k) {
     d["source"] = *k.source;
     d["grid"] = three(k.launch.grid);
     d["block"] = three(k.launch.block);
+    d["cluster"] = k.launch.cluster;
     d["dynamic_shared_bytes"] = k.launch.shared_bytes;
     d["form"] = form_name(k.schedule.form);
     d["vector"] = k.schedule.vector;
@@ -58,10 +59,10 @@ py::dict describe(const KernelLaunch& k) {
 }
 
 // Calls `call` and lists the kernels that its replays stand for; `arrays` are the arrays among its arguments.
-py::tuple launches(const py::function& call, const py::list& arrays, int64_t shared_limit) {
+py::tuple launches(const py::function& call, const py::list& arrays, int64_t shared_limit, int cluster) {
     std::vector<frontend::PyRef> arguments;
     for (py::handle a : arrays) arguments.push_back(frontend::PyRef::borrow(a.ptr()));
-    LaunchObserver observer(std::move(arguments), shared_limit);
+    LaunchObserver observer(std::move(arguments), {shared_limit, cluster});
     LaunchObserver* outer = std::exchange(frontend::active_observer, &observer);
     py::object result;
     try {
@@ -124,7 +125,7 @@ py::object trace_cuda(const frontend::TraceInfo& t) {
 }
 
 py::list trace_waits(const frontend::TraceInfo& t) {
-    constexpr const char* kinds[] = {"branch", "host call", "python", "return"};
+    constexpr const char* kinds[] = {"branch", "host call", "number", "python", "return"};
     py::list all;
     for (const frontend::DeviceWait& w : t.waits) {
         py::dict d;

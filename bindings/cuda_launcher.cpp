@@ -128,7 +128,7 @@ class Plan {
 
     // `params` are the bytes of each parameter's value.
     void launch(const std::shared_ptr<Code>& code, int kernel, const Three& grid, const Three& block,
-                int64_t shared_bytes, const std::vector<py::bytes>& params) {
+                int cluster, int64_t shared_bytes, const std::vector<py::bytes>& params) {
         if (kernel < 0 || static_cast<size_t>(kernel) >= code->kernels.size())
             throw py::index_error("the code has no kernel " + std::to_string(kernel));
         const auto& sizes = code->kernels[static_cast<size_t>(kernel)].sizes;
@@ -141,6 +141,7 @@ class Plan {
             step.launch.block[i] = static_cast<uint32_t>(block[i]);
         }
         step.launch.shared_bytes = shared_bytes;
+        step.launch.cluster = static_cast<uint32_t>(std::max(cluster, 1));
         if (params.size() != sizes.size())
             throw py::value_error("expected " + std::to_string(sizes.size()) + " parameters, found " +
                                   std::to_string(params.size()));

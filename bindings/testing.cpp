@@ -8,6 +8,7 @@
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/stepper.h"
+#include "guards/check_cupy_api.h"
 
 namespace stator::bindings {
 
@@ -239,7 +240,32 @@ PyObject* foreign_hook(PyObject*, PyObject*) { return PyBool_FromLong(foreign_ho
 
 PyObject* traced(PyObject*, PyObject*) { return PyBool_FromLong(is_traced(PyThreadState_Get())); }
 
+// Address, shape, strides in elements and device of a CuPy array, by its layout or by its attributes.
+PyObject* read_cupy(PyObject*, PyObject* args) {
+    PyObject* array;
+    int by_layout;
+    if (!PyArg_ParseTuple(args, "Op", &array, &by_layout)) return nullptr;
+    guards::TensorView t;
+    if (!guards::is_cupy_array(array) ||
+        !(by_layout ? guards::read_cupy_array : guards::read_cupy_attributes)(array, &t))
+        Py_RETURN_NONE;
+    PyRef shape = PyRef::steal(PyTuple_New(t.rank)), strides = PyRef::steal(PyTuple_New(t.rank));
+    for (int i = 0; shape && strides && i < t.rank; ++i) {
+        PyTuple_SET_ITEM(shape.get(), i, PyLong_FromLongLong(t.shape[i]));
+        PyTuple_SET_ITEM(strides.get(), i, PyLong_FromLongLong(t.strides[i]));
+    }
+    return Py_BuildValue("KOOi", reinterpret_cast<unsigned long long>(t.data), shape.get(), strides.get(),
+                         t.device);
+}
+
+PyObject* cupy_layout_known(PyObject*, PyObject*) {
+    return PyBool_FromLong(guards::cupy_api() && guards::cupy_api()->shape_at >= 0);
+}
+
 PyMethodDef kMethods[] = {
+    {"read_cupy", read_cupy, METH_VARARGS, "read_cupy(array, by_layout): how guards see it."},
+    {"cupy_layout_known", cupy_layout_known, METH_NOARGS,
+     "Whether arrays are read without their attributes."},
     {"step_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(step_call)),
      METH_VARARGS | METH_KEYWORDS,
      "step_call(function, args, kwargs=None, stop_after=-1, leave=0, nested=False)\n--\n\nCall with the "

@@ -74,7 +74,7 @@ Id buffer_root(const Graph& g, Id v) {
 
 bool can_fault(const Graph& g, Id v) {
     const Node& n = g.node(v);
-    if (n.host == HostId::Torch) return false;
+    if (n.host != HostId::NumPy) return false;
     if (scalar_integer_can_warn(n)) return true;
     std::string_view faults = info(n.op).faults;
     switch (n.op) {
@@ -94,11 +94,16 @@ bool can_fault(const Graph& g, Id v) {
     return std::any_of(n.in.begin(), n.in.end(), [&](Id i) { return inexact(g.node(i).dtype); });
 }
 
+// A view that the host makes, of which everything is known beforehand: it cannot fail.
+static bool is_known_view(const Node& n) {
+    return n.host == HostId::Torch && gives_shared(n.ints[3]) && n.syms.empty() && !n.shape.empty();
+}
+
 bool has_effect(const Graph& g, Id v) {
     const Node& n = g.node(v);
     switch (info(n.op).cls) {
-        case OpClass::Guard:
-        case OpClass::Library: return true;
+        case OpClass::Guard: return true;
+        case OpClass::Library: return !is_known_view(n);
         case OpClass::Effect: return g.node(buffer_root(g, v)).op == Op::Input;
         default: return can_fault(g, v);
     }

@@ -71,9 +71,12 @@ std::optional<Op> find_op(std::string_view text);
 // called.
 bool is_native(Op op, DType t);
 
-// Which array library a value belongs to: how its array objects are made and read, and whether it reports
-// floating-point flags (NumPy does, torch does not).
-enum class HostId : uint8_t { NumPy, Torch };
+// Which array library a value belongs to, and in which memory it has its arrays: how array objects are made
+// and read, and whether floating-point flags are reported (NumPy does, the others do not).
+enum class HostId : uint8_t { NumPy, Torch, CuPy, TorchCuda };
+// Whether its arrays lie in the memory of a GPU.
+constexpr bool on_gpu(HostId host) { return host == HostId::CuPy || host == HostId::TorchCuda; }
+constexpr bool is_torch(HostId host) { return host == HostId::Torch || host == HostId::TorchCuda; }
 
 // How a value appears to Python when it leaves the trace.
 enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };
@@ -134,6 +137,7 @@ struct Node {
     // shows that.
     bool own_dtype = false;
     HostId host = HostId::NumPy;
+    bool host_number = false;  // traces of a GPU: of rank 0, and computed from Python's numbers alone
     std::vector<Id> in;
     std::vector<Sym> shape;
     std::vector<int64_t> ints;
@@ -161,7 +165,9 @@ enum class RecipeKind : uint8_t {
     Make,      // a new object: items = callable, tuple of keywords, values (those of keywords last)
     Function,  // a Python function: items as FunctionItem says, null where it has none
     Iter,      // an iterator over items[0] that has given `index` of its items
-    View,  // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
+    View,     // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
+    Strided,  // a view that only a function of the host sees: of the array items[0], then its extents, its
+              // strides (in elements) and its offset in the array's storage, all int
 };
 struct Recipe {
     RecipeKind kind = RecipeKind::Null;

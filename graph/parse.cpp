@@ -440,7 +440,8 @@ class Parser {
             if (c.take_word(text::kLayout[i])) n.layout = static_cast<Layout>(i);
         if (c.take("perm")) n.perm = perm(c);
         n.own_dtype = c.take_word("own_dtype");
-        if (c.take_word(text::kHost[1])) n.host = HostId::Torch;
+        for (size_t i = 1; i < text::kHost.size(); ++i)
+            if (c.take_word(text::kHost[i])) n.host = static_cast<HostId>(i);
         if (c.take_word("as")) n.box = choice<Box>(c, text::kBox, "a box");
         if (!c.take("@")) return;
         Location l{};
@@ -620,6 +621,7 @@ class Parser {
         if (c.take("method(")) return {RecipeKind::Method, -1, {}, items(c, ")")};
         if (c.take("dict(")) return {RecipeKind::Dict, -1, {}, items(c, ")")};
         if (c.take("make(")) return {RecipeKind::Make, -1, {}, items(c, ")")};
+        if (c.take("strided(")) return {RecipeKind::Strided, -1, {}, items(c, ")")};
         if (c.take("view(")) {
             Id node = value(c);
             c.expect(",");

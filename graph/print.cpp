@@ -303,6 +303,7 @@ class Printer {
             case RecipeKind::Make: return fmt::format("make({})", items(r));
             case RecipeKind::Function: return fmt::format("function({})", items(r));
             case RecipeKind::Iter: return fmt::format("iter({} at {})", items(r), r.index);
+            case RecipeKind::Strided: return fmt::format("strided({})", items(r));
             case RecipeKind::View: return fmt::format("view(%{}, {})", r.index, items(r));
         }
         return "?";

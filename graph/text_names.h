@@ -15,7 +15,7 @@ inline constexpr std::array<std::string_view, 6> kBox = {"array", "npscalar", "f
 inline constexpr std::array<std::string_view, 6> kInputKind = {"array", "float",   "int",
                                                                "bool",  "complex", "npscalar"};
 inline constexpr std::array<std::string_view, 3> kLayout = {"contiguous", "inner", "strided"};
-inline constexpr std::array<std::string_view, 2> kHost = {"numpy", "torch"};
+inline constexpr std::array<std::string_view, 4> kHost = {"numpy", "torch", "cupy", "torch_cuda"};
 inline constexpr std::array<std::string_view, 1> kReduceOrder = {"c"};
 inline constexpr std::array<std::string_view, 4> kRelation = {"==", "!=", ">=", "<"};
 

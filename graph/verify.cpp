@@ -323,6 +323,8 @@ class Verifier {
         if (r.kind == RecipeKind::Method && r.items.size() != 2) complain("a method has two items");
         if (r.kind == RecipeKind::Dict && r.items.size() % 2 != 0) complain("a dict has pairs of items");
         if (r.kind == RecipeKind::Make && r.items.size() < 2) complain("a new object has two items or more");
+        if (r.kind == RecipeKind::Strided && r.items.size() % 2 != 0)
+            complain("a strided view has an array, pairs of extents and strides, and an offset");
         if (r.kind == RecipeKind::View && r.items.size() != 1) complain("a view has one item");
         if (r.kind == RecipeKind::Function && r.items.size() != kFunctionItems)
             complain(fmt::format("a function has {} items", static_cast<int>(kFunctionItems)));

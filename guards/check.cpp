@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "guards/check_impl.h"
+#include "guards/check_module.h"
 
 namespace stator::guards {
 namespace {
@@ -60,7 +61,17 @@ bool read_func_cell(Run& run, const Instr& in, PyObject* base) {
 bool check_length(const Instr& in, PyObject* o) {
     if (PyTuple_CheckExact(o)) return PyTuple_GET_SIZE(o) == in.lo;
     if (PyList_CheckExact(o)) return PyList_GET_SIZE(o) == in.lo;
-    return PyDict_CheckExact(o) && PyDict_GET_SIZE(o) == in.lo;
+    return is_plain_dict(o) && PyDict_GET_SIZE(o) == in.lo;
+}
+
+// The keys (a tuple of strings) are there in this order.
+bool check_keys(const Instr& in, PyObject* o) {
+    if (!PyDict_CheckExact(o) || PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(in.p)) return false;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; PyDict_Next(o, &at, &key, &value); ++i)
+        if (!same_value(key, PyTuple_GET_ITEM(in.p, i))) return false;
+    return true;
 }
 
 bool check_int(const Run& run, const Instr& in, PyObject* o) {
@@ -115,9 +126,16 @@ bool step(Run& run, const Instr& in) {
             TensorView& view = run.out.tensors[in.input];
             if (!o || !check_tensor(run.p, in, o, run.out.symbols, &view)) return false;
             run.out.inputs[in.input] = o;
-            if (in.ndim == 0) std::memcpy(scalar, view.data, static_cast<size_t>(in.lo));
+            if (in.ndim == 0 && view.device < 0) std::memcpy(scalar, view.data, static_cast<size_t>(in.lo));
             return true;
         }
+        case Op::Cupy: {
+            // What a 0-d array holds is the device's: kernels read it there.
+            if (!o || !check_cupy(run.p, in, o, run.out.symbols, &run.out.tensors[in.input])) return false;
+            run.out.inputs[in.input] = o;
+            return true;
+        }
+        case Op::CupyState: return check_cupy_state(in);
         case Op::TorchState: return check_torch_state(in);
         case Op::HostArray: return o && is_host_array(o, in.lo);
         case Op::Float: {
@@ -152,6 +170,7 @@ bool step(Run& run, const Instr& in) {
         case Op::Same: return o == objects[in.other];
         case Op::NotSame: return o != objects[in.other];
         case Op::Length: return o && check_length(in, o);
+        case Op::Keys: return o && check_keys(in, o);
         case Op::TypeAttrs: return o && check_type_attrs(in, o);
         case Op::Function: return o && same_function(run.p.guards[in.guard], o);
         case Op::Present: return o != nullptr;

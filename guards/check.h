@@ -39,10 +39,11 @@ struct ArraySpec {
     bool own_dtype = false;  // the dtype object is a copy of the built-in one instead of it
     std::vector<int8_t> signs =
         {};  // InnerDense, Strided: sign of each axis' stride; empty = unchecked, as is density
-    // Tensors only.
-    PyTypeObject* type = nullptr;  // torch.Tensor or torch.nn.Parameter
+    // Tensors and arrays of a GPU only.
+    PyTypeObject* type = nullptr;  // torch.Tensor or torch.nn.Parameter, cupy.ndarray
     bool inference = false;        // made in inference mode
     bool no_grad = false;          // it must not require grad
+    int device = -1;               // ordinal of the GPU that it lies on
 };
 
 // torch's thread-local modes, as the trace needs them.
@@ -63,7 +64,7 @@ struct EntryState {
     PyObject** inputs;  // per graph input: the object it was read from (borrowed)
     int owned_count = 0;
     PyObject** owned;  // references to release when the replay ends; capacity = number of sources
-    TensorView* tensors = nullptr;  // per graph input that is a tensor: what was read of it
+    TensorView* tensors = nullptr;  // per graph input that is a tensor or lies on a GPU: what was read of it
 };
 
 // Imports NumPy's C API for this library. False with one line in `error`: no NumPy, or older than 2.0.
@@ -119,6 +120,7 @@ class GuardProgram {
     void expect_same(SourceId a, SourceId b);
     void expect_not_same(SourceId a, SourceId b);
     void expect_length(SourceId s, Py_ssize_t n);
+    void expect_keys(SourceId s, PyObject* keys);  // a tuple of strings
     void expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* name);
     // Code, globals, defaults and keyword defaults as now; with `same_closure` the cells too. Pass false
     // where the cells are read through func_cell, so that a closure made anew for each call still matches.
@@ -127,6 +129,9 @@ class GuardProgram {
     void expect_tensor(SourceId s, int graph_input, ArraySpec spec);
     // Modes of torch, and that the classes of its tensors were not changed. One guard, however often asked.
     void expect_torch_state(TorchState state);
+    void expect_cupy(SourceId s, int graph_input, ArraySpec spec);
+    // The device is current, and the class of CuPy's arrays was not changed. One guard, however often asked.
+    void expect_cupy_state(int device);
     void require_writeable(int graph_input);  // upgrades a previous expect_array, adds NoOverlap
     void expect_int(SourceId s, int graph_input, graph::Sym symbol);
     void expect_float(SourceId s, int graph_input);

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "guards/check_cupy_api.h"
 #include "guards/check_impl.h"
 #include "guards/check_numpy_api.h"
 #include "guards/check_torch_api.h"
@@ -111,6 +112,7 @@ struct Extent {
     int64_t item = 1;
     const int64_t *shape = nullptr, *strides = nullptr;
     int64_t unit = 1;  // of the strides, in bytes
+    TensorView view = {};
     int64_t stride(int axis) const { return strides[axis] * unit; }
 };
 
@@ -118,13 +120,14 @@ struct Extent {
 bool extent_of(PyObject* o, Extent* e) {
     if (is_exact_array(o)) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
-        *e = {PyArray_BYTES(a), PyArray_NDIM(a), PyArray_ITEMSIZE(a), PyArray_DIMS(a), PyArray_STRIDES(a), 1};
+        e->data = PyArray_BYTES(a), e->rank = PyArray_NDIM(a), e->item = PyArray_ITEMSIZE(a);
+        e->shape = PyArray_DIMS(a), e->strides = PyArray_STRIDES(a);
         return true;
     }
-    TensorView t;
-    if (!is_tensor(o) || !read_tensor(o, &t)) return false;
+    TensorView& t = e->view;
+    if (is_cupy_array(o) ? !read_cupy_array(o, &t) : !is_tensor(o) || !read_tensor(o, &t)) return false;
     const int64_t item = graph::info(t.dtype).size;
-    *e = {t.data, t.rank, item, t.shape, t.strides, item};
+    e->data = t.data, e->rank = t.rank, e->item = e->unit = item, e->shape = t.shape, e->strides = t.strides;
     return true;
 }
 

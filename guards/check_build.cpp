@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "guards/check_cupy_api.h"
 #include "guards/check_impl.h"
 
 namespace stator::guards {
@@ -120,6 +121,10 @@ void GuardProgram::expect_length(SourceId s, Py_ssize_t n) {
     add_guard(*impl_, GuardKind::Length, s).number = n;
 }
 
+void GuardProgram::expect_keys(SourceId s, PyObject* keys) {
+    add_guard(*impl_, GuardKind::Keys, s).obj = impl_->keep(keys);
+}
+
 void GuardProgram::expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* name) {
     Guard& g = add_guard(*impl_, GuardKind::TypeAttrs, s);
     g.obj = impl_->keep(reinterpret_cast<PyObject*>(type));
@@ -166,6 +171,20 @@ void GuardProgram::expect_tensor(SourceId s, int graph_input, ArraySpec spec) {
     g.spec = std::move(spec);
 }
 
+void GuardProgram::expect_cupy(SourceId s, int graph_input, ArraySpec spec) {
+    Guard& g = add_guard(*impl_, GuardKind::Cupy, s);
+    g.input = graph_input;
+    g.obj = impl_->keep(reinterpret_cast<PyObject*>(spec.type));
+    g.spec = std::move(spec);
+}
+
+void GuardProgram::expect_cupy_state(int device) {
+    for (Guard& other : impl_->guards)
+        if (other.kind == GuardKind::CupyState) return;
+    const SourceId s = object(reinterpret_cast<PyObject*>(cupy_api()->array), "cupy.ndarray");
+    add_guard(*impl_, GuardKind::CupyState, s).number = device;
+}
+
 void GuardProgram::expect_torch_state(TorchState state) {
     const SourceId s = object(reinterpret_cast<PyObject*>(tensor_api()->tensor), "torch.Tensor");
     Guard* g = nullptr;
@@ -176,7 +195,9 @@ void GuardProgram::expect_torch_state(TorchState state) {
     if (state.default_dtype && !g->obj) g->obj = impl_->keep(state.default_dtype);
 }
 
-static bool reads_array(const Guard& g) { return g.kind == GuardKind::Array || g.kind == GuardKind::Tensor; }
+static bool reads_array(const Guard& g) {
+    return g.kind == GuardKind::Array || g.kind == GuardKind::Tensor || g.kind == GuardKind::Cupy;
+}
 
 void GuardProgram::require_writeable(int graph_input) {
     for (const Guard& g : impl_->guards)
@@ -382,7 +403,8 @@ class Lowering {
         in.q = g.name;
         in.lo = g.number;
         if (g.kind == GuardKind::Array) lower_array(p_, g, in, defined());
-        if (g.kind == GuardKind::Tensor) lower_tensor(p_, g, in, defined());
+        if (g.kind == GuardKind::Tensor || g.kind == GuardKind::Cupy) lower_tensor(p_, g, in, defined());
+        if (g.kind == GuardKind::CupyState) lower_cupy_state(g, in);
         if (g.kind == GuardKind::TorchState) lower_torch_state(g, in);
         if (g.kind == GuardKind::Int) lower_int(g, in);
         if (g.kind == GuardKind::NpScalar) in.lo = graph::info(g.dtype).size;

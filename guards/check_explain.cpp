@@ -40,16 +40,19 @@ std::string expectation(const GuardProgram::Impl& p, const Guard& g) {
             return name.starts_with("numpy.") ? name.substr(6) : name;
         }
         case GuardKind::Is:
+        case GuardKind::Keys:
         case GuardKind::Equal: return show(g.obj);
         case GuardKind::Same:
         case GuardKind::NotSame: return p.sources[g.other].text;
         case GuardKind::HostArray:
         case GuardKind::Length: return std::to_string(g.number);
         case GuardKind::Array: return array_text(g.spec, g.spec.writeable, p.syms);
+        case GuardKind::Cupy:
         case GuardKind::Tensor: return tensor_text(g.spec, g.spec.writeable, p.syms);
         case GuardKind::TorchState:
             return std::string(g.number & 1 ? "grad mode" : "no grad mode") +
                    (g.number & 2 ? ", inference mode" : "");
+        case GuardKind::CupyState: return "device " + std::to_string(g.number);
         case GuardKind::Int: return p.syms ? bounds_text(*p.syms, g.a) : "";
         case GuardKind::Relation:
             return p.syms ? p.syms->str(g.a) + kRelations[static_cast<int>(g.relation)] + p.syms->str(g.b)

@@ -57,6 +57,7 @@ struct Instr {
     int32_t other = -1;  // base or second source; NoOverlap: count of `others`
     int32_t input = -1;
     int32_t first = -1;                 // Array: index into axes; NoOverlap: index into others; Int: symbol
+    int32_t device = -1;                // Tensor, Cupy: ordinal of its GPU
     int32_t perm = -1;                  // Array: index into perms, -1 = order need not be looked at
     uint32_t mask = 0, want = 0;        // Array: flags; Tensor: axes of stride 0, what else is wanted
     PyObject* p = nullptr;              // expectation, or the dictionary to read
@@ -142,6 +143,10 @@ std::string explain_overlap(const GuardProgram::Impl& p, const Instr& in, PyObje
 void lower_tensor(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined);
 bool check_tensor(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols,
                   TensorView* view);
+bool check_cupy(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols,
+                TensorView* view);
+void lower_cupy_state(const Guard& g, Instr& in);
+bool check_cupy_state(const Instr& in);
 void lower_torch_state(const Guard& g, Instr& in);
 bool check_torch_state(const Instr& in);
 std::string tensor_text(const ArraySpec& spec, bool written, const graph::SymTable* syms);

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "guards/check_impl.h"
+#include "guards/check_module.h"
 #if PY_VERSION_HEX < 0x030C0000
 #include <structmember.h>
 #endif
@@ -83,6 +84,21 @@ Found read_class(PyTypeObject* type, PyObject* name) {
     return plain ? Found{Place::ClassAttr, Py_NewRef(value)} : Found{};
 }
 
+// An attribute of a torch.nn.Module, which may be one that its __getattr__ finds.
+Found read_torch_module(PyObject* obj, PyObject* name, PyObject* descr) {
+    PyObject* own = module_own(obj, name);
+    if (!descr) {
+        PyObject* value = own ? own : module_registered(obj, name);
+        return value ? Found{Place::Instance, Py_NewRef(value)} : Found{};
+    }
+    PyTypeObject* kind = Py_TYPE(descr);
+    if (kind->tp_descr_set) return {};
+    if (PyType_HasFeature(kind, Py_TPFLAGS_METHOD_DESCRIPTOR))
+        return own ? Found{} : Found{Place::Method, Py_NewRef(descr)};
+    if (own) return {Place::Instance, Py_NewRef(own)};
+    return kind->tp_descr_get ? Found{} : Found{Place::ClassAttr, Py_NewRef(descr)};
+}
+
 Found read(PyObject* obj, PyObject* name) {
     if (!PyUnicode_CheckExact(name)) return {};
     if (PyType_Check(obj)) return read_class(reinterpret_cast<PyTypeObject*>(obj), name);
@@ -90,7 +106,8 @@ Found read(PyObject* obj, PyObject* name) {
     PyObject* descr =
         quiet(_PyType_Lookup(type, name));  // borrowed; no Python code runs below that could drop it
     if (type == &PyModule_Type) return read_module(obj, name, descr);
-    if (type->tp_getattro != PyObject_GenericGetAttr) return {};
+    if (type->tp_getattro != PyObject_GenericGetAttr)
+        return is_module_class(type) ? read_torch_module(obj, name, descr) : Found{};
     if (!descr) {
         PyObject* value = generic_attr(obj, name);
         return value ? Found{Place::Instance, value} : Found{};
@@ -127,7 +144,7 @@ PyObject* read_attr(PyObject* obj, PyObject* name) { return read(obj, name).valu
 PyObject* class_lookup(PyTypeObject* type, PyObject* name) { return quiet(_PyType_Lookup(type, name)); }
 
 PyObject* read_item(PyObject* container, PyObject* key) {
-    if (PyDict_CheckExact(container)) {
+    if (is_plain_dict(container)) {
         if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key)) return nullptr;
         return quiet(PyDict_GetItemWithError(container, key));
     }

@@ -1,5 +1,6 @@
 // Guards on tensors. The order of a tensor's strides is part of what is promised (TensorOrder): with it,
 // TensorIterator lays out results as it did while recording, whatever the extents.
+#include "guards/check_cupy_api.h"
 #include "guards/check_impl.h"
 
 namespace stator::guards {
@@ -23,6 +24,7 @@ void lower_tensor(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<
     const ArraySpec& spec = g.spec;
     in.ndim = static_cast<uint8_t>(spec.ndim);
     in.layout = spec.layout;
+    in.device = spec.device;
     in.lo = graph::info(spec.dtype).size;
     in.hi = static_cast<int64_t>(spec.dtype);
     if (spec.inference) in.want |= kInference;
@@ -36,12 +38,10 @@ void lower_tensor(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<
         if (spec.signs[i] == 0 && spec.layout != graph::Layout::Contiguous) in.mask |= 1u << i;
 }
 
-bool check_tensor(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols,
-                  TensorView* view) {
-    if (Py_TYPE(obj) != reinterpret_cast<PyTypeObject*>(in.p)) return false;
-    const TensorKind kind = tensor_kind(obj);
-    if (kind != (in.want & kInference ? TensorKind::Inference : TensorKind::Plain)) return false;
-    if (!read_tensor(obj, view) || view->rank != in.ndim || static_cast<int64_t>(view->dtype) != in.hi)
+// What was read is of the recorded dtype, rank, device and layout class.
+[[gnu::always_inline]] static inline bool check_view(const GuardProgram::Impl& p, const Instr& in,
+                                                     const TensorView* view, int64_t* symbols) {
+    if (view->rank != in.ndim || static_cast<int64_t>(view->dtype) != in.hi || view->device != in.device)
         return false;
     const Axis* axes = p.axes.data() + in.first;
     for (int i = 0; i < in.ndim; ++i) {
@@ -56,7 +56,31 @@ bool check_tensor(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, i
     const int8_t* perm = p.perms.data() + in.perm;
     for (int i = 0; i < in.ndim; ++i)
         if (order.perm[i] != perm[i]) return false;
+    return true;
+}
+
+bool check_tensor(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols,
+                  TensorView* view) {
+    if (Py_TYPE(obj) != reinterpret_cast<PyTypeObject*>(in.p)) return false;
+    const TensorKind kind = tensor_kind(obj);
+    if (kind != (in.want & kInference ? TensorKind::Inference : TensorKind::Plain)) return false;
+    if (!read_tensor(obj, view) || !check_view(p, in, view, symbols)) return false;
     return !(in.want & kNoGrad) || !requires_grad(obj);
+}
+
+bool check_cupy(const GuardProgram::Impl& p, const Instr& in, PyObject* obj, int64_t* symbols,
+                TensorView* view) {
+    return Py_TYPE(obj) == reinterpret_cast<PyTypeObject*>(in.p) && read_cupy_array(obj, view) &&
+           check_view(p, in, view, symbols);
+}
+
+void lower_cupy_state(const Guard& g, Instr& in) {
+    in.hi = g.number;
+    in.lo = give_version(cupy_api()->array);
+}
+
+bool check_cupy_state(const Instr& in) {
+    return class_version(cupy_api()->array) == in.lo && cupy_device() == in.hi;
 }
 
 void lower_torch_state(const Guard& g, Instr& in) {
@@ -92,6 +116,7 @@ std::string tensor_text(const ArraySpec& spec, bool written, const graph::SymTab
         for (size_t i = 0; i < spec.perm.size(); ++i) s += (i ? ", " : "") + std::to_string(spec.perm[i]);
         s += ")";
     }
+    if (spec.device >= 0) s += ", on device " + std::to_string(spec.device);
     if (spec.inference) s += ", made in inference mode";
     if (spec.no_grad) s += ", not requiring grad";
     return written ? s + ", written" : s;

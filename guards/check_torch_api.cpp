@@ -3,13 +3,14 @@
 #include "guards/check_torch_api.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
 namespace stator::guards {
 namespace {
 
-constexpr int32_t kCpu = 1;
+constexpr int32_t kCpu = 1, kCuda = 2;
 
 PyObject* attr(PyObject* o, std::initializer_list<const char*> path) {
     PyObject* at = Py_XNewRef(o);
@@ -126,6 +127,7 @@ bool load(PyObject* torch, TensorApi& api) {
     api.functorch_level = attr(torch, {"_C", "_functorch", "maybe_current_level"});
     api.tracing = attr(torch, {"_C", "_get_tracing_state"});
     api.default_dtype = attr(torch, {"get_default_dtype"});
+    api.module_getattr = attr(torch, {"nn", "Module", "__getattr__"});
     if (!api.grad_enabled || !api.inference_enabled || !api.function_modes || !api.dispatch_modes ||
         !api.autocast || !api.functorch_level || !api.tracing || !api.default_dtype)
         return false;
@@ -138,6 +140,7 @@ bool load(PyObject* torch, TensorApi& api) {
     if (!sampled || !find_keys(api, samples, 3)) return false;
     api.plain_keys = samples[0].keys;
     api.inference_keys = samples[1].keys;
+    api.stand_in = std::getenv("STATOR_TEST_TORCH_STAND_IN") != nullptr;
     return api.plain_keys != api.inference_keys;
 }
 
@@ -195,8 +198,48 @@ TensorKind tensor_kind(PyObject* tensor) {
     const auto* impl = reinterpret_cast<const void*>(word(tensor, api->impl_at));
     if (!impl) return TensorKind::Other;
     const uint64_t keys = word(impl, api->keys_at);
-    if (keys == api->plain_keys) return TensorKind::Plain;
-    return keys == api->inference_keys ? TensorKind::Inference : TensorKind::Other;
+    if (keys == api->plain_keys || (keys == api->cuda_keys[0] && keys)) return TensorKind::Plain;
+    return keys == api->inference_keys || (keys == api->cuda_keys[1] && keys) ? TensorKind::Inference
+                                                                              : TensorKind::Other;
+}
+
+void meet_tensor(PyObject* tensor) {
+    auto* api = const_cast<TensorApi*>(tensor_api());
+    if (api->cuda_keys[0] || tensor_kind(tensor) != TensorKind::Other) return;
+    const PendingError pending;
+    PyObject* on_gpu = attr(tensor, {"is_cuda"});
+    Py_XDECREF(on_gpu);
+    PyObject* torch = on_gpu == Py_True ? PyImport_ImportModule("torch") : nullptr;
+    // Samples must not be made under a mode that changes what they are.
+    Sample plain, inference;
+    if (torch && !state(api->function_modes) && !state(api->dispatch_modes) &&
+        take_sample(torch, run("torch.inference_mode(False)(torch.ones)(3, device='cuda')"), &plain) &&
+        take_sample(torch, run("torch.inference_mode(True)(torch.ones)(3, device='cuda')"), &inference)) {
+        api->cuda_keys[0] = plain.keys;
+        api->cuda_keys[1] = inference.keys;
+    }
+    PyErr_Clear();
+    Py_XDECREF(torch);
+}
+
+bool torch_stream(int device, void** stream) {
+    static PyObject* query = nullptr;
+    const PendingError pending;
+    if (!query) {
+        PyObject* torch = PyImport_ImportModule("torch");
+        query = torch ? attr(torch, {"_C", "_cuda_getCurrentRawStream"}) : nullptr;
+        PyErr_Clear();
+        Py_XDECREF(torch);
+        if (!query) return false;
+    }
+    PyObject* ordinal = PyLong_FromLong(device);
+    PyObject* address = ordinal ? PyObject_CallOneArg(query, ordinal) : nullptr;
+    Py_XDECREF(ordinal);
+    *stream = address ? PyLong_AsVoidPtr(address) : nullptr;
+    const bool known = address && !PyErr_Occurred();
+    PyErr_Clear();
+    Py_XDECREF(address);
+    return known;
 }
 
 bool requires_grad(PyObject* tensor) {
@@ -253,7 +296,10 @@ bool read_tensor(PyObject* tensor, TensorView* out) {
         PyErr_Clear();
         return false;
     }
-    if (t.device.type != kCpu || t.ndim > 8 || !dtype_from_dlpack(t.dtype, &out->dtype)) return false;
+    if ((t.device.type != kCpu && t.device.type != kCuda) || t.ndim > 8 ||
+        !dtype_from_dlpack(t.dtype, &out->dtype))
+        return false;
+    out->device = t.device.type == kCuda ? t.device.id : tensor_api()->stand_in ? 0 : -1;
     out->data = static_cast<char*>(t.data) + t.byte_offset;
     out->rank = t.ndim;
     out->shape = t.shape;

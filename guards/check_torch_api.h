@@ -43,9 +43,12 @@ struct TensorApi {
     PyGetSetDef* requires_grad;
     ptrdiff_t impl_at, keys_at;  // where a tensor object keeps its implementation, and that its dispatch keys
     uint64_t plain_keys, inference_keys;
+    uint64_t cuda_keys[2] = {0, 0};  // the same on a GPU, once a tensor of one was met
+    bool stand_in = false;           // tests: tensors of the CPU count as those of GPU 0
     // Thread-local state that changes what operations do; each is called with nothing.
     PyCFunctionObject *grad_enabled, *inference_enabled, *function_modes, *dispatch_modes, *autocast;
     PyObject *functorch_level, *tracing, *default_dtype;  // the first two are None outside of those
+    PyObject* module_getattr;                             // torch.nn.Module.__getattr__
 };
 
 // nullptr while torch is not imported, or when it is not laid out as expected.
@@ -56,6 +59,10 @@ bool is_tensor_type(PyTypeObject* type);
 inline bool is_tensor(PyObject* o) { return is_tensor_type(Py_TYPE(o)); }
 
 TensorKind tensor_kind(PyObject* tensor);
+// Learns what tensors of GPUs look like, when this is the first one. Runs Python code: not for guards.
+void meet_tensor(PyObject* tensor);
+// The stream that torch puts operations on this GPU into now, by this thread. False: torch cannot say.
+bool torch_stream(int device, void** stream);
 bool requires_grad(PyObject* tensor);
 // The bool or None that one of the API's state functions returns, or whether the count it returns is above 0.
 bool state(PyCFunctionObject* function);
@@ -63,13 +70,18 @@ bool state(PyCFunctionObject* function);
 // Whether a transform of functorch or a trace of torch.jit is in progress.
 bool transformed();
 
+// What is read of a tensor, or of an array of another library in the memory of a GPU.
 struct TensorView {
     char* data;
     int rank;
     const int64_t *shape, *strides;  // in elements
     graph::DType dtype;
+    int device = -1;   // ordinal of its GPU
+    int64_t kept[16];  // shape and strides that are not kept elsewhere: a view is not copied
+    TensorView() {}
+    TensorView(const TensorView&) = delete;
 };
-// False for tensors that kernels cannot read: other devices, kinds and dtypes.
+// False for tensors that kernels cannot read: devices other than the CPU and GPUs, kinds and dtypes.
 bool read_tensor(PyObject* tensor, TensorView* out);
 
 // How a tensor's elements lie. What an operation returns depends on it: TensorIterator compares strides with

@@ -26,6 +26,8 @@ namespace {
 using kernels::DeviceCode;
 using kernels::DeviceState;
 
+constexpr int kMostCluster = 8;  // blocks, on every GPU that has clusters
+
 bool done(const CudaStatus& status, std::string* error) {
     if (!status.ok()) *error = status.text;
     return status.ok();
@@ -66,6 +68,7 @@ bool launch(DeviceCode& code, int kernel, const kernels::Launch& l, void** param
     CudaLaunch launch;
     for (int i = 0; i < 3; ++i) launch.grid[i] = l.grid[i], launch.block[i] = static_cast<int>(l.block[i]);
     launch.shared_bytes = static_cast<int>(l.shared_bytes);
+    launch.cluster = static_cast<int>(l.cluster);
     launch.stream = stream;
     return done(code.module->launch(code.functions[static_cast<size_t>(kernel)], launch, params), error);
 }
@@ -126,7 +129,11 @@ bool timed(DeviceState* s, kernels::DeviceStream stream, bool (*work)(void*, std
 constexpr kernels::DeviceApi kApi = {
     .open = open,
     .load = load,
-    .shared_limit = [](DeviceState* s) { return int64_t{s->device->info().shared_per_block_optin}; },
+    .limits =
+        [](DeviceState* s) {
+            const CudaDeviceInfo& i = s->device->info();
+            return kernels::GpuLimits{i.shared_per_block_optin, i.clusters ? kMostCluster : 1};
+        },
     .allocate = [](DeviceState* s, int64_t bytes, kernels::DeviceStream stream, kernels::DevicePointer* out,
                    std::string* error) { return done(s->device->allocate(bytes, stream, out), error); },
     .release = [](DeviceState* s, kernels::DevicePointer p,

@@ -15,8 +15,9 @@ using graph::DType;
 using graph::Op;
 
 constexpr std::array<std::string_view, graph::kDTypeCount> kTypes = {
-    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64", "c64", "c128"};
+    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64", "c64", "c128", "bf16"};
 
+bool half(DType t) { return t == DType::F16 || t == DType::BF16; }
 bool real_float(DType t) { return t == DType::F32 || t == DType::F64; }
 DType part_of(DType t) { return t == DType::C64 ? DType::F32 : DType::F64; }
 // The unsigned type of an integer's width, in which arithmetic wraps.
@@ -44,6 +45,7 @@ struct Args {
     bool boolean() const { return t == DType::Bool; }
     bool integer() const { return graph::is_integer(t); }
     bool complex() const { return graph::is_complex(t); }
+    bool fast() const { return uses.fast && t == DType::F32; }
     std::string_view by(std::string_view f32, std::string_view f64) const {
         return t == DType::F32 ? f32 : f64;
     }
@@ -57,6 +59,11 @@ std::string wrapping(const Args& a, const char* op) {
 std::string complex_call(const Args& a, std::string_view f) {
     a.uses.insert("complex");
     return a.in.size() > 1 ? call(f, {a[0], a[1]}) : call(f, {a[0]});
+}
+
+std::string fast_call(const Args& a, std::string_view f, std::initializer_list<std::string_view> args) {
+    a.uses.insert(f);
+    return call(f, args);
 }
 
 std::string add(const Args& a) {
@@ -78,6 +85,7 @@ std::string multiply(const Args& a) {
 }
 std::string divide(const Args& a) {
     if (a.complex()) return complex_call(a, "divide");
+    if (a.fast()) return fast_call(a, "quotient", {a[0], a[1]});
     return call(a.by("__fdiv_rn", "__ddiv_rn"), {a[0], a[1]});
 }
 std::string square(const Args& a) {
@@ -86,6 +94,7 @@ std::string square(const Args& a) {
 }
 std::string reciprocal(const Args& a) {
     if (a.complex()) return {};
+    if (a.fast()) return fast_call(a, "quotient", {"1.0f", a[0]});
     return call(a.by("__frcp_rn", "__drcp_rn"), {a[0]});
 }
 std::string negative(const Args& a) {
@@ -100,6 +109,7 @@ std::string absolute(const Args& a) {
     return call(a.by("fabsf", "fabs"), {a[0]});
 }
 std::string square_root(const Args& a) {
+    if (a.fast()) return fast_call(a, "root", {a[0]});
     return a.complex() ? "" : call(a.by("__fsqrt_rn", "__dsqrt_rn"), {a[0]});
 }
 std::string copysign_of(const Args& a) { return call(a.by("copysignf", "copysign"), {a[0], a[1]}); }
@@ -356,6 +366,7 @@ std::string function(std::string_view name, DType t, DType r, const std::vector<
             return type(r) + "{" + in[0] + ".re, -" + in[0] + ".im}";
         return {};
     }
+    if (uses.fast && t == DType::F32 && name == "exp") return call("__expf", {in[0]});
     std::string text = fill(t == DType::F64 ? row->f64 : row->f32, in);
     if (!text.empty() && !row->needs.empty()) uses.insert(row->needs);
     return graph::is_integer(t) && !text.empty() ? "(" + type(r) + ")(" + text + ")" : text;
@@ -384,14 +395,18 @@ std::string convert(DType from, DType to, const std::string& x, Uses& uses) {
         std::string part = type(part_of(to));
         return type(to) + "{(" + part + ")" + x + ".re, (" + part + ")" + x + ".im}";
     }
-    if (from == DType::F16) {
-        uses.insert("f16");
+    if (half(from)) {
+        uses.insert(value_type(from));
         return convert(DType::F32, to, "to_f32(" + x + ")", uses);
     }
     if (to == DType::F16) {
         uses.insert("f16");
         if (from == DType::F32 || from == DType::F64) return "to_f16(" + x + ")";
         return "to_f16((f32)" + x + ")";
+    }
+    if (to == DType::BF16) {
+        uses.insert("bf16");
+        return from == DType::F32 ? "to_bf16(" + x + ")" : "to_bf16((f32)" + x + ")";
     }
     if (to == DType::Bool) return "(" + x + " != 0)";
     return "(" + type(to) + ")" + x;
@@ -428,6 +443,10 @@ std::string constant(DType t, uint64_t low, uint64_t high, Uses& uses) {
         case DType::F16:
             uses.insert("f16");
             snprintf(text, sizeof text, "f16{0x%04x}", static_cast<unsigned>(low & 0xffff));
+            return text;
+        case DType::BF16:
+            uses.insert("bf16");
+            snprintf(text, sizeof text, "bf16{0x%04x}", static_cast<unsigned>(low & 0xffff));
             return text;
         case DType::C64:
             uses.insert("complex");
@@ -475,14 +494,13 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
     DType t = nest.stmts[s.in[0]].dtype;
     for (int operand : s.in) {
         DType u = nest.stmts[operand].dtype;
-        if (u == DType::BF16 || s.dtype == DType::BF16) return {};  // of hosts that no trace on a GPU has yet
-        if (u == DType::F16) uses.insert("f16");
+        if (half(u)) uses.insert(value_type(u));
         if (graph::is_complex(u)) uses.insert("complex");
     }
     if (s.op == Op::Cast) return convert(t, s.dtype, in[0], uses);
     if (s.op == Op::Where)
         return "(" + convert(t, DType::Bool, in[0], uses) + " ? " + in[1] + " : " + in[2] + ")";
-    if (s.op == Op::Copy || t != DType::F16) {
+    if (s.op == Op::Copy || !half(t)) {
         auto print = [&](const std::vector<std::string>& operands) {
             return print_op(s.op, s.name, t, s.dtype, operands, uses);
         };
@@ -496,12 +514,18 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
     if (s.name == "nextafter") return {};
     std::vector<std::string> wide;
     for (size_t k = 0; k < in.size(); ++k) {
-        bool half = nest.stmts[s.in[k]].dtype == DType::F16;
-        wide.push_back(half ? "to_f32(" + in[k] + ")" : in[k]);
+        wide.push_back(half(nest.stmts[s.in[k]].dtype) ? "to_f32(" + in[k] + ")" : in[k]);
     }
-    bool back = s.dtype == DType::F16;
+    bool back = half(s.dtype);
     std::string text = print_op(s.op, s.name, DType::F32, back ? DType::F32 : s.dtype, wide, uses);
-    return text.empty() || !back ? text : "to_f16(" + text + ")";
+    return text.empty() || !back ? text : convert(DType::F32, s.dtype, text, uses);
+}
+
+std::string contracted(const Stmt& s, const std::string& x, const std::string& y, bool product_first,
+                       const std::string& other) {
+    const bool minus = s.op == Op::Subtract;
+    return call(s.dtype == DType::F32 ? "__fmaf_rn" : "__fma_rn",
+                {(minus && !product_first ? "-" : "") + x, y, (minus && product_first ? "-" : "") + other});
 }
 
 int code_weight(const LoopNest& nest, int i) {
@@ -565,7 +589,7 @@ void use_words(DType t, int bytes, bool store, Uses& uses) {
 bool reduction(const LoopNest& nest, int i, bool lanes, Reduction* out, Uses& uses) {
     const Stmt& s = nest.stmts[i];
     DType t = s.kind == StmtKind::ArgReduce ? nest.stmts[s.in[0]].dtype : s.dtype;
-    out->accumulator = t == DType::F16 ? DType::F32 : t;
+    out->accumulator = half(t) ? DType::F32 : t;
     t = out->accumulator;
     std::string_view name = s.name;
     auto lowest = [&](bool most) -> std::string {  // the least value, or the greatest

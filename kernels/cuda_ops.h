@@ -20,6 +20,7 @@ namespace stator::kernels::cuda {
 struct Uses {
     std::set<std::string, std::less<>> pieces;
     std::map<std::string, std::string> functions;
+    bool fast = false;  // results may differ in the last bits: contraction, approximate division and exp
     void insert(std::string_view piece) { pieces.emplace(piece); }
 };
 
@@ -29,6 +30,9 @@ std::string_view memory_type(graph::DType t);  // in memory: the same, but u8 fo
 // The value of statement `i` of the nest from its operands' names. Empty when there is no code for it.
 // `called`: dear functions are called, so that the kernel has one copy of each.
 std::string compute(const LoopNest& nest, int i, const std::vector<std::string>& in, bool called, Uses& uses);
+// The same of an Add or Subtract one of whose operands is the product x * y, with one rounding.
+std::string contracted(const Stmt& s, const std::string& x, const std::string& y, bool product_first,
+                       const std::string& other);
 std::string convert(graph::DType from, graph::DType to, const std::string& x, Uses& uses);
 std::string constant(graph::DType t, uint64_t low, uint64_t high, Uses& uses);
 

@@ -77,6 +77,20 @@ __device__ __forceinline__ f16 to_f16(f64 x) {
     return to_f16(n);
 }
 )"},
+    // NaN is what the hardware makes of it.
+    {"bf16", "types", R"(struct bf16 { u16 bits; };
+__device__ __forceinline__ f32 to_f32(bf16 x) { return __uint_as_float((u32)x.bits << 16); }
+__device__ __forceinline__ bf16 to_bf16(f32 x) {
+    bf16 r;
+#if (defined(__CUDACC__) || defined(__CUDACC_RTC__)) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+#else
+    u32 b = __float_as_uint(x);
+    r.bits = (b & 0x7fffffffu) > 0x7f800000u ? (u16)0x7fff : (u16)((b + 0x7fff + (b >> 16 & 1)) >> 16);
+#endif
+    return r;
+}
+)"},
     {"complex", "types", R"(struct alignas(8) c64 { f32 re, im; };
 struct alignas(16) c128 { f64 re, im; };
 __device__ __forceinline__ f32 plus(f32 a, f32 b) { return __fadd_rn(a, b); }
@@ -115,6 +129,27 @@ __device__ __forceinline__ c64 exp_c(c64 x) {
 __device__ __forceinline__ c128 exp_c(c128 x) {
     f64 r = exp(x.re);
     return c128{x.im == 0 ? r : times(r, cos(x.im)), x.im == 0 ? x.im : times(r, sin(x.im))};
+}
+)"},
+    // Division and square root that may be off by two units in the last place, of all numbers.
+    {"quotient", "types", R"(__device__ __forceinline__ f32 quotient(f32 a, f32 b) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    f32 r;
+    asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+#else
+    return a / b;
+#endif
+}
+)"},
+    {"root", "types", R"(__device__ __forceinline__ f32 root(f32 a) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    f32 r;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+#else
+    return __fsqrt_rn(a);
+#endif
 }
 )"},
     {"maximum", "types",
@@ -285,6 +320,8 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 )"},
     {"bits_f16", "f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
 )"},
+    {"bits_bf16", "bf16", R"(__device__ __forceinline__ u32 raw(bf16 x) { return x.bits; }
+)"},
     {"bits_c64", "complex", R"(__device__ __forceinline__ u64 raw(c64 x) {
     return (u64)__float_as_uint(x.im) << 32 | __float_as_uint(x.re);
 }
@@ -308,6 +345,9 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
 )"},
     {"as_f16", "as f16",
      R"(template <> struct as<f16> { static __device__ __forceinline__ f16 from(u32 bits) { return f16{(u16)bits}; } };
+)"},
+    {"as_bf16", "as bf16",
+     R"(template <> struct as<bf16> { static __device__ __forceinline__ bf16 from(u32 bits) { return bf16{(u16)bits}; } };
 )"},
     {"as_c64", "as complex", R"(template <> struct as<c64> {
     static __device__ __forceinline__ c64 from(u64 bits) {
@@ -396,6 +436,48 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
     return x;
 }
 )"},
+    // Barriers of a cluster's blocks, and where another block has what this one has at `p` in shared memory.
+    // Without a cluster there is one block.
+    {"cluster", "types", R"(__device__ __forceinline__ void cluster_meet() {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+#elif defined(__cluster_barrier_arrive)
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+#endif
+}
+__device__ __forceinline__ const uint4* of_block(const uint4* p, u32 rank) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if __CUDA_ARCH__ >= 900
+    asm("mapa.u64 %0, %1, %2;" : "=l"(p) : "l"(p), "r"(rank));
+#endif
+#elif defined(__cluster_barrier_arrive)
+    p = (const uint4*)__cluster_map_shared_rank(p, rank);
+#endif
+    return p;
+}
+)"},
+    // What `across` gives, of a row that `parts` blocks share. They are a cluster (phase -1), or parts of a
+    // launch: the one for phase `step` leaves its values at `left`, where later ones find them.
+    {"whole_row", "across cluster",
+     R"(template <class T, class F> __device__ __forceinline__ T whole_row(T x, F combine, uint4* meet, int& turn, u32 parts, u8* left, int phase, int step) {
+    if (phase > step)
+        for (u32 k = threadIdx.x; k < parts; k += blockDim.x) x = combine(x, *(const T*)(left + k * 16));
+    x = across(x, combine, meet, turn);
+    if (phase == step) {
+        if (threadIdx.x == 0) *(T*)(left + blockIdx.x % parts * 16) = x;
+    } else if (phase < 0 && parts > 1) {
+        uint4* const mine = meet + 64 + turn;
+        if (threadIdx.x == 0) *(T*)mine = x;
+        cluster_meet();
+        x = *(const T*)of_block(mine, 0);
+        for (u32 b = 1; b < parts; ++b) x = combine(x, *(const T*)of_block(mine, b));
+    }
+    return x;
+}
+)"},
     // The values of all threads with one threadIdx.x, combined by the first of them; only that one has the
     // result. `meet` has 16 bytes for each thread; two calls in a row take different ones.
     {"down", "types",
@@ -404,6 +486,17 @@ __device__ __forceinline__ u64 raw(u64 x) { return x; }
     __syncthreads();
     if (threadIdx.y == 0)
         for (int y = 1; y < blockDim.y; ++y) x = combine(x, *(T*)(meet + y * blockDim.x + threadIdx.x));
+    return x;
+}
+)"},
+    // The same of a column of which `parts` blocks take a slice: a launch with phase 0 leaves their values at
+    // `left`, where the one with phase 1 finds them.
+    {"whole_column", "down",
+     R"(template <class T, class F> __device__ __forceinline__ T whole_column(T x, F combine, uint4* meet, u32 parts, u8* left, int phase, bool active) {
+    if (phase > 0)
+        for (u32 k = threadIdx.y; k < parts; k += blockDim.y) x = combine(x, *(const T*)(left + k * 16));
+    x = down(x, combine, meet);
+    if (phase == 0 && active && threadIdx.y == 0) *(T*)(left + blockIdx.x % parts * 16) = x;
     return x;
 }
 )"},

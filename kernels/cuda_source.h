@@ -22,9 +22,11 @@ enum class CudaParamKind : uint8_t {
     Stride,   // KernelArgs::strides[index], in bytes
     Scalar,   // value of Program::scalars[index]
     Result,   // address where Program::scalars[index] lies or goes; element size of its dtype
-    Partial,  // address of Launch::partial_bytes of memory that one Partial kernel and its Combine share
+    Partial,  // address of Launch::partial_bytes of memory that the phases of one kernel share
     Slices,   // Launch::slices
+    Phase,    // Launch::phase
     Staged,   // 1 when Launch::staged
+    Shift,    // Launch::tile_shift
 };
 struct CudaParam {
     CudaParamKind kind;
@@ -46,10 +48,11 @@ struct CudaSource {
     std::string error;  // why there is no code; names the op and its dtypes
 };
 
-// One source for several programs of one graph, in the order in which they run. `prefix` begins the names of
-// the kernels. Never fails otherwise than by `error`.
+// One source for several programs of one graph, in the order in which they run (null: one that runs elsewhere).
+// `prefix` begins the names of the kernels; with `fastmath` results may differ in their last bits. Never fails
+// otherwise than by `error`.
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
-                     const std::string& prefix);
+                     const std::string& prefix, bool fastmath);
 
 // Whether the scalar lies in memory of the device when a program begins: it was computed there before. Others
 // are given by value, as they are when the program begins; 0-d arrays too, which the program may store to.

@@ -58,7 +58,7 @@ struct DeviceApi {
     // Compiles for the device (or finds in the cache) and loads all kernels of the source.
     std::shared_ptr<DeviceCode> (*load)(DeviceState*, const CudaSource&, const std::string& name,
                                         std::string* error);
-    int64_t (*shared_limit)(DeviceState*);  // bytes of shared memory a block may use
+    GpuLimits (*limits)(DeviceState*);
     bool (*allocate)(DeviceState*, int64_t bytes, DeviceStream, DevicePointer* out, std::string* error);
     void (*release)(DeviceState*, DevicePointer, DeviceStream);
     bool (*copy_in)(DeviceState*, DevicePointer to, const void* from, int64_t bytes, DeviceStream,

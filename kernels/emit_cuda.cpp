@@ -14,19 +14,31 @@ bool on_device(const Scalar& s, const graph::Graph& g) {
     if (s.kind != ScalarKind::Input) return s.kind == ScalarKind::Result;
     // A version of an array that existed before is that array's contents.
     const graph::Op op = g.node(s.value).op;
+    if (g.node(s.value).host_number) return false;
+    const bool array = g.node(s.value).box == graph::Box::Array;
+    if (array && graph::on_gpu(g.node(s.value).host))
+        return op != graph::Op::Const && op != graph::Op::SymScalar;
     if (op == graph::Op::Store) return g.node(graph::buffer_root(g, s.value)).op != graph::Op::Input;
     return op != graph::Op::Input && op != graph::Op::Library && op != graph::Op::Const &&
            op != graph::Op::SymScalar;
 }
 
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
-                     const std::string& prefix) {
+                     const std::string& prefix, bool fastmath) {
     CudaSource out;
     cuda::Uses uses;
+    uses.fast = fastmath;
     std::string kernels;
-    for (size_t unit = 0; unit < programs.size(); ++unit)
+    for (size_t unit = 0; unit < programs.size(); ++unit) {
+        if (!programs[unit]) continue;
         for (const GpuKernel& k : schedule_gpu(*programs[unit])) {
             CudaKernel kernel;
+            if (k.phase > 0 && k.form != Form::Combine) {  // the code of the first phase
+                kernel = out.kernels.back();
+                kernel.schedule = k;
+                out.kernels.push_back(std::move(kernel));
+                continue;
+            }
             std::string name = prefix + "_k" + std::to_string(out.kernels.size());
             std::string text =
                 cuda::KernelPrinter(*programs[unit], g, k, name, uses).print(&kernel, &out.error);
@@ -35,6 +47,7 @@ CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::G
             kernels += "\n" + text;
             out.kernels.push_back(std::move(kernel));
         }
+    }
     out.text = cuda::prelude(uses) + kernels;
     return out;
 }
@@ -68,6 +81,7 @@ std::string KernelPrinter::print(CudaKernel* out, std::string* error) {
     switch (k_.form) {
         case Form::Scalar: scalar_form(); break;
         case Form::Elementwise: elementwise(); break;
+        case Form::Tiles: tiles(); break;
         case Form::Rows: rows(); break;
         case Form::Columns: columns(); break;
         case Form::Partial: partial(); break;
@@ -81,6 +95,8 @@ std::string KernelPrinter::print(CudaKernel* out, std::string* error) {
     for (int n : k_.nests) about += " " + std::to_string(n);
     about += ": vectors of " + std::to_string(k_.vector);
     if (k_.form == Form::Elementwise) about += ", " + std::to_string(k_.unroll) + " a thread";
+    if (k_.form == Form::Tiles)
+        about += ", tiles of " + std::to_string(k_.side) + " x " + std::to_string(k_.side);
     if (!k_.staged.empty())
         about += ", " + std::to_string(k_.staged.size()) + " operands kept in shared memory";
     return about + "\n" + signature() + " {\n" + out_.text + "}\n";
@@ -98,7 +114,9 @@ std::string KernelPrinter::param_name(const CudaParam& p) const {
         case CudaParamKind::Result: return "r" + n;
         case CudaParamKind::Partial: return "partials";
         case CudaParamKind::Slices: return "slices";
+        case CudaParamKind::Phase: return "phase";
         case CudaParamKind::Staged: return "staged";
+        case CudaParamKind::Shift: return "shift";
     }
     return {};
 }
@@ -237,7 +255,7 @@ void KernelPrinter::value(int i, const std::string& text) {
 
 void KernelPrinter::compute(int i) {
     const Stmt& s = stmt(i);
-    if (s.dtype == DType::F16) uses_.insert("f16");
+    if (s.dtype == DType::F16 || s.dtype == DType::BF16) uses_.insert(value_type(s.dtype));
     if (graph::is_complex(s.dtype)) uses_.insert("complex");
     if (s.kind == StmtKind::Scalar) {
         const Scalar& c = p_.scalars[static_cast<size_t>(s.slot)];
@@ -253,7 +271,8 @@ void KernelPrinter::compute(int i) {
     }
     std::vector<std::string> in;
     for (int k : s.in) in.push_back(names_[static_cast<size_t>(k)]);
-    std::string text = cuda::compute(nest(), i, in, k_.calls, uses_);
+    std::string text = contracted(i);
+    if (text.empty()) text = cuda::compute(nest(), i, in, k_.calls, uses_);
     if (text.empty()) {
         std::string what = s.name.empty() ? std::string(graph::info(s.op).text) : s.name;
         for (int k : s.in)
@@ -261,6 +280,22 @@ void KernelPrinter::compute(int i) {
         fail("no CUDA code for " + what);
     }
     value(i, text);
+}
+
+// A sum of a product, in one step where that is allowed.
+std::string KernelPrinter::contracted(int i) const {
+    const Stmt& s = stmt(i);
+    bool sum = s.kind == StmtKind::Compute && (s.op == graph::Op::Add || s.op == graph::Op::Subtract);
+    if (!uses_.fast || !sum || (s.dtype != DType::F32 && s.dtype != DType::F64)) return {};
+    for (size_t k = 0; k < 2; ++k) {
+        const Stmt& product = stmt(s.in[k]);
+        if (product.kind != StmtKind::Compute || product.op != graph::Op::Multiply ||
+            product.dtype != s.dtype)
+            continue;
+        auto name = [&](int operand) { return names_[static_cast<size_t>(operand)]; };
+        return cuda::contracted(s, name(product.in[0]), name(product.in[1]), k == 0, name(s.in[1 - k]));
+    }
+    return {};
 }
 
 void KernelPrinter::load(int i, const std::string& from) {
@@ -310,7 +345,7 @@ void KernelPrinter::row_pointers() {
         const Stmt& s = stmt(i);
         if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) continue;
         DType t = p_.buffers[static_cast<size_t>(s.access.buffer)].dtype;
-        if (t == DType::F16) uses_.insert("f16");
+        if (t == DType::F16 || t == DType::BF16) uses_.insert(value_type(t));
         if (graph::is_complex(t)) uses_.insert("complex");
         if (stays_in_rows(i)) private_.push_back(s.access);
         if (std::find(private_.begin(), private_.end(), s.access) != private_.end()) continue;
@@ -371,7 +406,7 @@ bool KernelPrinter::shifted(int i) const {
 bool KernelPrinter::names_column() const {
     for (int i = 0; i < count(); ++i) {
         StmtKind kind = stmt(i).kind;
-        if (!innermost(i) || vector_access(i)) continue;
+        if (!innermost(i) || vector_access(i) || tiled(i)) continue;
         if (kind == StmtKind::Load || kind == StmtKind::Store || kind == StmtKind::Index ||
             kind == StmtKind::ArgReduce)
             return true;
@@ -399,6 +434,10 @@ void KernelPrinter::body(int lane, const std::string& words) {
                     names_[static_cast<size_t>(i)] = *known;
                     break;
                 }
+                if (tiled(i)) {
+                    load(i, tile_element(i, lane));
+                    break;
+                }
                 Stage* stage = stage_of(i);
                 bool staged = stage && stage->filled;
                 load(i, vector   ? lane_of(i, words, lane)
@@ -409,7 +448,9 @@ void KernelPrinter::body(int lane, const std::string& words) {
                 break;
             }
             case StmtKind::Store:
-                if (vector)
+                if (tiled(i))
+                    store(i, tile_element(i, lane));
+                else if (vector)
                     set_lane(i, words, lane);
                 else
                     store(i, element(i));

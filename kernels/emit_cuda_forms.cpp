@@ -11,6 +11,7 @@ namespace stator::kernels::cuda {
 
 namespace {
 const char* const kWriter = "active && threadIdx.x == 0";
+constexpr int kMeetWords = (kReduceScratch + kClusterScratch) / 16;
 std::string text(int n) { return std::to_string(n); }
 }  // namespace
 
@@ -33,14 +34,19 @@ void KernelPrinter::scalar_form() {
 
 // ---- no reductions ----
 
-void KernelPrinter::elementwise() {
-    enter(k_.nests[0], static_cast<int>(k_.rows.size()));
-    scalars();
-    for (int i = 0; i < count(); ++i)  // results that are there for empty arrays, too
+// Results that are there for empty arrays, too.
+void KernelPrinter::set_scalars() {
+    for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::SetScalar)
             out_.line("if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) *" +
                       param(CudaParamKind::Result, stmt(i).slot) + " = " +
                       names_[static_cast<size_t>(stmt(i).in[0])] + ";");
+}
+
+void KernelPrinter::elementwise() {
+    enter(k_.nests[0], static_cast<int>(k_.rows.size()));
+    scalars();
+    set_scalars();
     out_.line("const i64 columns = " + product(k_.columns) + ";");
     out_.line("const i64 width = (i64)blockDim.x * " + text(k_.vector * k_.unroll) + ";");
     if (k_.rows.empty()) {
@@ -228,33 +234,34 @@ void KernelPrinter::stage_pointers() {
     param(CudaParamKind::Staged, 0);
     std::string at = "0";
     for (const Stage& s : stages_) {
-        out_.line("const i64 room_" + s.name + " = (columns * " + text(s.size) + " + 15) / 16;");
+        out_.line("const i64 room_" + s.name + " = (" + (cut() ? "share" : "columns") + " * " + text(s.size) +
+                  " + 15) / 16;");
         at += " + room_" + s.name;
     }
-    out_.line("uint4* const stage = meet + " + text(kReduceScratch / 16) + " + threadIdx.y * (" + at + ");");
+    out_.line("uint4* const stage = meet + " + text(kMeetWords) + " + threadIdx.y * (" + at + ");");
     std::string offset;
     for (const Stage& s : stages_) {
         std::string type(memory_type(p_.buffers[static_cast<size_t>(s.access->buffer)].dtype));
-        out_.line(type + "* const " + s.name + " = (" + type + "*)(stage" + offset + ");");
+        out_.line(type + "* const " + s.name + " = (" + type + "*)(stage" + offset + ")" +
+                  (cut() ? " - from;" : ";"));
         offset += " + room_" + s.name;
     }
 }
 
 // The loops over the columns of a row, in whole vectors where everything lies on them.
-void KernelPrinter::column_loops(const std::string& first, const std::string& threads,
-                                 const std::string& guard) {
+void KernelPrinter::column_loops(const Columns& c) {
     auto reduce = [&] {
         for (int i = 0; i < count(); ++i)
             if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) accumulate(i);
     };
-    std::string also = guard.empty() ? "" : guard + " && ";
+    std::string also = c.guard.empty() ? "" : c.guard + " && ";
     bool flat = k_.columns.size() == 1;
     if (k_.vector > 1) {
         std::string v = text(k_.vector);
         out_.open("if (vectors)");
         out_.line("#pragma unroll " + text(k_.unroll));
-        out_.open("for (i64 at = (" + first + ") * " + v + "; " + also + "at < columns; at += " + threads +
-                  " * " + v + ")");
+        out_.open("for (i64 at = " + (c.begin.empty() ? "" : c.begin + " + ") + "(" + c.first + ") * " + v +
+                  "; " + also + "at < " + c.end + "; at += " + c.step + " * " + v + ")");
         for (int i = 0; i < count(); ++i) {
             if (!vector_access(i)) continue;
             declare_words(i, "x");
@@ -284,7 +291,8 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
     }
     out_.line("#pragma unroll " + text(k_.single_unroll));
     std::string not_vectors = k_.vector > 1 ? "!vectors && " : "";
-    out_.open("for (i64 k = " + first + "; " + not_vectors + also + "k < columns; k += " + threads + ")");
+    out_.open("for (i64 k = " + (c.begin.empty() ? "" : c.begin + " + ") + c.first + "; " + not_vectors +
+              also + "k < " + c.end + "; k += " + c.step + ")");
     if (!flat) split("k", k_.columns, row_axes_);
     body();
     reduce();
@@ -293,16 +301,19 @@ void KernelPrinter::column_loops(const std::string& first, const std::string& th
 
 void KernelPrinter::rows() {
     int axes = static_cast<int>(k_.rows.size());
-    uses_.insert("across");
+    uses_.insert(cut() ? "whole_row" : "across");
     for (const StagedOperand& s : k_.staged)
         stages_.push_back({&s.access, s.itemsize, false, "s" + text(static_cast<int>(stages_.size()))});
-    out_.line(stages_.empty() ? "__shared__ uint4 meet[" + text(kReduceScratch / 16) + "];"
+    out_.line(stages_.empty() ? "__shared__ uint4 meet[" + text(kMeetWords) + "];"
                               : "extern __shared__ uint4 meet[];");
     out_.line("int turn = 0;");
     out_.line("const i64 rows = " + product(k_.rows) + ", columns = " + product(k_.columns) + ";");
+    if (cut()) slice("columns", k_.vector);
     stage_pointers();
-    out_.open(
-        "for (i64 first = (i64)blockIdx.x * blockDim.y; first < rows; first += (i64)gridDim.x * blockDim.y)");
+    std::string block = cut() ? "(blockIdx.x / parts)" : "blockIdx.x",
+                grid = cut() ? "(gridDim.x / parts)" : "gridDim.x";
+    out_.open("for (i64 first = (i64)" + block + " * blockDim.y; first < rows; first += (i64)" + grid +
+              " * blockDim.y)");
     out_.line("const bool active = first + threadIdx.y < rows;");
     out_.line("const i64 row = active ? first + threadIdx.y : rows - 1;");
     index_.resize(k_.rows.size() + k_.columns.size());
@@ -322,6 +333,29 @@ void KernelPrinter::rows() {
         rows_nest();
     }
     out_.close();
+    // Others may still read what this block left for them.
+    if (cut()) out_.line("if (parts > 1) cluster_meet();");
+}
+
+// The part of `count` that this block takes of a row or column: [from, to), in whole vectors.
+void KernelPrinter::slice(const std::string& count, int whole) {
+    for (CudaParamKind kind : {CudaParamKind::Slices, CudaParamKind::Phase, CudaParamKind::Partial})
+        param(kind, 0);
+    std::string v = text(whole);
+    out_.line("const u32 parts = (u32)slices, part = blockIdx.x % parts;");
+    out_.line("const i64 share = " +
+              (whole > 1
+                   ? "((" + count + " + " + text(whole - 1) + ") / " + v + " + parts - 1) / parts * " + v
+                   : "(" + count + " + parts - 1) / parts") +
+              ";");
+    out_.line("const i64 from = part * share < " + count + " ? part * share : " + count + ";");
+    out_.line("const i64 to = from + share < " + count + " ? from + share : " + count + ";");
+}
+
+// Where the slices of a result leave what they found for reduction `i`.
+std::string KernelPrinter::left_behind(const std::string& results, const std::string& result) {
+    return "partials + (" + text(partial_++) + " * " + results + " + " + result + ") * slices * " +
+           text(static_cast<int>(kReduceSlot));
 }
 
 void KernelPrinter::rows_nest() {
@@ -335,36 +369,55 @@ void KernelPrinter::rows_nest() {
     if (k_.columns.size() == 1) index_[static_cast<size_t>(row_axes_)] = "k";
     accumulators();
     bool reduces = nest().parallel_axes() < nest().full_depth();
-    column_loops("threadIdx.x", "blockDim.x", reduces ? "" : "active");
+    std::string guard = reduces ? "" : "active", step = text(step_);
+    if (cut()) {
+        out_.open("if (phase <= " + step + ")");
+        column_loops({"from", "threadIdx.x", "blockDim.x", "to", guard});
+        out_.close();
+    } else {
+        column_loops({"", "threadIdx.x", "blockDim.x", "columns", guard});
+    }
     for (int i = 0; i < count(); ++i)
         if (Stage* s = stage_of(i)) s->filled = true;
     if (!reduces) return;
     for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
-            std::string a = variable("a", i);
-            out_.line(a + " = across(" + a + ", " + combiner(i) + ", meet, turn);");
-            result(i);
+            std::string a = variable("a", i), exchange = a + ", " + combiner(i) + ", meet, turn";
+            out_.line(a + " = " +
+                      (cut() ? "whole_row(" + exchange + ", parts, " + left_behind("rows", "row") +
+                                   ", (int)phase, " + step + ")"
+                             : "across(" + exchange + ")") +
+                      ";");
         }
-    row_statements(kWriter);
+    if (cut()) out_.line("if (phase == " + step + ") continue;");
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) result(i);
+    ++step_;
+    // Later launches of slices do this again, with the same values.
+    row_statements(kWriter + (cut() ? " && part == 0" : std::string()));
 }
 
 // ---- columns ----
 
 void KernelPrinter::columns() {
     int parallel = static_cast<int>(k_.rows.size()) + 1;
-    uses_.insert("down");
+    uses_.insert("whole_column");
     enter(k_.nests[0], parallel);
     int turn = 0;
     out_.line("__shared__ uint4 meet[" + text(k_.reductions > 1 ? 2 * kBlockThreads : kBlockThreads) + "];");
     out_.line("const i64 columns = " + product(k_.columns) + ", depth = " + product(k_.depth) + ";");
     out_.line("if (columns <= 0) return;");
-    if (!k_.rows.empty()) out_.line("const i64 tiles = (columns + blockDim.x - 1) / blockDim.x;");
+    slice("depth", 1);
+    out_.line("if (phase > 0 && part != 0) return;");
+    out_.line("const i64 block = blockIdx.x / parts;");
     if (k_.rows.empty()) {
-        out_.line("const i64 mine = (i64)blockIdx.x * blockDim.x + threadIdx.x;");
+        out_.line("const i64 mine = block * blockDim.x + threadIdx.x;");
     } else {
-        out_.line("const i64 row = (i64)blockIdx.x / tiles;");
-        out_.line("if (row >= " + product(k_.rows) + ") return;");
-        out_.line("const i64 mine = (i64)blockIdx.x % tiles * blockDim.x + threadIdx.x;");
+        out_.line("const i64 rows = " + product(k_.rows) +
+                  ", tiles = (columns + blockDim.x - 1) / blockDim.x;");
+        out_.line("const i64 row = block / tiles;");
+        out_.line("if (row >= rows) return;");
+        out_.line("const i64 mine = block % tiles * blockDim.x + threadIdx.x;");
     }
     out_.line("const bool active = mine < columns;");
     out_.line("const i64 column = active ? mine : columns - 1;");
@@ -374,7 +427,7 @@ void KernelPrinter::columns() {
     row_pointers();
     accumulators();
     out_.line("#pragma unroll " + text(k_.unroll));
-    out_.open("for (i64 k = threadIdx.y; k < depth; k += blockDim.y)");
+    out_.open("for (i64 k = from + threadIdx.y; phase <= 0 && k < to; k += blockDim.y)");
     split("k", k_.depth, parallel);
     body();
     for (int i = 0; i < count(); ++i)
@@ -384,9 +437,14 @@ void KernelPrinter::columns() {
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {
             std::string a = variable("a", i);
             std::string half = turn++ % 2 ? "meet + " + text(kBlockThreads) : "meet";
-            out_.line(a + " = down(" + a + ", " + combiner(i) + ", " + half + ");");
-            result(i);
+            std::string left = k_.rows.empty() ? left_behind("columns", "column")
+                                               : left_behind("rows * columns", "row * columns + column");
+            out_.line(a + " = whole_column(" + a + ", " + combiner(i) + ", " + half + ", parts, " + left +
+                      ", (int)phase, active);");
         }
+    out_.line("if (phase == 0) return;");
+    for (int i = 0; i < count(); ++i)
+        if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) result(i);
     row_statements("active && threadIdx.y == 0");
 }
 
@@ -405,7 +463,7 @@ void KernelPrinter::partial() {
     if (k_.vector > 1)
         out_.line("const bool vectors = columns % " + text(k_.vector) + " == 0 && " + aligned_test() + ";");
     accumulators();
-    column_loops("(i64)blockIdx.x * blockDim.x + threadIdx.x", "threads", "");
+    column_loops({"", "(i64)blockIdx.x * blockDim.x + threadIdx.x", "threads", "columns", ""});
     int number = 0;
     for (int i = 0; i < count(); ++i)
         if (stmt(i).kind == StmtKind::Reduce || stmt(i).kind == StmtKind::ArgReduce) {

@@ -66,6 +66,7 @@ class KernelPrinter {
     std::string aligned_test() const;
     void value(int i, const std::string& text);
     void compute(int i);
+    std::string contracted(int i) const;
     void load(int i, const std::string& from);
     void store(int i, const std::string& to);
     // The innermost statements at the current indices: of single elements, or (lane >= 0) of element `lane`
@@ -75,6 +76,7 @@ class KernelPrinter {
 
     // ---- emit_cuda_forms.cpp ----
     void scalar_form();
+    void set_scalars();
     void elementwise();
     void elementwise_vectors();
     // ---- vectors: words x<i>_<w> of statement i's access ----
@@ -85,11 +87,28 @@ class KernelPrinter {
     void load_words(int i, const std::string& words, const std::string& at);
     std::string lane_of(int i, const std::string& words, int lane) const;
     void set_lane(int i, const std::string& words, int lane);
+    // ---- emit_cuda_tiles.cpp ----
+    void tiles();
+    bool tiled(int i) const { return k_.form == Form::Tiles && innermost(i) && crosses(stmt(i).access, k_); }
+    std::string tile_element(int i, int lane) const;
+    std::string step_bytes(const Access& a, int axis);
+    void tile_indices();
+    void fill_tile(int i);
+    void empty_tile(int i);
+    void tile_columns();
+
     void rows();
     void rows_nest();
     void stage_pointers();
-    void column_loops(const std::string& first, const std::string& threads, const std::string& guard);
+    struct Columns {  // the loop of a thread over some of the columns
+        std::string begin, first, step, end, guard;
+    };
+    void column_loops(const Columns& c);
     void columns();
+    // ---- rows and columns that are cut into slices ----
+    bool cut() const { return k_.phases > 1; }
+    void slice(const std::string& count, int whole);
+    std::string left_behind(const std::string& results, const std::string& result);
     void partial();
     void combine();
     void accumulators();
@@ -108,6 +127,8 @@ class KernelPrinter {
     std::string error_;
     int nest_ = -1;
     int row_axes_ = 0;
+    int step_ = 0;     // Rows, Columns: reductions of nests so far, which are the launches so far where cut
+    int partial_ = 0;  // reductions so far
     std::vector<std::string> index_;     // per axis of the current nest
     std::vector<std::string> names_;     // per statement of the current nest
     std::vector<std::string> pointers_;  // per statement of the current nest: pointer to its row

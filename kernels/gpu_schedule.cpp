@@ -9,12 +9,21 @@ namespace stator::kernels {
 
 namespace {
 
-constexpr const char* kForms[] = {"scalar", "elementwise", "rows", "columns", "partial", "combine"};
+constexpr const char* kForms[] = {"scalar", "elementwise", "tiles", "rows", "columns", "partial", "combine"};
 constexpr int64_t kInFlight = 64;      // bytes that a thread asks for before it waits, over all operands
 constexpr int64_t kMostSlices = 1024;  // enough to fill every multiprocessor several times
 constexpr int64_t kSliceVectors = 8;   // vectors of a thread in a slice
 constexpr int64_t kMostCode = 24;      // copies of functions in one loop: more take long to compile
 constexpr int64_t kMostBlocks = 0x7fffffff;
+constexpr int64_t kEnoughBlocks = 128;      // of long rows: one for each multiprocessor
+constexpr int64_t kHalfShared = 112 << 10;  // bytes with which two blocks fit a multiprocessor
+constexpr int64_t kClusterColumns = 4096;   // at least, of a block
+constexpr int64_t kFewLong = 32 << 10;      // columns of a block from which on slices pay their launches
+constexpr int64_t kSliceColumns = 8 << 10;  // at least, of a slice
+constexpr int64_t kSliceDepth = 32;         // at least, of a thread's part of a column's slice
+constexpr int64_t kMostRowSlices = 512;
+constexpr int64_t kTileShared = 48 << 10;  // bytes of all tiles of a block
+constexpr int64_t kLeastTile = 4;          // elements across
 
 bool accesses_memory(const Stmt& s) { return s.kind == StmtKind::Load || s.kind == StmtKind::Store; }
 bool reduces(const Stmt& s) { return s.kind == StmtKind::Reduce || s.kind == StmtKind::ArgReduce; }
@@ -76,6 +85,8 @@ void set_unroll(const Program& p, GpuKernel& k, int64_t wanted, int64_t single) 
     k.calls = any && weight * (k.vector * k.unroll + k.single_unroll) > kMostCode;
 }
 
+int axis_across(const LoopNest& nest);
+
 bool along_memory(const LoopNest& nest, int axis) {
     int unit = 0, others = 0;
     for (const Stmt& s : nest.stmts) {
@@ -89,7 +100,7 @@ bool along_memory(const LoopNest& nest, int axis) {
 Form form_of(const LoopNest& nest) {
     int parallel = nest.parallel_axes(), full = nest.full_depth();
     if (full == 0) return Form::Scalar;
-    if (parallel == full) return Form::Elementwise;
+    if (parallel == full) return axis_across(nest) < 0 ? Form::Elementwise : Form::Tiles;
     if (parallel == 0) return Form::Partial;
     // Reductions read along the reduced axis or, faster there, across it.
     if (!along_memory(nest, full - 1) && along_memory(nest, parallel - 1)) return Form::Columns;
@@ -162,6 +173,64 @@ std::vector<StagedOperand> staged_operands(const Program& p, const GpuKernel& k)
     return staged;
 }
 
+// ---- tiles ----
+
+bool innermost_access(const LoopNest& nest, const Stmt& s) {
+    return accesses_memory(s) && s.depth == nest.full_depth();
+}
+bool strided(const Access& a, int axis) {
+    return movement(a, axis) != Movement::None && movement(a, axis) != Movement::Unit;
+}
+
+// The axis along which memory is dense that is not so along the columns; -1 without.
+int axis_across(const LoopNest& nest) {
+    int columns = nest.full_depth() - 1;
+    for (const Stmt& s : nest.stmts) {
+        if (!innermost_access(nest, s) || !strided(s.access, columns)) continue;
+        for (int a = 0; a < columns; ++a)
+            if (movement(s.access, a) == Movement::Unit) return a;
+    }
+    return -1;
+}
+
+// The side of a tile: lines of 128 bytes, and enough of them for every thread to have a few words in flight.
+int tile_side(int vector) { return std::max(32, vector >= 8 ? 8 * vector : 16 * vector); }
+
+// Vector width and side of the tiles, which have to fit into shared memory.
+void shape_tiles(const LoopNest& nest, GpuKernel& k) {
+    int least = kVectorBytes, most = 1, shared = 0, columns = nest.full_depth() - 1;
+    for (const Stmt& s : nest.stmts) {
+        if (!innermost_access(nest, s)) continue;
+        int size = graph::info(s.dtype).size;
+        if (crosses(s.access, k)) shared += size;
+        if (!crosses(s.access, k) && movement(s.access, columns) != Movement::Unit) continue;
+        least = std::min(least, size), most = std::max(most, size);
+    }
+    k.vector = std::max(1, std::min(kVectorBytes / least, 4 * kVectorBytes / most));
+    while (k.vector > 1 && shared * tile_room(tile_side(k.vector)) > kTileShared) k.vector /= 2;
+    k.side = shared * tile_room(tile_side(k.vector)) <= kTileShared ? tile_side(k.vector) : 0;
+}
+
+int count_reductions(const LoopNest& nest) {
+    return static_cast<int>(std::count_if(nest.stmts.begin(), nest.stmts.end(), reduces));
+}
+
+// Whether what is done once per row may be done again by a later launch: it reads nothing that the kernel
+// stores.
+bool repeatable(const Program& p, const GpuKernel& k) {
+    std::set<int> stored;
+    for (int i : k.nests)
+        for (const Stmt& s : p.code[static_cast<size_t>(i)]->stmts)
+            if (s.kind == StmtKind::Store) stored.insert(s.access.buffer);
+    for (int i : k.nests) {
+        const LoopNest& nest = *p.code[static_cast<size_t>(i)];
+        for (const Stmt& s : nest.stmts)
+            if (s.kind == StmtKind::Load && s.depth < nest.full_depth() && stored.count(s.access.buffer))
+                return false;
+    }
+    return true;
+}
+
 GpuKernel rows_kernel(const Program& p, int& next) {
     const LoopNest& first = *p.code[static_cast<size_t>(next)];
     int parallel = first.parallel_axes();
@@ -174,11 +243,10 @@ GpuKernel rows_kernel(const Program& p, int& next) {
     k.vector = vector_width(p, k.nests, parallel);
     set_unroll(p, k, 4, 4);
     if (k.columns.size() == 1) k.staged = staged_operands(p, k);
+    for (int i : k.nests) k.reductions += count_reductions(*p.code[static_cast<size_t>(i)]);
+    if (repeatable(p, k))
+        for (int i : k.nests) k.phases += count_reductions(*p.code[static_cast<size_t>(i)]) > 0;
     return k;
-}
-
-int count_reductions(const LoopNest& nest) {
-    return static_cast<int>(std::count_if(nest.stmts.begin(), nest.stmts.end(), reduces));
 }
 
 int unit_bytes(const LoopNest& nest, int axis, int vector) {
@@ -202,13 +270,26 @@ GpuKernel single_kernel(const Program& p, int i, Form form) {
             set_unroll(p, k, std::clamp<int64_t>(kInFlight / bytes, 1, 4), 4);
             break;
         }
+        case Form::Tiles: {
+            k.rows = extents(nest, 0, full - 1), k.columns = extents(nest, full - 1, full);
+            k.across = axis_across(nest);
+            shape_tiles(nest, k);
+            if (!k.side) return single_kernel(p, i, Form::Elementwise);
+            // What goes through shared memory was in flight before.
+            bool loads = unit_bytes(nest, full - 1, k.vector) > 0;
+            set_unroll(p, k, loads ? std::clamp(kVectorBytes / 2 / k.vector, 1, tile_steps(k)) : 1, 4);
+            while (tile_steps(k) % k.unroll) --k.unroll;
+            break;
+        }
         case Form::Columns:
             k.rows = extents(nest, 0, parallel - 1), k.columns = extents(nest, parallel - 1, parallel);
             k.depth = extents(nest, parallel, full);
             set_unroll(p, k, 4, 4);
+            k.phases = 2;
             break;
         case Form::Partial:
             k.columns = extents(nest, 0, full);
+            k.phases = 2;
             k.vector = vector_width(p, k.nests, 0);
             set_unroll(p, k, 4, 4);
             break;
@@ -227,7 +308,85 @@ void shape_block(Launch& l, int64_t wanted, int64_t rows, int64_t most, int64_t 
 
 uint32_t blocks(int64_t n) { return static_cast<uint32_t>(std::clamp<int64_t>(n, 1, kMostBlocks)); }
 
+// The columns of each of so many slices; whole vectors.
+int64_t slice_columns(const GpuKernel& k, int64_t columns, int64_t slices) {
+    return ceil_div(ceil_div(columns, k.vector), slices) * k.vector;
+}
+int64_t staged_bytes(const GpuKernel& k, int64_t columns) {
+    int64_t bytes = 0;
+    for (const StagedOperand& s : k.staged)
+        bytes += ceil_div(columns * s.itemsize, kVectorBytes) * kVectorBytes;
+    return bytes;
+}
+
+// One of the launches of a kernel that is cut into slices.
+void cut(Launch& l, const GpuKernel& k, int64_t slices, int64_t results) {
+    l.slices = slices;
+    l.phase = k.phase;
+    l.partial_bytes = results * slices * kReduceSlot * k.reductions;
+}
+
+// How many blocks share a row: those of a cluster while that lets more of them work or more fit into shared
+// memory, or slices where even that leaves the device idle.
+void share_rows(Launch& l, const GpuKernel& k, const GpuLimits& limits, int64_t rows, int64_t columns) {
+    if (k.phases == 1 || rows == 0) return;
+    int64_t most = limits.cluster;
+    auto crowded = [&](int64_t n) {
+        return rows * n < kEnoughBlocks ||
+               kReduceScratch + staged_bytes(k, slice_columns(k, columns, n)) > kHalfShared;
+    };
+    while (l.cluster < most && crowded(l.cluster) && columns / (2 * l.cluster) >= kClusterColumns)
+        l.cluster *= 2;
+    l.slices = l.cluster;
+    if (rows * l.slices >= kEnoughBlocks || slice_columns(k, columns, l.slices) < kFewLong) return;
+    int64_t slices = std::min(ceil_div(4 * kEnoughBlocks, rows), ceil_div(columns, kSliceColumns));
+    l.cluster = 1;
+    cut(l, k, std::clamp<int64_t>(slices, 2, kMostRowSlices), rows);
+}
+
+void plan_rows(Launch& l, const GpuKernel& k, const GpuLimits& limits, int64_t rows, int64_t columns) {
+    shape_block(l, ceil_div(columns, int64_t{k.vector} * 2), rows, kRowThreads, kBlockThreads);
+    // Whole warps: lanes exchange values.
+    while (l.block[0] * l.block[1] < 32) l.block[1] *= 2;
+    if (l.block[1] == 1) share_rows(l, k, limits, rows, columns);
+    if (!k.staged.empty()) {
+        const int64_t scratch = kReduceScratch + kClusterScratch;
+        int64_t all = scratch + staged_bytes(k, slice_columns(k, columns, l.slices)) * l.block[1];
+        // A launch of its own for each reduction has nothing to keep.
+        l.staged = all <= limits.shared && l.phase == Launch::kAllPhases;
+        l.shared_bytes = l.staged ? all : scratch;
+    }
+    l.grid[0] = blocks(std::min(ceil_div(rows, l.block[1]), kMostBlocks / l.slices) * l.slices);
+}
+
+// Where few elements lie across, tiles are longer the other way.
+void plan_tiles(Launch& l, const GpuKernel& k, const int64_t* syms, int64_t columns) {
+    int64_t across = k.rows[static_cast<size_t>(k.across)].get(syms);
+    int64_t height = std::clamp<int64_t>(power_of_two(across), kLeastTile, k.side);
+    while (int64_t{1} << l.tile_shift < height) ++l.tile_shift;
+    int64_t rows = across == 0 ? 0 : product(k.rows, syms) / across;
+    l.block[0] = kBlockThreads;
+    l.grid[0] =
+        blocks(ceil_div(columns, int64_t{k.side} * k.side / height) * ceil_div(across, height) * rows);
+}
+
+void plan_columns(Launch& l, const GpuKernel& k, int64_t rows, int64_t columns, int64_t depth) {
+    l.block[0] = static_cast<uint32_t>(std::clamp<int64_t>(power_of_two(columns), 1, 32));
+    l.block[1] = kBlockThreads / l.block[0];
+    int64_t tiles = rows * ceil_div(columns, l.block[0]);
+    int64_t slices = std::min(ceil_div(2 * kEnoughBlocks, std::max<int64_t>(tiles, 1)),
+                              depth / (kSliceDepth * l.block[1]));
+    if (slices > 1) cut(l, k, slices, rows * columns);
+    l.grid[0] = blocks(tiles * l.slices);
+}
+
 }  // namespace
+
+bool crosses(const Access& a, const GpuKernel& k) {
+    return strided(a, static_cast<int>(k.rows.size())) && movement(a, k.across) == Movement::Unit;
+}
+int64_t tile_room(int side) { return int64_t{side} * side * (kLeastTile + 1) / kLeastTile; }
+int tile_steps(const GpuKernel& k) { return k.side * k.side / (k.vector * kBlockThreads); }
 
 const char* form_name(Form f) { return kForms[static_cast<size_t>(f)]; }
 
@@ -262,22 +421,18 @@ std::vector<GpuKernel> schedule_gpu(const Program& p) {
     std::vector<GpuKernel> out;
     for (int i = 0; i < static_cast<int>(p.code.size());) {
         Form form = form_of(*p.code[static_cast<size_t>(i)]);
-        if (form == Form::Rows) {
-            out.push_back(rows_kernel(p, i));
-            continue;
+        out.push_back(form == Form::Rows ? rows_kernel(p, i) : single_kernel(p, i++, form));
+        for (int phase = 1; phase < out.back().phases; ++phase) {
+            GpuKernel next = out.back();
+            next.phase = phase;
+            if (form == Form::Partial) next.form = Form::Combine;
+            out.push_back(next);
         }
-        out.push_back(single_kernel(p, i, form));
-        if (form == Form::Partial) {
-            GpuKernel combine = out.back();
-            combine.form = Form::Combine;
-            out.push_back(combine);
-        }
-        ++i;
     }
     return out;
 }
 
-Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit) {
+Launch plan_launch(const GpuKernel& k, const int64_t* syms, const GpuLimits& limits) {
     Launch l;
     int64_t rows = product(k.rows, syms), columns = product(k.columns, syms);
     switch (k.form) {
@@ -288,28 +443,9 @@ Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit
             l.grid[0] = blocks(tiles * ceil_div(rows, l.block[1]));
             break;
         }
-        case Form::Rows: {
-            int64_t wanted = ceil_div(columns, int64_t{k.vector} * 2);
-            shape_block(l, wanted, rows, kRowThreads, kBlockThreads);
-            // Whole warps: lanes exchange values.
-            while (l.block[0] * l.block[1] < 32) l.block[1] *= 2;
-            int64_t bytes = 0;
-            for (const StagedOperand& s : k.staged)
-                bytes += ceil_div(columns * s.itemsize, kVectorBytes) * kVectorBytes;
-            int64_t all = kReduceScratch + bytes * l.block[1];
-            if (!k.staged.empty()) {
-                l.staged = all <= shared_limit;
-                l.shared_bytes = l.staged ? all : kReduceScratch;
-            }
-            l.grid[0] = blocks(ceil_div(rows, l.block[1]));
-            break;
-        }
-        case Form::Columns: {
-            l.block[0] = static_cast<uint32_t>(std::clamp<int64_t>(power_of_two(columns), 1, 32));
-            l.block[1] = kBlockThreads / l.block[0];
-            l.grid[0] = blocks(rows * ceil_div(columns, l.block[0]));
-            break;
-        }
+        case Form::Tiles: plan_tiles(l, k, syms, columns); break;
+        case Form::Rows: plan_rows(l, k, limits, rows, columns); break;
+        case Form::Columns: plan_columns(l, k, rows, columns, product(k.depth, syms)); break;
         case Form::Partial:
         case Form::Combine: {
             int64_t slice = int64_t{kBlockThreads} * k.vector * kSliceVectors;
@@ -320,6 +456,7 @@ Launch plan_launch(const GpuKernel& k, const int64_t* syms, int64_t shared_limit
             break;
         }
     }
+    if (k.phase > 0 && k.form != Form::Combine && l.phase == Launch::kAllPhases) l.grid[0] = 0;
     return l;
 }
 

@@ -13,10 +13,12 @@ constexpr const char* kRules[] = {
     "a block takes tiles of columns, vector x unroll elements a thread, or several short rows; the grid one "
     "block a "
     "tile",
-    "threads side by side share a row, about two vectors each; short rows share a block; the grid covers the "
-    "rows",
-    "a thread takes one column, the block's second axis slices of the depth; the grid covers rows and "
-    "columns",
+    "a block takes a tile of both axes; what lies across goes through shared memory",
+    "threads side by side share a row, about two vectors each; short rows share a block; long ones are "
+    "shared "
+    "by a cluster of blocks, few very long ones cut into slices",
+    "a thread takes one column, the block's second axis slices of the depth; few long columns are cut into "
+    "slices of several blocks",
     "a block takes a slice of the columns and leaves a partial result; the grid one block a slice",
     "one block combines the partial results, in their order",
 };
@@ -47,6 +49,9 @@ std::string print(const GpuKernel& k, const Program& p, const graph::Graph& g, c
     row("nests", nests);
     row("rows", extents(k.rows, p, g));
     row("columns", extents(k.columns, p, g));
+    if (k.form == Form::Tiles)
+        row("tiles", std::to_string(k.side) + " x " + std::to_string(k.side) + " elements, across axis " +
+                         std::to_string(k.across));
     if (!k.depth.empty()) row("depth", extents(k.depth, p, g));
     row("vector", std::to_string(k.vector) + " elements an access where memory is aligned");
     row("unroll", std::to_string(k.unroll) + " accesses in flight, " + std::to_string(k.single_unroll) +
@@ -54,10 +59,13 @@ std::string print(const GpuKernel& k, const Program& p, const graph::Graph& g, c
     if (k.reductions) row("reductions", std::to_string(k.reductions));
     if (!k.staged.empty())
         row("staged", std::to_string(k.staged.size()) + " operands in shared memory where a row fits");
+    if (k.phases > 1) row("launches", "1, or " + std::to_string(k.phases) + " where it is cut into slices");
     if (k.calls) row("calls", "dear functions are called, not copied in");
     row("rule", kRules[static_cast<size_t>(k.form)]);
     if (last)
         row("last launch", "grid " + three(last->grid) + ", block " + three(last->block) +
+                               (last->cluster > 1 ? ", clusters of " + std::to_string(last->cluster) : "") +
+                               (last->phase >= 0 ? ", " + std::to_string(last->slices) + " slices" : "") +
                                (last->shared_bytes ? ", " + std::to_string(last->shared_bytes) +
                                                          " bytes of dynamic shared memory"
                                                    : ""));

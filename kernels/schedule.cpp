@@ -358,6 +358,7 @@ void one_bits(graph::DType t, uint64_t& lo) {
     using graph::DType;
     lo = 1;
     if (t == DType::F16) lo = 0x3c00;
+    if (t == DType::BF16) lo = 0x3f80;
     if (t == DType::F32 || t == DType::C64) lo = 0x3f800000;
     if (t == DType::F64 || t == DType::C128) lo = 0x3ff0000000000000;
 }

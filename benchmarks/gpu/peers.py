@@ -47,9 +47,9 @@ class Peer:
 
 
 class CuPy(Peer):
-    def __init__(self, name: str, fuse: bool) -> None:
+    def __init__(self, name: str, wrap: Callable | None = None) -> None:
         super().__init__(name, "cupy")
-        self.fuse = fuse
+        self.wrap = wrap
 
     def start(self) -> None:
         self.module.cuda.Device(0).use()
@@ -60,7 +60,7 @@ class CuPy(Peer):
 
     def function(self, case: Case) -> Callable:
         f = over(case.function, self.module)
-        return self.module.fuse(f) if self.fuse else f
+        return self.wrap(f) if self.wrap else f
 
     def wait(self, result: Any) -> None:
         self.module.cuda.get_current_stream().synchronize()
@@ -70,9 +70,9 @@ class CuPy(Peer):
 
 
 class Torch(Peer):
-    def __init__(self, name: str, compiled: bool) -> None:
+    def __init__(self, name: str, wrap: Callable | None = None) -> None:
         super().__init__(name, "torch")
-        self.compiled = compiled
+        self.wrap = wrap
 
     def start(self) -> None:
         if not self.module.cuda.is_available():
@@ -84,10 +84,7 @@ class Torch(Peer):
 
     def function(self, case: Case) -> Callable:
         f = case.torch or over(case.function, self.module)
-        if not self.compiled:
-            return f
-        self.module.compiler.reset()
-        return self.module.compile(f, dynamic=False)
+        return self.wrap(f) if self.wrap else f
 
     def wait(self, result: Any) -> None:
         self.module.cuda.synchronize()
@@ -117,12 +114,29 @@ class Jax(Peer):
         self.module.block_until_ready(result)
 
 
+def _fused(f: Callable) -> Callable:
+    return importlib.import_module("cupy").fuse(f)
+
+
+def _compiled(f: Callable) -> Callable:
+    torch = importlib.import_module("torch")
+    torch.compiler.reset()
+    return torch.compile(f, dynamic=False)
+
+
+def _by_stator(f: Callable) -> Callable:
+    return importlib.import_module("stator").compile(f)
+
+
 def every() -> list[Peer]:
+    """stator too, on the arrays of the libraries that it serves."""
     return [
-        CuPy("cupy", False),
-        CuPy("cupy.fuse", True),
-        Torch("torch", False),
-        Torch("torch.compile", True),
+        CuPy("cupy"),
+        CuPy("cupy.fuse", _fused),
+        CuPy("stator on cupy", _by_stator),
+        Torch("torch"),
+        Torch("torch.compile", _compiled),
+        Torch("stator on torch", _by_stator),
         Jax("jax", "jax"),
     ]
 
@@ -148,6 +162,8 @@ def measure(peer: Peer, case: Case, options: Any) -> dict[str, Any]:
         f = peer.function(case)
         arguments = [peer.put(a) for a in case.arguments(case.shape)]
         found = {"seconds": timed(peer, f, arguments, options.rounds, options.seconds)}
+        if hasattr(f, "stats") and not f.stats()["replays"]:
+            found = {"error": "was not replayed"}
     except Exception as error:  # a peer that refuses a function must not end the run
         text = str(error).splitlines()
         found = {"error": f"{type(error).__name__}: {text[0] if text else ''}"[:200]}

@@ -128,6 +128,10 @@ def transpose(x):
     return x.T.copy()
 
 
+def transpose_batches(x):
+    return x.transpose(0, 2, 1).copy()
+
+
 def transpose_add(x, y):
     return x.T + y
 
@@ -249,6 +253,10 @@ def _torch_transpose(x):
     return x.T.contiguous()
 
 
+def _torch_transpose_batches(x):
+    return x.transpose(1, 2).contiguous()
+
+
 def _torch_transpose_add(x, y):
     return (x.T + y).contiguous()
 
@@ -284,7 +292,7 @@ def _rows(n: int, quick: bool) -> list[Case]:
         return lambda s: [values(s, dtype), values(s[1], dtype, 1), values(s[1], dtype, 2)]
 
     for dtype, rtol, wanted in (("f4", 1e-4, 0.85), ("f2", 1e-2, 0.0)):
-        for w in sizes if dtype == "f4" else sizes[1:-3:2] or sizes[:1]:
+        for w in sizes if dtype == "f4" else sizes[1:-3] or sizes[:1]:
             count = n if dtype == "f4" else 2 * n
             shape, check = (max(1, count // w), w), (3, min(w, 5003))
             name = f"{w} columns, {dtype}" + (" (prime)" if w in (1021, 65_521, 262_139) else "")
@@ -324,9 +332,15 @@ def _others(n: int, quick: bool) -> list[Case]:
         Case("reduction", "sum of rows, f4", sum_rows, of("f4"), side, small, 1e-4),
         Case("reduction", "sum of columns, f4", sum_columns, of("f4"), side, small, 1e-4),
         Case("reduction", "sum of columns, f8, prime", sum_columns, of("f8"), odd, small, 1e-11),
+        Case("reduction", "sum of 4 long rows, f4", sum_rows, of("f4"), (4, max(1, n // 4)), (4, 33_000), 1e-4),
+        Case("reduction", "sum of 4 long columns, f4", sum_columns, of("f4"), (max(1, n // 4), 4), (9_000, 4), 1e-4),
+        Case("softmax", "4 long rows, f4", softmax, of("f4"), (4, max(1, n // 16)), (4, 33_000), 1e-4, _torch_softmax, x=n // 16),
         Case("reduction", "mean of a middle axis, f4", mean_middle, of("f4"), (cube[0], cube[0], cube[0]), (7, 33, 65), 1e-4),
         Case("transpose", "f4", transpose, of("f4"), side, small, torch=_torch_transpose),
         Case("transpose", "f8, prime", transpose, of("f8"), odd, small, torch=_torch_transpose),
+        Case("transpose", "f2", transpose, of("f2"), side, small, torch=_torch_transpose),
+        Case("transpose", "of 16 matrices, f4", transpose_batches, of("f4"), (16, side[0] // 4, side[1] // 4), (3, 37, 129), torch=_torch_transpose_batches),
+        Case("transpose", "3 by many, f4", transpose, of("f4"), (3, max(1, n // 3)), (3, 1031), torch=_torch_transpose),
         Case("transpose", "sum with a transposed, f4", transpose_add, lambda s: [values(s, "f4"), values(s[::-1], "f4", 1)], side, small, torch=_torch_transpose_add),
         Case("stencil", "2-D, 5 points, f4", stencil_2d, of("f4"), side, small, 1e-5),
         Case("stencil", "2-D, 5 points, f8, prime", stencil_2d, of("f8"), odd, small, 1e-12),

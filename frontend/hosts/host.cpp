@@ -1,28 +1,34 @@
 // Which host an operation belongs to.
 #include "frontend/hosts/host.h"
 
+#include "guards/check_cupy_api.h"
 #include "guards/check_torch_api.h"
 
 namespace stator::frontend {
 
-static bool holds_tensor(PyObject* o) {
-    if (!o) return false;
-    if (guards::is_tensor(o)) return true;
-    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return false;
+// The host whose array the object is, or whose array it holds; nullptr for none but NumPy's.
+static const Host* other_host(PyObject* o) {
+    if (!o) return nullptr;
+    if (guards::is_tensor(o)) return &torch_host();
+    if (guards::is_cupy_array(o)) return &cupy_host();
+    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return nullptr;
     for (Py_ssize_t i = 0; i < Py_SIZE(o); ++i)
-        if (holds_tensor(PyTuple_CheckExact(o) ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i))) return true;
-    return false;
+        if (const Host* h =
+                other_host(PyTuple_CheckExact(o) ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i)))
+            return h;
+    return nullptr;
 }
 
 const Host& host_of(std::span<const Operand> operands) {
     for (const Operand& o : operands)
-        if (holds_tensor(o.obj)) return torch_host();
+        if (const Host* other = other_host(o.obj)) return *other;
     return numpy_host();
 }
 
 const Host* host_that_knows(PyObject* callable) {
     if (numpy_host().knows(callable)) return &numpy_host();
-    return torch_host().knows(callable) ? &torch_host() : nullptr;
+    if (torch_host().knows(callable)) return &torch_host();
+    return cupy_host().knows(callable) ? &cupy_host() : nullptr;
 }
 
 }  // namespace stator::frontend

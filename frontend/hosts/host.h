@@ -23,6 +23,7 @@ struct Call {
 
 struct Host {
     const char* name;
+    graph::HostId id;
     bool (*init)(std::string* error);  // "NumPy 2.0 or later is needed, found 1.26.4: ..."
     // Whether calls of this object are modelled by lower_call, so that the recorder does not inline its
     // bytecode.
@@ -50,9 +51,10 @@ struct Host {
 
 const Host& numpy_host();
 const Host& torch_host();  // knows nothing while torch is not imported
+const Host& cupy_host();   // the same of CuPy
 
-// The host of these operands: torch's if one of them (or an item of one) is a tensor, else NumPy's, which
-// also stands for Python's own numbers.
+// The host of these operands: torch's or CuPy's if one of them (or an item of one) is an array of that, else
+// NumPy's, which also stands for Python's own numbers.
 const Host& host_of(std::span<const Operand> operands);
 inline const Host& host_of(const Operand& o) { return host_of(std::span(&o, 1)); }
 // The host that knows the callable, nullptr when none does.
@@ -61,10 +63,7 @@ const Host* host_that_knows(PyObject* callable);
 // While alive, nodes follow the rules of this host's library.
 class HostScope {
   public:
-    HostScope(TraceBuilder& tb, const Host& host)
-        : tb_(tb),
-          outer_(
-              std::exchange(tb.host, &host == &torch_host() ? graph::HostId::Torch : graph::HostId::NumPy)) {}
+    HostScope(TraceBuilder& tb, const Host& host) : tb_(tb), outer_(std::exchange(tb.host, host.id)) {}
     ~HostScope() { tb_.host = outer_; }
     HostScope(const HostScope&) = delete;
 

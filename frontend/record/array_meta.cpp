@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "guards/check.h"
+#include "guards/check_cupy_api.h"
 #include "guards/check_numpy_api.h"
 #include "guards/check_torch_api.h"
 
@@ -119,16 +120,20 @@ static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
 
 static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
     guards::TensorView t;
-    if (!guards::read_tensor(obj, &t)) {
-        *why = "a tensor that is not in plain memory of the CPU, or of an unusual dtype";
+    const bool cupy = guards::is_cupy_array(obj);
+    if (!cupy) guards::meet_tensor(obj);
+    if (cupy ? !guards::read_cupy_array(obj, &t) : !guards::read_tensor(obj, &t)) {
+        *why = cupy ? "a CuPy array of an unusual dtype, or of more than 8 dimensions"
+                    : "a tensor that is not in plain memory of the CPU or a GPU, or of an unusual dtype";
         return false;
     }
     const guards::TensorOrder order = guards::tensor_order(t.rank, t.shape, t.strides);
     if (order.ties) {
-        *why = "a tensor two of whose axes have the same stride";
+        *why = "an array two of whose axes have the same stride";
         return false;
     }
-    out->host = graph::HostId::Torch;
+    out->host = cupy ? graph::HostId::CuPy : t.device >= 0 ? graph::HostId::TorchCuda : graph::HostId::Torch;
+    out->device = t.device;
     out->dtype = t.dtype;
     out->own_dtype = false;
     out->writeable = true;
@@ -143,7 +148,7 @@ static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
 }
 
 bool read_array_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
-    if (guards::is_tensor(obj)) return read_tensor_meta(obj, out, why);
+    if (guards::is_cupy_array(obj) || guards::is_tensor(obj)) return read_tensor_meta(obj, out, why);
     if (!PyArray_CheckExact(obj)) {
         *why = std::string("expected numpy.ndarray, found ") + Py_TYPE(obj)->tp_name;
         return false;

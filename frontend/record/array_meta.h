@@ -13,6 +13,7 @@ namespace stator::frontend {
 
 struct ArrayMeta {
     graph::HostId host = graph::HostId::NumPy;
+    int device = -1;  // ordinal of its GPU
     graph::DType dtype;
     std::vector<int64_t> shape;
     std::vector<int64_t> strides;  // bytes
@@ -23,8 +24,8 @@ struct ArrayMeta {
     bool standard_strides;  // Contiguous: the strides are those a fresh array of this shape and perm gets
 };
 
-// Of an ndarray or a tensor. False, with `why`, for subclasses, object or byte-swapped or unaligned arrays,
-// ranks above 8.
+// Of an ndarray, a tensor or a CuPy array. False, with `why`, for subclasses, object or byte-swapped or
+// unaligned arrays, ranks above 8.
 bool read_array_meta(PyObject* array, ArrayMeta* out, std::string* why);
 // The graph dtype of an exact NumPy scalar; false for others.
 bool np_scalar_dtype(PyObject* scalar, graph::DType* out);

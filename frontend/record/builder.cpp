@@ -11,6 +11,7 @@
 
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/array_meta.h"
+#include "guards/check_cupy_api.h"
 #include "guards/check_numpy_api.h"
 
 namespace stator::frontend {
@@ -102,8 +103,9 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
         return false;
     }
     guards::ArraySpec spec;
-    const bool tensor = meta.host == graph::HostId::Torch;
+    const bool cupy = meta.host == graph::HostId::CuPy, tensor = graph::is_torch(meta.host);
     if (tensor && !fits_torch(obj, &spec)) return false;
+    if (!fits_device(meta)) return false;
     graph::Input in;
     in.kind = graph::InputKind::Array;
     in.host = meta.host;
@@ -129,7 +131,10 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     spec.own_dtype = meta.own_dtype;
     for (int64_t stride : meta.strides)
         spec.signs.push_back(static_cast<int8_t>((stride > 0) - (stride < 0)));
-    if (tensor)
+    spec.device = meta.device;
+    if (cupy)
+        spec.type = Py_TYPE(obj), guards.expect_cupy(s->source, index, std::move(spec));
+    else if (tensor)
         guards.expect_tensor(s->source, index, std::move(spec));
     else
         guards.expect_array(s->source, index, std::move(spec));
@@ -159,6 +164,19 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
 }
 
 // Whether torch works as a replay can check, and the tensor takes no part in a gradient.
+// All arrays of a trace lie on one GPU, or none does: its segments run there or here.
+bool TraceBuilder::fits_device(const ArrayMeta& meta) {
+    if (!buffers_.empty() && meta.device != device)
+        return fail(Reason::OtherDevice, "arrays of one GPU meet others here"), false;
+    if (meta.host == graph::HostId::CuPy) {
+        if (guards::cupy_device() != meta.device)
+            return fail(Reason::OtherDevice, "it is not the current device"), false;
+        guards.expect_cupy_state(meta.device);
+    }
+    device = meta.device;
+    return true;
+}
+
 bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
     const guards::TensorApi* api = guards::tensor_api();
     if (guards::state(api->function_modes) || guards::state(api->dispatch_modes) ||
@@ -269,7 +287,7 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
         return true;
     }
     PyTypeObject* type = Py_TYPE(obj);
-    if (PyArray_CheckExact(obj) || guards::is_tensor(obj)) {
+    if (PyArray_CheckExact(obj) || guards::is_cupy_array(obj) || guards::is_tensor(obj)) {
         if (!resolve_array(s, obj)) return PyArray_CheckExact(obj) && resolve_host_array(s, obj);
         by_object_[obj] = s;
         kept_.push_back(PyRef::borrow(obj));
@@ -394,10 +412,11 @@ ShadowRef TraceBuilder::new_array(Id value, PyObject* like) {
         copy.loc = location_;
         value = graph.append(std::move(copy));
     }
+    if (graph::on_gpu(meta.host) && !fits_device(meta)) return nullptr;
     Node& n = graph.nodes[value];
     const bool shared = n.op == Op::Library && graph::gives_shared(n.ints[3]);
     if (!shared && (meta.layout != graph::Layout::Contiguous || !meta.standard_strides))
-        return fail(meta.host == graph::HostId::Torch ? Reason::UnknownCall : Reason::ModelMismatch,
+        return fail(meta.host != graph::HostId::NumPy ? Reason::UnknownCall : Reason::ModelMismatch,
                     "layout of a fresh array");
     if (n.box == Box::Array && n.shape.size() == meta.shape.size()) {
         n.layout = meta.layout;

@@ -34,6 +34,8 @@ struct Operand {
 
 using Shape = std::vector<graph::Sym>;
 
+struct ArrayMeta;
+
 class TraceBuilder {
   public:
     TraceBuilder();
@@ -44,6 +46,8 @@ class TraceBuilder {
     // The trace is for a GPU: what the host's bits on the CPU hang on (strides seen by a loop, the order of a
     // sum) decides nothing.
     bool for_gpu = false;
+
+    int device = -1;  // the GPU that all arrays of the trace lie on
 
     Reason reason = Reason::None;  // why the last call failed
     std::string reason_detail;
@@ -75,6 +79,8 @@ class TraceBuilder {
     // it leaves the trace.
     ShadowRef new_tensor_view(const ShadowRef& base, ViewStep step, PyObject* like, PyObject* callable,
                               std::span<const Operand> args, PyObject* kwnames);
+    // Where a tensor made in this trace lies, by extents alone. False when that is not known.
+    bool placement(const ShadowRef& s, Placement* out);
     // A part of a tensor that is known by how it is made only.
     std::vector<ShadowRef> maker(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
 
@@ -117,8 +123,8 @@ class TraceBuilder {
     // The same for a function whose result is a Python number or bool.
     ShadowRef number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                              PyObject* result);
-    // The same for one whose result is a tuple (or named tuple) of arrays. The shadow is Opaque, its items
-    // are theirs.
+    // The same for one whose result is a tuple (or named tuple) of arrays, and None where it always is. The
+    // shadow is Opaque, its items are theirs.
     ShadowRef tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                             PyObject* result, bool shared);
     // Which array library's rules the nodes follow that are appended now.
@@ -195,6 +201,7 @@ class TraceBuilder {
         bool named = false;   // a snapshot in the middle of the trace refers to its contents
         bool shared = false;  // other values of the trace may lie in the same memory
     };
+    int32_t strided_recipe(const ShadowRef& s, ShadowRef* origin);
     bool library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, graph::Node* n);
     bool resolve_array(const ShadowRef& s, PyObject* obj);
     bool resolve_host_array(const ShadowRef& s, PyObject* obj);
@@ -223,6 +230,7 @@ class TraceBuilder {
     std::unordered_map<int32_t, int32_t> canon_memo_;
     std::vector<bool> entry_symbol_;       // by symbol index
     std::vector<PyObject*> input_arrays_;  // per graph input, nullptr for numbers; alive in kept_
+    bool fits_device(const ArrayMeta& meta);
     bool fits_torch(PyObject* tensor, guards::ArraySpec* spec);
     bool share_buffers(std::span<const Operand> args);
     bool overlaps_other_input(int input) const;

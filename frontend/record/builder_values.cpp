@@ -51,6 +51,7 @@ Id TraceBuilder::append(Node n) {
     const graph::OpClass cls = graph::info(n.op).cls;
     const bool follows = cls == graph::OpClass::View || cls == graph::OpClass::Effect;
     n.host = follows ? graph.node(n.in[0]).host : host;
+    if (n.host == graph::HostId::Torch && device >= 0) n.host = graph::HostId::TorchCuda;
     for (size_t k = n.op == Op::Store ? 1 : 0; k < n.in.size() && n.op != Op::Library; ++k)
         if (n.in[k] != kNone) n.in[k] = restated(n.in[k]);
     if (n.op != Op::Store)  // whose buffer keeps the names that it was made with
@@ -361,15 +362,92 @@ static bool reaches_function(const Shadow& s) {
                        [](const ShadowRef& item) { return reaches_function(*item); });
 }
 
+static Shape dense_strides(TraceBuilder& tb, const Shape& shape, const std::vector<int>& perm) {
+    Shape strides(shape.size());
+    Sym step = tb.int_const(1);
+    for (size_t k = shape.size(); k-- > 0;) {
+        const size_t axis = perm.empty() ? k : static_cast<size_t>(perm[k]);
+        strides[axis] = step;
+        step = tb.syms().mul(step, shape[axis]);
+    }
+    return strides;
+}
+
+bool TraceBuilder::placement(const ShadowRef& s, Placement* out) {
+    if (s->kind != ShadowKind::Array || s->host != graph::HostId::Torch) return false;
+    const Shape shape = this->shape(s);
+    for (Sym extent : shape)
+        if (hint(extent) == 0) return false;
+    if (s->placement) {
+        *out = *s->placement;
+        return true;
+    }
+    if (s->path.empty()) {
+        const Node& root = graph.node(buffers_[s->buffer].root);
+        const bool fresh = root.op == Op::Library ? root.ints[3] == graph::kGivesFresh : root.op != Op::Input;
+        if (!fresh || s->layout != graph::Layout::Contiguous) return false;
+        *out = {s, dense_strides(*this, shape, s->perm), int_const(0)};
+    } else {
+        Placement base;
+        if (!s->base || !placement(s->base, &base)) return false;
+        const ViewStep& step = s->path.back();
+        *out = {base.origin, {}, base.offset};
+        if (step.reshape) {  // only of what lies in C order
+            out->strides = dense_strides(*this, shape, {});
+        } else {
+            out->strides.resize(shape.size());
+            for (size_t d = 0; d < step.map.size(); ++d) {
+                out->offset = syms().add(out->offset, syms().mul(step.start[d], base.strides[d]));
+                if (step.map[d] < 0) continue;
+                out->strides[static_cast<size_t>(step.map[d])] =
+                    syms().mul(int_const(step.step[d]), base.strides[d]);
+            }
+        }
+    }
+    // Also of axes of extent 1: what functions do may depend on them.
+    const int64_t item = graph::info(s->dtype).size;
+    for (size_t d = 0; d < shape.size(); ++d)
+        if (!out->strides[d] || hint(out->strides[d]) * item != s->strides[d]) return false;
+    return true;
+}
+
+// A tensor that takes several calls, or a dear one, to make again as the program did: functions see no more
+// of it than where it lies.
+int32_t TraceBuilder::strided_recipe(const ShadowRef& s, ShadowRef* origin) {
+    if (s->kind != ShadowKind::Array) return -1;
+    const bool part = s->maker.size() > 2 && s->maker[2]->kind == ShadowKind::Made;
+    const bool dear = s->placement || s->path.size() > 1 || part || (s->base && s->base->placement);
+    Placement at;
+    if (!dear || host != graph::HostId::Torch || !placement(s, &at)) return -1;
+    graph::Recipe r{graph::RecipeKind::Strided, -1, {}, {recipe(at.origin, nullptr)}};
+    if (r.items[0] < 0) return -1;
+    const auto number = [&](Sym v) {
+        r.items.push_back(graph.add_recipe({graph::RecipeKind::SymInt, -1, canon(v), {}}));
+    };
+    for (Sym extent : shape(s)) number(extent);
+    for (Sym stride : at.strides) number(stride);
+    number(at.offset);
+    *origin = at.origin;
+    return graph.add_recipe(std::move(r));
+}
+
 bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                                 Node* n) {
     graph::Recipe tuple{graph::RecipeKind::Tuple, -1, {}, {}};
     begin_recipes();
     for (const Operand& a : args) {
         if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function as an argument"), false;
-        int32_t r = recipe(a.shadow, a.obj);
+        ShadowRef origin;
+        int32_t r = strided_recipe(a.shadow, &origin);
+        if (r < 0) r = recipe(a.shadow, a.obj);
         if (r < 0) return fail(Reason::UnknownCall, "an argument that cannot be rebuilt"), false;
         tuple.items.push_back(r);
+        if (origin) n->in.push_back(value(origin));
+        if (origin) continue;
+        if (a.shadow->kind == ShadowKind::Array || a.shadow->kind == ShadowKind::Scalar)
+            n->in.push_back(value(a.shadow));
+        else if (a.shadow->kind == ShadowKind::Opaque && a.shadow->value != kNone)
+            n->in.push_back(a.shadow->value);
     }
     n->op = Op::Library;
     n->ints = {object_index(callable), graph.add_recipe(tuple), -1, graph::kGivesPlain};
@@ -377,11 +455,6 @@ bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> arg
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     if (!name) PyErr_Clear();
     n->name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
-    for (const Operand& a : args)
-        if (a.shadow->kind == ShadowKind::Array || a.shadow->kind == ShadowKind::Scalar)
-            n->in.push_back(value(a.shadow));
-        else if (a.shadow->kind == ShadowKind::Opaque && a.shadow->value != kNone)
-            n->in.push_back(a.shadow->value);
     return true;
 }
 
@@ -473,6 +546,10 @@ ShadowRef TraceBuilder::tuple_library(PyObject* callable, std::span<const Operan
     s->kind = ShadowKind::Opaque;
     s->value = append(std::move(n));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
+        if (PyTuple_GET_ITEM(result, i) == Py_None) {
+            s->items.push_back(constant(Py_None));
+            continue;
+        }
         PyRef index = PyRef::steal(PyLong_FromSsize_t(i));
         const Operand parts[] = {{s, result}, {constant(index.get()), index.get()}};
         ShadowRef item = library(getitem, parts, nullptr, PyTuple_GET_ITEM(result, i), nullptr, true);

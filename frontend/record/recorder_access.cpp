@@ -95,7 +95,7 @@ bool Recorder::on_load_method(const Insn& insn) {
         // A method of a builtin or extension type found on the (immutable) type.
         // A class that can change has a host whose guards look for that.
         if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE) &&
-            torch_host().method(base.obj, insn.obj) != lower)
+            (host_of(base).id == graph::HostId::NumPy || host_of(base).method(base.obj, insn.obj) != lower))
             return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
         out = b_.constant(lower), self = base.shadow;
     } else {

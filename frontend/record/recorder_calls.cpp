@@ -10,7 +10,8 @@ namespace stator::frontend {
 
 namespace {
 
-constexpr size_t kMaxInlineDepth = 10;
+// A module in a module in a module takes three frames each.
+constexpr size_t kMaxInlineDepth = 24;
 
 // Set by bindings: the plain function behind a CompiledFunction object, or nullptr.
 PyObject* (*unwrap_compiled)(PyObject*) = nullptr;
@@ -155,6 +156,23 @@ bool Recorder::call_parts(const Insn& insn, CallParts* out) {
     return b_.resolve(ops_[3].shadow, ops_[3].obj) && spread_keywords(ops_[3], out);
 }
 
+static PyObject* call_name() {
+    static PyObject* const name = PyUnicode_InternFromString("__call__");
+    return name;
+}
+
+// The Python function that a call of this object is a call of, with the object as its first argument; nullptr
+// when there is none.
+static PyObject* called_method(const Shadow& callable, PyObject* object) {
+    if (callable.kind != ShadowKind::Opaque || callable.source == guards::kNoSource) return nullptr;
+    PyObject* method = _PyType_Lookup(Py_TYPE(object), call_name());
+    if (!method || !PyFunction_Check(method)) return nullptr;
+    PyObject* read =
+        nullptr;  // what replays can look at: an attribute of the object itself would not be called
+    const auto place = guards::GuardProgram::classify_attr(object, call_name(), &read);
+    return place == guards::GuardProgram::AttrPlace::Method && read == method ? method : nullptr;
+}
+
 bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
     Level& l = top();
     ShadowRef callable = call.callable.shadow;
@@ -166,6 +184,12 @@ bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
         func_shadow = callable->items[0];
         func = func_shadow->obj.get();
         args.push_back(callable->items[1]);
+    } else if (PyObject* method = called_method(*callable, func)) {
+        b_.guards.expect_type_attrs(callable->source, Py_TYPE(func), call_name());
+        b_.guards.expect_function(b_.guards.object(method, "__call__"), method);
+        args.push_back(callable);
+        func = method;
+        func_shadow = b_.constant(method);
     } else if (PyObject* inner = unwrap_compiled ? unwrap_compiled(func) : nullptr) {
         if (callable->kind == ShadowKind::Opaque) b_.guards.expect_is(callable->source, func);
         auto source = b_.guards.object(

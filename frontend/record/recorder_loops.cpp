@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/recorder.h"
+#include "guards/check_module.h"
 
 namespace stator::frontend {
 
@@ -120,10 +122,42 @@ bool Recorder::loop_over(const Operand& over) {
     return true;
 }
 
+// `for child in self` of torch's Sequential and ModuleList: their __iter__ goes through the values of a
+// dictionary, whose keys are guarded. The children are few and known, so the loop is part of the trace.
+bool Recorder::loop_over_modules(const Operand& over) {
+    if (over.shadow->kind != ShadowKind::Opaque || over.shadow->source == guards::kNoSource ||
+        !torch::iterates_children(over.obj))
+        return false;
+    static PyObject* const iter_name = PyUnicode_InternFromString("__iter__");
+    static PyObject* const modules_name = PyUnicode_InternFromString("_modules");
+    PyObject* modules = guards::module_own(over.obj, modules_name);
+    if (!modules || !PyDict_CheckExact(modules)) return false;
+    PyRef keys = PyRef::steal(PySequence_Tuple(modules));
+    if (!keys) return PyErr_Clear(), false;
+    b_.guards.expect_type_attrs(over.shadow->source, Py_TYPE(over.obj), iter_name);
+    const auto source = b_.guards.attr(over.shadow->source, modules_name);
+    b_.guards.expect_keys(source, keys.get());
+    std::vector<ShadowRef> children;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+        PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
+        if (!PyUnicode_CheckExact(key)) return false;
+        children.push_back(b_.lazy(b_.guards.item(source, key), PyDict_GetItemWithError(modules, key)));
+    }
+    auto iter = std::make_shared<Shadow>();
+    iter->kind = ShadowKind::Iter;
+    iter->length = static_cast<int>(children.size());
+    iter->items = {b_.tuple(std::move(children))};
+    pop();
+    push(std::move(iter));
+    return true;
+}
+
 bool Recorder::on_get_iter(const Insn& insn) {
     Operand over = ops_[0];
     // From 3.13.1 on, inlined comprehensions ask for the iterator of their iterator, which is itself.
     if (over.shadow->kind == ShadowKind::Iter) return true;
+    if (!b_.resolve(over.shadow, over.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (loop_over_modules(over)) return true;
     std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
     if (!begins_comprehension(insn)) return loop_over(over);
     bool kind = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj) || PyRange_Check(over.obj);

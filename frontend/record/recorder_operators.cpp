@@ -1,6 +1,7 @@
 // Operators, comparisons, and what decides a branch. See recorder_ops.cpp for the rules.
 
 #include "frontend/record/recorder.h"
+#include "guards/check_module.h"
 
 namespace stator::frontend {
 
@@ -114,7 +115,7 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
         case ShadowKind::Dict:
         case ShadowKind::List: return true;
         case ShadowKind::Opaque:
-            if (!PyDict_CheckExact(a.obj) && !PyList_CheckExact(a.obj))
+            if (!guards::is_plain_dict(a.obj) && !PyList_CheckExact(a.obj))
                 return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
             b_.guards.expect_length(a.shadow->source, PyObject_Size(a.obj));
             return true;
@@ -160,7 +161,7 @@ bool Recorder::on_branch(const Insn& insn) {
     bool pure = PyBool_Check(a.obj) || host_of(a).is_array(a.obj) || numpy_host().is_scalar(a.obj) ||
                 PyLong_CheckExact(a.obj) || PyFloat_CheckExact(a.obj) || a.obj == Py_None ||
                 PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj) ||
-                PyDict_CheckExact(a.obj);
+                guards::is_plain_dict(a.obj);
     if (!pure) return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
     int actual = PyObject_IsTrue(a.obj);
     if (actual < 0) {

@@ -161,7 +161,9 @@ Recorder::Verdict Recorder::after(const Insn& insn) {
     else
         for (size_t i = mark_; i < b_.graph.nodes.size(); ++i) {
             const Node& n = b_.graph.nodes[i];
-            if (n.op == Op::Store && b_.outlives_segment(static_cast<graph::Id>(i))) checkpoint_due_ = true;
+            // Nothing faults on a GPU: there is nothing to go back for, so stores may share a segment.
+            if (n.op == Op::Store && b_.device < 0 && b_.outlives_segment(static_cast<graph::Id>(i)))
+                checkpoint_due_ = true;
             if (n.op == Op::Library && n.ints[3] == graph::kGivesNothing) checkpoint_due_ = true;
         }
     (void)nodes;

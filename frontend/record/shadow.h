@@ -47,6 +47,13 @@ struct ViewStep {
     std::vector<graph::Sym> shape;  // of the result
 };
 
+// How a tensor lies in the memory of another object of the trace, which is not a view itself.
+struct Placement {
+    ShadowRef origin;
+    std::vector<graph::Sym> strides;  // in elements
+    graph::Sym offset;
+};
+
 struct Shadow {
     ShadowKind kind = ShadowKind::Null;
     guards::SourceId source = guards::kNoSource;
@@ -73,9 +80,10 @@ struct Shadow {
     std::vector<graph::Sym> shape_by_now;  // TraceBuilder::shape(): under the names its extents have by now
     graph::Layout layout = graph::Layout::Contiguous;
     std::vector<int> perm;
-    int input = -1;                   // graph input when this is the very object read at entry
-    ShadowRef base;                   // views: the shadow of the array viewed
-    graph::Id cached = graph::kNone;  // graph value of this view at version `cached_version`
+    std::shared_ptr<Placement> placement;  // of a view that is a library call's result
+    int input = -1;                        // graph input when this is the very object read at entry
+    ShadowRef base;                        // views: the shadow of the array viewed
+    graph::Id cached = graph::kNone;       // graph value of this view at version `cached_version`
     graph::Id cached_version = graph::kNone;
 };
 

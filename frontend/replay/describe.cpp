@@ -14,6 +14,7 @@ std::shared_ptr<const CudaInfo> describe_cuda(const Trace& t) {
     if (t.device) info->arch = compiler()->cuda->info(t.device).arch;
     for (size_t i = 0; i < t.cuda->kernels.size(); ++i) {
         const kernels::CudaKernel& k = t.cuda->kernels[i];
+        if (i > 0 && t.cuda->kernels[i - 1].name == k.name) continue;  // a later launch of the same
         const kernels::Program& p = *t.segments[static_cast<size_t>(k.unit)].gpu_program;
         const auto& last = t.last_launches[i];
         info->kernels.push_back({k.name, k.unit, k.schedule.nests,
@@ -48,6 +49,7 @@ DeviceWait describe_wait(const Trace& t, graph::Id node, int64_t count) {
     const graph::Node& n = t.graph.nodes[node];
     wait.what = n.op == graph::Op::Library ? DeviceWait::HostCall : DeviceWait::Branch;
     if (n.op == graph::Op::Library) wait.call = n.name;
+    if (n.op == graph::Op::Library && t.gpu >= 0) wait.what = DeviceWait::Number;
     if (n.loc >= 0) {
         const graph::Location& at = t.graph.locations[static_cast<size_t>(n.loc)];
         wait.file = at.file, wait.function = at.function, wait.line = at.line;

@@ -17,7 +17,7 @@ constexpr int kMaxTracesPerPlace = 8;
 constexpr int kMaxRecordings = 24;
 constexpr int kHotExit = 2;
 
-thread_local Recorder* active_recorder = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;
 
 // The driver of one frame.
 class FrameDriver {
@@ -126,7 +126,13 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     std::string why;
     const auto recorded = std::chrono::steady_clock::now();
     std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
-    auto trace = make_trace(std::move(r.builder()), name, fs.options, &why);
+    Reason reason;
+    auto trace = make_trace(std::move(r.builder()), name, fs.options, &reason, &why);
+    if (!trace && reason != Reason::None) {
+        fs.remark(reason, why, *place->code, place->code->insns[place->pc]);
+        fs.kill(place);
+        return;
+    }
     if (!trace) {
         log(LogTopic::Errors, "stator: internal error in " + name + ", its place stays eager: " + why);
         fs.kill(place);
@@ -209,6 +215,8 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
         for (int s : t.slot_indices) fits &= s < depth;
         if (!fits) continue;
         Outcome out = replay(t, slots, fs_.counters);
+        if (!t.device_error.empty()) [[unlikely]]
+            note_lost_device(fs_, t);
         if (out.kind == Outcome::NotEntered || (out.kind == Outcome::Left && out.frames.empty())) continue;
         *entered = true;
         if (i > 0) std::swap(place->traces[i], place->traces[0]);
@@ -440,6 +448,12 @@ PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
                 .resume(c->out->frames, 0, c->out->exit);
         },
         &ctx);
+}
+
+void note_lost_device(FunctionState::Impl& fs, Trace& t) {
+    fs.remark(Reason::DeviceFailed, t.device_error, *t.place->code, t.place->code->insns[t.place->pc]);
+    fs.kill(t.place);
+    t.device_error.clear();
 }
 
 }  // namespace stator::frontend

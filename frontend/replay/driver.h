@@ -92,6 +92,8 @@ PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int
                 bool skip_place);
 // Continues in a fresh frame (and, inside it, the inlined ones) as an outcome says.
 PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& outcome);
+// The trace's GPU failed and has no more code for it: its place is left to Python, with the reason.
+void note_lost_device(FunctionState::Impl& fs, Trace& t);
 bool recording_on_this_thread();
 
 }  // namespace stator::frontend

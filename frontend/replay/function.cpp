@@ -313,6 +313,8 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
         for (size_t i = 0; i < entry->traces.size(); ++i) {
             Trace& t = *entry->traces[i];
             Outcome out = replay(t, slots, fs.counters);
+            if (!t.device_error.empty()) [[unlikely]]
+                note_lost_device(fs, t);
             if (out.kind == Outcome::NotEntered) {
                 ++fs.counters.guard_failures;
                 if (log_enabled(LogTopic::Guards) && out.failed_guard >= 0)

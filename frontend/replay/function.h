@@ -88,9 +88,9 @@ class FunctionState {
 
 // Where replays of a trace waited for the device.
 struct DeviceWait {
-    enum What : uint8_t { Branch, HostCall, Python, Return };
+    enum What : uint8_t { Branch, HostCall, Number, Python, Return };
     What what;
-    std::string call;  // HostCall: the function
+    std::string call;  // HostCall, Number: the function
     std::string file, function;
     int line = 0;
     int64_t count = 0;

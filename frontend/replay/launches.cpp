@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/runtime.h"
 #include "frontend/replay/materialize.h"
 
 namespace stator::frontend {
@@ -24,8 +24,9 @@ void LaunchObserver::began(const ReplayState& st) {
         return;
     }
     for (const graph::Input& in : st.trace.graph.inputs)
-        if (in.host != graph::HostId::NumPy) {
-            error = "kernels are made of NumPy arrays so far, not of other libraries' (" + in.source + ")";
+        if (in.host == graph::HostId::Torch) {
+            error = "kernels are made of NumPy's arrays and of those on a GPU, not of the CPU's tensors (" +
+                    in.source + ")";
             source_.reset();
             return;
         }
@@ -44,7 +45,7 @@ LaunchParam LaunchObserver::array(PyObject* object) {
         if (arguments_[i].get() == object) return {LaunchParam::In, static_cast<int64_t>(i), 0, {}};
     if (auto it = objects_.find(object); it != objects_.end()) {
         LaunchParam p{LaunchParam::Scratch, it->second, 0, {}};
-        p.bytes = numpy::array_size(object);
+        p.bytes = host_array_size(object);
         return p;
     }
     return {LaunchParam::Const, 0, 0, PyRef::borrow(object)};
@@ -110,6 +111,14 @@ void LaunchObserver::before(const ReplayState& st, int index) {
             st.scalar_now(all[i].value, all[i].dtype, scalars_.data() + 16 * i);
 }
 
+// In bytes.
+static int64_t stride_of(const ReplayState& st, const kernels::Buffer& b, PyObject* memory, int axis) {
+    int64_t strides[8] = {};
+    const graph::HostId host = st.trace.graph.nodes[graph::buffer_root(st.trace.graph, b.value)].host;
+    locate_host_array(host, memory, static_cast<int>(b.shape.size()), strides);
+    return strides[axis];
+}
+
 void LaunchObserver::segment(const ReplayState& st, int index) {
     const Segment& s = st.trace.segments[static_cast<size_t>(index)];
     if (!source_ || !s.gpu_program) return;
@@ -124,8 +133,9 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
         KernelLaunch launch;
         launch.name = k.name, launch.source = source_, launch.trace = st.trace.name;
         launch.schedule = k.schedule;
-        launch.launch = kernels::plan_launch(k.schedule, syms.data(), shared_limit_);
-        if (k.schedule.form == kernels::Form::Partial) partials = next_slot_++;
+        launch.launch = kernels::plan_launch(k.schedule, syms.data(), limits_);
+        if (launch.launch.empty()) continue;
+        if (k.schedule.phase == 0 && k.schedule.phases > 1) partials = next_slot_++;
         for (const kernels::CudaParam& param : k.params) {
             LaunchParam v{LaunchParam::Extent, 0, 0, {}};
             switch (param.kind) {
@@ -138,7 +148,7 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
                                    param.index < b.stride_base + static_cast<int>(b.shape.size());
                         });
                     PyObject* memory = owner == p.buffers.end() ? nullptr : st.memory(owner->value);
-                    if (memory) v.index = numpy::strides(memory)[param.index - owner->stride_base];
+                    if (memory) v.index = stride_of(st, *owner, memory, param.index - owner->stride_base);
                     break;
                 }
                 case kernels::CudaParamKind::Scalar: v = scalar(st, p, param.index); break;
@@ -151,7 +161,9 @@ void LaunchObserver::segment(const ReplayState& st, int index) {
                     v = {LaunchParam::Scratch, partials, launch.launch.partial_bytes, {}};
                     break;
                 case kernels::CudaParamKind::Slices: v.index = launch.launch.slices; break;
+                case kernels::CudaParamKind::Phase: v.index = launch.launch.phase; break;
                 case kernels::CudaParamKind::Staged: v.index = launch.launch.staged; break;
+                case kernels::CudaParamKind::Shift: v.index = launch.launch.tile_shift; break;
             }
             launch.params.push_back(std::move(v));
         }

@@ -40,8 +40,8 @@ struct KernelLaunch {
 class LaunchObserver {
   public:
     // The arrays among the arguments, in order; results are told apart from them by identity.
-    explicit LaunchObserver(std::vector<PyRef> arguments, int64_t shared_limit)
-        : arguments_(std::move(arguments)), shared_limit_(shared_limit) {}
+    explicit LaunchObserver(std::vector<PyRef> arguments, kernels::GpuLimits limits)
+        : arguments_(std::move(arguments)), limits_(limits) {}
     std::vector<KernelLaunch> launches;
     std::string error;  // why kernels are missing
 
@@ -62,7 +62,7 @@ class LaunchObserver {
     void results(PyObject* object);
 
     std::vector<PyRef> arguments_;
-    int64_t shared_limit_;
+    kernels::GpuLimits limits_;
     std::map<int32_t, int64_t> slots_;      // of this replay: root of a value -> scratch slot
     std::map<int32_t, int64_t> numbers_;    // of this replay: value of rank 0 -> scratch slot
     std::map<PyObject*, int64_t> objects_;  // arrays that replays made -> scratch slot

@@ -2,6 +2,8 @@
 
 #include "frontend/replay/materialize.h"
 
+#include <alloca.h>
+
 #include <cstring>
 
 #include "frontend/cpython/functions.h"
@@ -183,7 +185,7 @@ bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
         set_scalar(v, bits);
         return true;
     }
-    if (n.host == graph::HostId::Torch) {
+    if (graph::is_torch(n.host)) {
         if (!fits_tensor(v, result.get())) return false;
     } else {
         ArrayMeta meta;
@@ -215,6 +217,10 @@ PyObject* Materializer::build(int32_t index) {
 PyObject* Materializer::new_zero_d(Id v, const char* bits) {
     const auto& g = st_.trace.graph;
     const Node& n = g.nodes[v];
+    if (graph::on_gpu(n.host)) {  // the run gives those that may leave the trace an array of their own
+        PyErr_SetString(PyExc_SystemError, "stator: a 0-d array of a GPU was not kept");
+        return nullptr;
+    }
     PyObject* array =
         new_host_array(n.host, n.dtype, 0, nullptr, {}, g.nodes[graph::buffer_root(g, v)].own_dtype);
     char* data = array ? locate_host_array(n.host, array, 0, nullptr) : nullptr;
@@ -292,6 +298,17 @@ PyObject* Materializer::build_view(const Recipe& r) {
                            s.shape.data(), s.strides.data(), s.data);
 }
 
+PyObject* Materializer::build_strided(const Recipe& r) {
+    const PyRef base = PyRef::steal(build(r.items[0]));
+    if (!base) return nullptr;
+    const size_t numbers = r.items.size() - 1;
+    auto* values = static_cast<int64_t*>(alloca(sizeof(int64_t) * numbers));
+    for (size_t i = 0; i < numbers; ++i)
+        values[i] = st_.exprs[st_.trace.graph.recipes[static_cast<size_t>(r.items[i + 1])].sym.id];
+    const size_t rank = numbers / 2;
+    return torch::new_strided(base.get(), static_cast<int>(rank), values, values + rank, values[2 * rank]);
+}
+
 PyObject* Materializer::build_new(const Recipe& r) {
     auto items = [&](PyObject* (*make)(Py_ssize_t),
                      int (*set)(PyObject*, Py_ssize_t, PyObject*)) -> PyObject* {
@@ -329,6 +346,7 @@ PyObject* Materializer::build_new(const Recipe& r) {
         case RecipeKind::Function: return build_function(r);
         case RecipeKind::Iter: return build_iterator(r);
         case RecipeKind::View: return build_view(r);
+        case RecipeKind::Strided: return build_strided(r);
     }
     return nullptr;
 }

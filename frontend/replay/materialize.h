@@ -13,6 +13,7 @@ namespace stator::frontend {
 void int_to_bits(int64_t v, graph::DType dtype, char* out);
 
 class DeviceRun;  // frontend/replay/on_device.h
+class GpuRun;     // frontend/replay/on_gpu.h
 
 struct ReplayState {
     Trace& trace;
@@ -22,7 +23,8 @@ struct ReplayState {
     char* scalars = nullptr;      // 16 bytes per value slot
     uint32_t errors_set = 0,
              errors_ignored = 0;  // fault kinds that the trace's own np.errstate handles or ignores
-    DeviceRun* device = nullptr;  // where segments run, unless on the CPU
+    DeviceRun* device = nullptr;  // where segments run on copies of NumPy's arrays
+    GpuRun* gpu = nullptr;        // where they run on arrays that live there
     int grad_mode_ = -1;          // torch's, once asked for
     bool grad_mode();
     bool committed = false;  // an argument's memory was changed: the entry cannot be gone back to
@@ -58,6 +60,7 @@ class Materializer {
   private:
     PyObject* build_new(const graph::Recipe& r);
     PyObject* build_view(const graph::Recipe& r);
+    PyObject* build_strided(const graph::Recipe& r);
     PyObject* new_zero_d(graph::Id v, const char* bits);
     PyObject* build_dict(const graph::Recipe& r);
     PyObject* build_made(const graph::Recipe& r);

@@ -169,7 +169,9 @@ bool DeviceRun::fill_param(int segment, const kernels::CudaParam& p, const kerne
             if (!partials_ && !allocate(launch.partial_bytes, &partials_)) return false;
             return put(partials_), true;
         case CudaParamKind::Slices: return put(launch.slices), true;
+        case CudaParamKind::Phase: return put(launch.phase), true;
         case CudaParamKind::Staged: return put(static_cast<int64_t>(launch.staged)), true;
+        case CudaParamKind::Shift: return put(launch.tile_shift), true;
     }
     return false;
 }
@@ -208,17 +210,16 @@ bool DeviceRun::segment(int index) {
     bool ok = read_scalars(p);
     for (size_t k = 0; k < all.size() && ok; ++k) {
         if (all[k].unit != index) continue;
-        kernels::Launch launch =
-            kernels::plan_launch(all[k].schedule, syms.data(), api_.shared_limit(device_));
+        kernels::Launch launch = kernels::plan_launch(all[k].schedule, syms.data(), api_.limits(device_));
         st_.trace.last_launches[k] = launch;
         std::vector<char> values(kScalarBytes * (all[k].params.size() + 1));
         std::vector<void*> params;
-        for (size_t i = 0; i < all[k].params.size() && ok; ++i) {
+        for (size_t i = 0; i < all[k].params.size() && ok && !launch.empty(); ++i) {
             params.push_back(values.data() + kScalarBytes * i);
             ok = fill_param(index, all[k].params[i], launch, values.data() + kScalarBytes * i);
         }
-        ok = ok && api_.launch(code_, static_cast<int>(k), launch, params.data(), kStream, &error_);
-        if (all[k].schedule.form == kernels::Form::Combine && partials_) {
+        ok = ok && (launch.empty() || api_.launch(code_, static_cast<int>(k), launch, params.data(), kStream, &error_));
+        if (all[k].schedule.phase + 1 == all[k].schedule.phases && partials_) {
             api_.release(device_, partials_, kStream);
             partials_ = 0;
         }

@@ -13,6 +13,7 @@
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/runtime.h"
+#include "frontend/hosts/torch/threads.h"
 #include "frontend/replay/launches.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
@@ -75,7 +76,7 @@ char* chunk_scratch(int64_t bytes) {
         int64_t size = 0;
         ~Storage() { ::operator delete(p, std::align_val_t{64}); }
     };
-    static thread_local Storage own;
+    [[gnu::tls_model("initial-exec")]] static thread_local Storage own;
     if (own.size < bytes) {
         ::operator delete(own.p, std::align_val_t{64});
         own.p = nullptr, own.size = 0;
@@ -102,25 +103,29 @@ struct NestCall {
     }
 };
 
-uint32_t run_large_nest(const NestCall& call, const NestPlan& nest, int64_t extent, int64_t work) {
+uint32_t run_range(void* call, int64_t begin, int64_t end) {
+    return static_cast<const NestCall*>(call)->run_range(begin, end);
+}
+
+uint32_t run_in_parallel(const NestCall& call, int64_t extent, int64_t work) {
+    void* const context = const_cast<NestCall*>(&call);
     uint32_t faults = 0;
+    if (call.segment->on_torch && torch::parallel_for(extent, work, run_range, context, &faults))
+        return faults;
     const auto* api = compiler();
+    const int threads = api ? api->thread_count() : 1;
+    if (threads == 1 || work < kParallelWork || extent <= 1) return call.run(*call.args, 0, extent);
+    int64_t grain = std::max<int64_t>(1, (extent * (kParallelWork / 2)) / work);
+    grain = std::max(grain, (extent + threads - 1) / threads / 4);
+    // Ranges begin at whole cache lines of the innermost vector loop.
+    if (grain > 64) grain = (grain + 63) & ~int64_t{63};
+    return api->parallel_for(extent, grain, run_range, context);
+}
+
+uint32_t run_large_nest(const NestCall& call, const NestPlan& nest, int64_t extent, int64_t work) {
     PyThreadState* ts = PyEval_SaveThread();
-    int threads = api ? api->thread_count() : 1;
-    if (nest.splittable && threads > 1 && work >= kParallelWork && extent > 1) {
-        int64_t grain = std::max<int64_t>(1, (extent * (kParallelWork / 2)) / work);
-        grain = std::max(grain, (extent + threads - 1) / threads / 4);
-        // Ranges begin at whole cache lines of the innermost vector loop.
-        if (grain > 64) grain = (grain + 63) & ~int64_t{63};
-        faults = api->parallel_for(
-            extent, grain,
-            [](void* ctx, int64_t b, int64_t e) {
-                return static_cast<const NestCall*>(ctx)->run_range(b, e);
-            },
-            const_cast<NestCall*>(&call));
-    } else {
-        faults = call.run(*call.args, 0, extent);
-    }
+    const uint32_t faults =
+        nest.splittable ? run_in_parallel(call, extent, work) : call.run(*call.args, 0, extent);
     PyEval_RestoreThread(ts);
     return faults;
 }
@@ -151,6 +156,17 @@ bool has_elements(const BufferPlan& b, const int32_t* shape, const int64_t* expr
     return true;
 }
 
+// The array that may become the result, if nobody else holds it and it has the result's extents.
+PyObject* donated(const ReplayState& st, const Segment& s, const BufferPlan& result) {
+    const BufferPlan& donor = s.buffer_plans[static_cast<size_t>(result.donor)];
+    PyObject* array = st.arrays[donor.slot];
+    if (!array || Py_REFCNT(array) != 1) return nullptr;
+    const int32_t *from = s.shapes.data() + donor.shape_base, *to = s.shapes.data() + result.shape_base;
+    for (int d = 0; d < result.rank; ++d)
+        if (st.exprs[from[d]] != st.exprs[to[d]]) return nullptr;
+    return array;
+}
+
 // Allocates results and scratch and finds the memory of all buffers. False: some memory is missing.
 bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char** data, int64_t* strides) {
     for (const BufferPlan& plan : s.buffer_plans) {
@@ -163,6 +179,10 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
                 continue;
             }
             case kernels::BufferKind::Output: {
+                if (plan.donor >= 0 && (array = donated(st, s, plan))) {
+                    Py_XSETREF(st.arrays[plan.slot], Py_NewRef(array));
+                    break;
+                }
                 int64_t dims[16];
                 for (int d = 0; d < plan.rank; ++d) dims[d] = st.exprs[shape[d]];
                 array = new_host_array(plan.host, plan.dtype, plan.rank, dims, *plan.perm, plan.own_dtype);
@@ -185,15 +205,18 @@ bool find_buffers(ReplayState& st, const Segment& s, ScratchList& scratch, char*
                 "internal: " + st.trace.name + " has no memory for %" + std::to_string(plan.value));
             return false;
         }
-        if (plan.host == graph::HostId::Torch && plan.input >= 0) {  // its guard has read it
+        if (plan.host == graph::HostId::NumPy) [[likely]] {
+            *data++ = numpy::locate(array, plan.rank, own);
+            continue;
+        }
+        if (plan.input >= 0) {  // its guard has read it
             const guards::TensorView& t = st.entry->tensors[plan.input];
             for (int d = 0; d < plan.rank; ++d) own[d] = t.strides[d] * graph::info(plan.dtype).size;
             *data++ = t.data;
             continue;
         }
         *data = locate_host_array(plan.host, array, plan.rank, own);
-        if (!*data++ && plan.host == graph::HostId::Torch && has_elements(plan, shape, st.exprs))
-            return false;
+        if (!*data++ && has_elements(plan, shape, st.exprs)) return false;
     }
     return true;
 }
@@ -273,14 +296,14 @@ struct Held {
 
 PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
                 const ReplayState& st) {
-    if (n.host != graph::HostId::Torch) {
+    if (n.host == graph::HostId::NumPy) {
         numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
         return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
     }
     PyRef result = PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
     const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
-        !torch::lies_apart(result.get(), argv, count))
+        !lies_apart(n.host, result.get(), argv, count))
         return {};
     return result;
 }
@@ -349,7 +372,7 @@ Outcome return_value(ReplayState& st, Materializer& m) {
     const bool alone = end.kind == graph::RecipeKind::Value && g.end_cells.empty();
     Outcome out;
     out.value = alone ? m.build_value(end.index) : m.build(g.end);
-    if (out.value && !m.fill_cells(g.end_cells)) Py_CLEAR(out.value);
+    if (out.value && !g.end_cells.empty() && !m.fill_cells(g.end_cells)) Py_CLEAR(out.value);
     out.kind = out.value ? Outcome::Returned : Outcome::Redo;
     if (!out.value) PyErr_Clear();
     return out;
@@ -361,12 +384,45 @@ bool run_on_device(ReplayState& st, int segment) {
     return st.device->segment(segment);
 }
 
+bool run_on_gpu(ReplayState& st, int segment, Counters& counters) {
+    const Timed timed(&Profile::kernels);
+    counters.kernels_launched += static_cast<int64_t>(st.trace.segments[segment].gpu.kernels.size());
+    if (active_observer) [[unlikely]]
+        active_observer->before(st, segment);
+    const bool ok = st.gpu->segment(segment);
+    if (ok && active_observer) [[unlikely]]
+        active_observer->segment(st, segment);
+    return ok;
+}
+
 // What Python may see has to be on the host, before `node` or (-1) at the end. False: the device failed.
 bool to_host(ReplayState& st, Id node) {
-    if (!st.device) return true;
     const bool ok = st.device->to_host();
     if (st.device->take_waited()) ++st.trace.device_waits[node];
     return ok;
+}
+
+// What Python is about to see or to decide by (`condition`, or none) is read from the GPU.
+bool look(ReplayState& st, Id node, Id condition) {
+    const bool ok = condition >= 0 ? st.gpu->read_number(condition) : st.gpu->numbers_to_host();
+    if (st.gpu->take_waited()) ++st.trace.device_waits[node];
+    return ok;
+}
+
+// Python goes on at the last snapshot, unless something that it names was written to since.
+Outcome gpu_failed(ReplayState& st, int redo) {
+    Trace& t = st.trace;
+    log(LogTopic::Errors, t.name + " failed on the GPU and runs eagerly: " + st.gpu->error());
+    const std::string error = st.gpu->error();
+    if (st.gpu->lost()) t.device_error = error, t.device_code.reset();
+    ++t.redone;
+    if (!st.gpu->wrote() && (redo < 0 || st.gpu->numbers_to_host()))
+        return leave(st, Outcome::Redo, redo, false);
+    Outcome out;
+    out.kind = Outcome::Failed;
+    PyErr_Format(PyExc_RuntimeError, "stator: the GPU failed after arguments were changed: %s",
+                 error.c_str());
+    return out;
 }
 
 // The device failed: what was computed there is gone, and nothing of it was seen unless arguments were
@@ -382,32 +438,46 @@ Outcome device_failed(ReplayState& st) {
     return out;
 }
 
-// Outcomes are made where they are returned to: moving one costs as much as a small kernel.
-Outcome run_steps(ReplayState& st, Counters& counters) {
+// A replay that runs on the CPU, unwatched, pays nothing for the other kinds: it has its own copy of this, in
+// the one place that asks for it. Outcomes are made where they are returned to: moving one costs as much as a
+// small kernel.
+template <bool kPlain>
+[[gnu::always_inline]] inline Outcome run_steps(ReplayState& st, Counters& counters) {
     Trace& t = st.trace;
+    const bool device = !kPlain && st.device, gpu = !kPlain && st.gpu, observed = !kPlain && active_observer;
     Materializer m(st);
     for (const TraceStep& step : t.steps) {
         const bool looks = step.kind == StepKind::Library || step.kind == StepKind::Guard;
-        if (st.device && looks && !to_host(st, step.node)) [[unlikely]]
+        if (device && looks && !to_host(st, step.node))
             return device_failed(st);
+        if (gpu && looks) {
+            const Id condition = step.kind == StepKind::Guard ? t.graph.nodes[step.node].in[0] : -1;
+            if (!look(st, step.node, condition)) return gpu_failed(st, step.redo);
+        }
         switch (step.kind) {
             case StepKind::Program:
-                if (st.device) [[unlikely]] {
+                if (gpu && !t.segments[static_cast<size_t>(step.segment)].on_host) {
+                    if (!run_on_gpu(st, step.segment, counters)) return gpu_failed(st, step.redo);
+                    break;
+                }
+                if (device) {
                     if (run_on_device(st, step.segment)) break;
                     return device_failed(st);
                 }
-                if (active_observer) [[unlikely]]
-                    active_observer->before(st, step.segment);
+                if (observed) active_observer->before(st, step.segment);
                 if (run_segment(st, t.segments[step.segment], counters)) {
-                    if (active_observer) [[unlikely]]
-                        active_observer->segment(st, step.segment);
+                    if (observed) active_observer->segment(st, step.segment);
                     break;
                 }
                 ++t.redone;
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::Library:
                 if (run_library(st, step, m)) {
-                    if (st.device) st.device->host_wrote();
+                    if (device) st.device->host_wrote();
+                    if (gpu && t.graph.nodes[step.node].ints[3] == graph::kGivesNothing)
+                        st.gpu->host_wrote();
+                    if (gpu && t.graph.nodes[step.node].box != graph::Box::Array)
+                        ++t.device_waits[step.node];
                     break;
                 }
                 ++t.redone;
@@ -421,28 +491,51 @@ Outcome run_steps(ReplayState& st, Counters& counters) {
             case StepKind::Guard: {
                 const Node& n = t.graph.nodes[step.node];
                 bool value = *st.scalar(n.in[0]) != 0;
-                if (value == (n.ints[0] != 0)) break;
+                if (value == (n.ints[0] != 0)) {
+                    if (gpu) st.gpu->passed_snapshot();
+                    break;
+                }
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
+                if (gpu && !look(st, step.node, -1)) return gpu_failed(st, step.redo);
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
             case StepKind::SymGuard: {
                 const Node& n = t.graph.nodes[step.node];
-                if (relation_holds(st, n)) break;
-                if (!to_host(st, step.node)) return device_failed(st);
+                if (relation_holds(st, n)) {
+                    if (gpu) st.gpu->passed_snapshot();
+                    break;
+                }
+                if (device && !to_host(st, step.node)) return device_failed(st);
+                if (gpu && !look(st, step.node, -1)) return gpu_failed(st, step.redo);
                 ++t.exits;
                 ++t.snapshot_exits[n.ints[1]];
                 return leave(st, Outcome::Left, static_cast<int>(n.ints[1]), true);
             }
         }
-        if (st.device) continue;  // it refers to the host's arrays
+        if (device) continue;  // it refers to the host's arrays
         for (int32_t slot : step.drops) Py_CLEAR(st.arrays[slot]);
     }
-    if (!to_host(st, -1)) return device_failed(st);
+    if (device && !to_host(st, -1)) return device_failed(st);
+    if (gpu && !look(st, -1, -1)) return gpu_failed(st, -1);
     if (t.graph.end_kind == graph::EndKind::Leave) return leave(st, Outcome::Left, t.graph.end, false);
-    if (active_observer) [[unlikely]]
-        active_observer->returned(st);
+    if (observed) active_observer->returned(st);
     return return_value(st, m);
+}
+
+// On a GPU, or watched.
+[[gnu::noinline, gnu::cold]] Outcome run_otherwise(ReplayState& st, Counters& counters) {
+    if (active_observer) active_observer->began(st);
+    if (!st.trace.device_code) return run_steps<false>(st, counters);
+    const std::shared_ptr<kernels::DeviceCode> code = st.trace.device_code;
+    if (st.trace.gpu >= 0) {
+        GpuRun run(st, *compiler()->cuda, st.trace.device, *code);
+        st.gpu = &run;
+        return run_steps<false>(st, counters);
+    }
+    DeviceRun run(st, *compiler()->cuda, st.trace.device, *code);
+    st.device = &run;
+    return run_steps<false>(st, counters);
 }
 
 // Gives back what a replay holds, when its outcome is there.
@@ -472,6 +565,8 @@ thread_local constinit Profile* active_profile = nullptr;
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     const Timed timed(&Profile::total);
     const int sources = t.source_count, inputs = t.input_count;
+    if (t.gpu >= 0 && !t.device_code) [[unlikely]]
+        return not_entered(-1);
     ReplayState st{t};
     guards::EntryState entry;
     entry.objects = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (sources + 1)));
@@ -498,15 +593,9 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     }
     ++t.entries;
     if (active_profile) ++active_profile->replays;
-    if (active_observer) [[unlikely]]
-        active_observer->began(st);
-    if (t.device_code) [[unlikely]] {
-        const std::shared_ptr<kernels::DeviceCode> code = t.device_code;
-        DeviceRun run(st, *compiler()->cuda, t.device, *code);
-        st.device = &run;
-        return run_steps(st, counters);
-    }
-    return run_steps(st, counters);
+    if (active_observer || t.device_code || t.gpu >= 0) [[unlikely]]
+        return run_otherwise(st, counters);
+    return run_steps<true>(st, counters);
 }
 
 }  // namespace stator::frontend

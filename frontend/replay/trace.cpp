@@ -65,6 +65,7 @@ struct Cutter {
     const FunctionOptions& options;
     std::vector<bool> wanted;
     std::vector<Id> available;
+    bool gpu = false;           // its programs run on a GPU only
     bool handled_here = false;  // an np.errstate of the trace does something about faults
     bool redo_is_here = true;   // nothing was computed since the place to go back to
     std::vector<Id> last_use;   // last node that reads each value; wanted-by-end counts as the end
@@ -84,12 +85,48 @@ struct Cutter {
             }
     }
 
+    void add_segment(Segment s, int redo) {
+        for (const auto& nest : s.program->nests) s.has_commit |= nest.commit;
+        for (const auto& ref : s.program->loops) s.loops.push_back(numpy::find_loop(ref));
+        t.segments.push_back(std::move(s));
+        t.steps.push_back({StepKind::Program, static_cast<int>(t.segments.size()) - 1, kNone, redo});
+    }
+
+    // What is computed from Python's numbers alone stays on the CPU: kernels get it by value, and a branch on
+    // it waits for nothing.
+    void host_numbers(Id begin, Id end, int redo) {
+        auto& g = t.graph;
+        kernels::SegmentRequest request{begin, end, available, {}};
+        std::vector<bool> used(static_cast<size_t>(end - begin), false);
+        for (Id i = begin; i < end; ++i) {
+            // Everything else, stores above all, is not this program's.
+            if (!g.nodes[i].host_number || g.nodes[i].op == Op::Input) request.available.push_back(i);
+            for (Id v : g.nodes[i].in)
+                if (v >= begin && !g.nodes[i].host_number) used[static_cast<size_t>(v - begin)] = true;
+        }
+        for (Id i = begin; i < end; ++i) {
+            const bool computed =
+                g.nodes[i].host_number && graph::info(g.nodes[i].op).cls == OpClass::Pointwise;
+            if (computed && (used[static_cast<size_t>(i - begin)] || wanted[i] || last_use[i] >= end))
+                request.wanted.push_back(i);
+        }
+        if (request.wanted.empty()) return;
+        for (Id v : request.wanted) available.push_back(v);
+        Segment s;
+        s.on_host = true;
+        s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
+        add_segment(std::move(s), redo);
+    }
+
     void program(Id begin, Id end, int redo) {
         auto& g = t.graph;
+        if (gpu) host_numbers(begin, end, redo);
         kernels::SegmentRequest request{begin, end, available, {}};
         // Where faults are made to raise, stores wait for them: code for one way is enough. What is done
         // again includes segments before this one, which may read what this one overwrites.
-        request.stores_can_repeat = redo_is_here && !handled_here && numpy::faults_only_report(kReported);
+        if (gpu) request.target = kernels::Target::Gpu;
+        request.stores_can_repeat =
+            !gpu && redo_is_here && !handled_here && numpy::faults_only_report(kReported);
         bool work = false;
         for (Id i = begin; i < end; ++i) {
             const Node& n = g.nodes[i];
@@ -100,7 +137,7 @@ struct Cutter {
             bool scalar_read = c == OpClass::View && n.shape.empty() &&
                                (wanted[i] || (n.box != graph::Box::Array && last_use[i] >= end));
             if (c == OpClass::Input || (c == OpClass::View && !scalar_read) || n.op == Op::Const ||
-                n.op == Op::SymScalar || c == OpClass::Guard)
+                n.op == Op::SymScalar || c == OpClass::Guard || n.host_number)
                 continue;
             bool visible_store = n.op == Op::Store && g.nodes[graph::buffer_root(g, i)].op == Op::Input;
             if (wanted[i] || last_use[i] >= end || visible_store) request.wanted.push_back(i);
@@ -119,20 +156,19 @@ struct Cutter {
             request.stores_can_repeat = false;
             s.program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         }
-        if (options.cuda) {
+        if (gpu) {
+            s.gpu_program = s.program;
+        } else if (options.cuda) {
             request.target = kernels::Target::Gpu;
             s.gpu_program = std::make_shared<kernels::Program>(kernels::schedule(g, request));
         }
-        for (const auto& nest : s.program->nests) s.has_commit |= nest.commit;
         s.quiet = true;
         for (Id i = begin; i < end; ++i) {
             const OpClass c = graph::info(g.nodes[i].op).cls;
             const bool computes = c == OpClass::Pointwise || c == OpClass::Reduction;
             if (computes && g.nodes[i].host == graph::HostId::NumPy) s.quiet = false;
         }
-        for (const auto& ref : s.program->loops) s.loops.push_back(numpy::find_loop(ref));
-        t.segments.push_back(std::move(s));
-        t.steps.push_back({StepKind::Program, static_cast<int>(t.segments.size()) - 1, kNone, redo});
+        add_segment(std::move(s), redo);
     }
 
     void run() {
@@ -217,6 +253,7 @@ void plan_segment(Trace& t, Segment& s) {
             plan.input = b.kind == kernels::BufferKind::Input ? input_of(b.value) : -1;
             plan.slot = t.value_slots[b.value];
         }
+        s.on_torch |= plan.host == graph::HostId::Torch;
         s.buffer_plans.push_back(plan);
     }
     s.scalar_image.assign(16 * (s.program->scalars.size() + 1), 0);
@@ -328,25 +365,57 @@ void request_code(Trace& t, const FunctionOptions& options) {
         s.request->slot = s.code;
         s.request->fastmath = options.fastmath;
         s.request->wait = !options.async;
-        if (api && !options.cuda) api->compile(*s.request);
+        if (api && (!options.cuda || s.on_host)) api->compile(*s.request);
     }
 }
 
-void print_cuda(Trace& t) {
+void print_cuda(Trace& t, bool fastmath) {
     std::vector<const kernels::Program*> programs;
     for (const Segment& s : t.segments) programs.push_back(s.gpu_program.get());
     std::string prefix;
     for (char c : t.name) prefix += isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    t.cuda = std::make_unique<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix));
+    t.cuda = std::make_unique<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix, fastmath));
     t.last_launches.resize(t.cuda->kernels.size());
 }
 
 }  // namespace
 
-static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& options,
-                                          std::string* why) {
+// Numbers that are computed from Python's alone, and from nothing on the GPU.
+static void mark_host_numbers(graph::Graph& g) {
+    for (Node& n : g.nodes) {
+        const bool given = n.op == Op::Const || n.op == Op::SymScalar ||
+                           ((n.op == Op::Input || n.op == Op::Library) && n.box != graph::Box::Array);
+        const bool computed =
+            graph::info(n.op).cls == OpClass::Pointwise &&
+            std::all_of(n.in.begin(), n.in.end(), [&](Id v) { return g.nodes[v].host_number; });
+        // An operation of the GPU's library on numbers gives an array there; its conversions are the kernels'.
+        const bool array = computed && graph::on_gpu(n.host);
+        n.host_number = n.shape.empty() && (given || computed) && !array;
+    }
+}
+
+// What recipes refer to, and what of it are numbers that are computed on the GPU.
+static void name_values(Trace& t) {
+    t.named.assign(t.graph.nodes.size(), false);
+    for (const auto& r : t.graph.recipes)
+        if (r.kind == RecipeKind::Value) t.named[static_cast<size_t>(r.index)] = true;
+    for (const Segment& s : t.segments) {
+        if (s.on_host) continue;
+        for (const auto& sc : s.program->scalars) {
+            const bool number = t.graph.nodes[sc.value].box != graph::Box::Array;
+            if (sc.kind == kernels::ScalarKind::Result && number && t.named[static_cast<size_t>(sc.value)])
+                t.python_numbers.push_back(sc.value);
+        }
+    }
+}
+
+static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& asked,
+                                          Reason* reason, std::string* why) {
+    FunctionOptions options = asked;
+    if (b.device >= 0) options.cuda = true, options.on_device = false;
     auto t = std::make_unique<Trace>();
     t->name = name;
+    t->gpu = b.device;
     b.graph.name = name;
     b.finish();
     t->recorded_text = graph::print(b.graph);
@@ -367,6 +436,8 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->guards = std::move(b.guards);
     t->objects = std::move(b.objects);
     Cutter cutter{*t, options, wanted_values(t->graph), {}, {}};
+    cutter.gpu = t->gpu >= 0;
+    if (cutter.gpu) mark_host_numbers(t->graph);
     cutter.run();
     number_slots(*t);
     t->shared_graph = std::make_shared<const graph::Graph>(t->graph);
@@ -376,18 +447,24 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->source_count = t->guards.source_count();
     t->input_count = static_cast<int>(t->graph.inputs.size());
     t->has_relations = t->guards.has_relations();
-    for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host == graph::HostId::Torch;
+    for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host != graph::HostId::NumPy;
     for (Segment& s : t->segments) plan_segment(*t, s);
     plan_symbols(*t, std::move(relation_syms));
     plan_bindings(*t);
     plan_lifetimes(*t);
+    plan_donors(*t);
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);
     for (int i = 0; i < t->source_count; ++i) {
         const auto& src = t->guards.source(i);
         if (src.kind == guards::SourceKind::Slot) t->slot_indices.push_back(src.index);
     }
     request_code(*t, options);
-    if (options.cuda) print_cuda(*t);
+    if (options.cuda) print_cuda(*t, options.fastmath);
+    if (t->gpu >= 0) {
+        name_values(*t);
+        *reason = Reason::NoKernels;
+        return load_on_gpu(*t, why) ? std::move(t) : nullptr;
+    }
     if (std::string error; options.on_device && !load_on_device(*t, &error)) {
         log(LogTopic::Errors, t->name + " runs on the CPU: " + error);
         if (const kernels::CompilerApi* api = compiler())
@@ -397,9 +474,10 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
 }
 
 std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options,
-                                  std::string* why) {
+                                  Reason* reason, std::string* why) {
+    *reason = Reason::None;
     try {
-        return build_trace(b, std::move(name), options, why);
+        return build_trace(b, std::move(name), options, reason, why);
     } catch (const std::exception& e) {  // an internal error must never end the program
         *why = e.what();
         return nullptr;

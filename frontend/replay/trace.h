@@ -15,6 +15,7 @@
 
 #include "frontend/record/builder.h"
 #include "frontend/replay/function.h"
+#include "frontend/replay/on_gpu.h"
 #include "graph/graph.h"
 #include "guards/check.h"
 #include "kernels/compiler.h"
@@ -36,6 +37,7 @@ struct BufferPlan {
     int input = -1;        // graph input whose array holds the memory, or
     int slot = -1;         // value slot of the array (Output: where it goes)
     graph::Id value = -1;  // neither: look it up (a store's newest version)
+    int donor = -1;        // Output: the buffer whose array may become the result
 };
 struct ScalarPlan {
     kernels::ScalarKind kind;
@@ -67,8 +69,11 @@ struct Segment {
     std::shared_ptr<kernels::CodeSlot> code;
     std::shared_ptr<kernels::CompileRequest> request;
     std::vector<kernels::HostLoop> loops;
+    SegmentLaunch gpu;     // Trace::gpu
+    bool on_host = false;  // the same: it computes numbers of Python's on the CPU
     bool has_commit = false;
-    bool quiet = false;  // no operation of it reports floating-point faults
+    bool on_torch = false;  // it works on tensors of torch, with torch's threads
+    bool quiet = false;     // no operation of it reports floating-point faults
 };
 
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };
@@ -95,8 +100,13 @@ struct Trace {
     guards::GuardProgram guards;
     std::vector<PyRef> objects;
     std::vector<Segment> segments;
-    std::unique_ptr<kernels::CudaSource> cuda;  // FunctionOptions::cuda: the kernels of all segments
-    kernels::DeviceState* device = nullptr;     // FunctionOptions::on_device
+    int gpu = -1;  // ordinal of the GPU on which all its arrays live: its programs are for there only
+    graph::HostId gpu_host = graph::HostId::NumPy;  // whose arrays they are
+    std::vector<bool> named;                        // per node: a recipe refers to its value
+    std::vector<graph::Id> python_numbers;          // values of rank 0 that kernels compute and Python sees
+    std::string device_error;                       // why device_code is gone
+    std::unique_ptr<kernels::CudaSource> cuda;      // FunctionOptions::cuda: the kernels of all segments
+    kernels::DeviceState* device = nullptr;         // FunctionOptions::on_device
     std::shared_ptr<kernels::DeviceCode> device_code;
     // How often replays waited for the device before a node, or (-1) at the end of the trace.
     std::map<graph::Id, int64_t> device_waits;
@@ -122,9 +132,10 @@ struct Trace {
 };
 
 // Runs the passes, cuts the graph into steps, schedules and requests compilation. nullptr with `why` when the
-// graph is defective (an internal error; the caller stays eager).
+// graph is defective (an internal error; the caller stays eager), or, with `reason`, when the trace's arrays
+// live on a GPU that has no kernels for them.
 std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options,
-                                  std::string* why);
+                                  Reason* reason, std::string* why);
 
 // One frame to go on in; owned references, NULL for empty slots.
 struct ResumeFrame {
@@ -156,6 +167,9 @@ struct Outcome {
 
 // Fills in TraceStep::drops: plain Python lets go of its intermediate arrays, and their memory serves again.
 void plan_lifetimes(Trace& t);
+
+// Fills in BufferPlan::donor, by TraceStep::drops.
+void plan_donors(Trace& t);
 
 // slots[i] for every i in trace.slot_indices must be valid (borrowed). Never leaves a Python error set.
 Outcome replay(Trace& trace, PyObject* const* slots, Counters& counters);

@@ -116,6 +116,7 @@ def launch(kernels, device, order, seed):
             k.block,
             [device.bind(p) for p in k.params],
             shared_bytes=k.dynamic_shared_bytes,
+            cluster=k.cluster,
             order=order,
             seed=seed,
         )
@@ -135,16 +136,28 @@ def _same(found, expected, exact, rtol):
     return np.allclose(found.astype(expected.dtype), expected, rtol=rtol, atol=rtol * scale, equal_nan=True)
 
 
-def kernels_of(function, arguments, arch="sm_90"):
-    return stator.compile(function).cuda(*arguments, arch=arch)
+def kernels_of(function, arguments, arch="sm_90", fastmath=False):
+    return stator.compile(function, fastmath=fastmath).cuda(*arguments, arch=arch)
 
 
-def check(program, arguments, kernels=None, runs=None):
+def _compare(program, device, expected, eager, where):
+    pairs = [("result", device.outs, expected), ("argument", device.ins, _arrays(eager))]
+    for what, all_found, all_wanted in pairs:
+        for i, (found, wanted) in enumerate(zip(all_found, all_wanted, strict=True)):
+            if not _same(found, wanted, program.exact, program.rtol):
+                raise Mismatch(f"{program.name}, {where}: {what} {i}: {found!r} instead of {wanted!r}")
+
+
+def check(program, arguments, kernels=None, runs=None, archs=("sm_90",)):
     """Runs the kernels under several schedules and places in memory, and compares with eager."""
     with np.errstate(all="ignore"):
         eager = [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
         result = program.function(*eager)
-        kernels = kernels or kernels_of(program.function, arguments)
+        lists = (
+            [kernels]
+            if kernels
+            else [kernels_of(program.function, arguments, arch, program.fastmath) for arch in archs]
+        )
     expected = fresh_results(result, _arrays(eager))
     runs = (
         list(runs)
@@ -159,14 +172,9 @@ def check(program, arguments, kernels=None, runs=None):
     buffers = len(_arrays(arguments)) + len(expected)
     sizeable = max(np.size(a) for a in (*arguments, *expected)) > 1000
     runs += [("aligned", "forward", 0, off) for off in range(buffers) if sizeable]
-    for place, order, seed, *off in runs:
-        device = Device(_arrays(arguments), expected, place, *off)
-        launch(kernels, device, order, seed)
-        where = f"{program.name}, {place}, {order} {seed}, off: {off}"
-        for i, (found, wanted) in enumerate(zip(device.outs, expected, strict=True)):
-            if not _same(found, wanted, program.exact, program.rtol):
-                raise Mismatch(f"{where}: result {i}: {found!r} instead of {wanted!r}")
-        for i, (found, wanted) in enumerate(zip(device.ins, _arrays(eager), strict=True)):
-            if not _same(found, wanted, program.exact, program.rtol):
-                raise Mismatch(f"{where}: argument {i}: {found!r} instead of {wanted!r}")
-    return kernels
+    for kernels in lists:
+        for place, order, seed, *off in runs:
+            device = Device(_arrays(arguments), expected, place, *off)
+            launch(kernels, device, order, seed)
+            _compare(program, device, expected, eager, f"{place}, {order} {seed}, off: {off}")
+    return lists[0]

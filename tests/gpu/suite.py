@@ -17,6 +17,8 @@ class Program:
     sizes: list
     exact: bool
     rtol: float
+    archs: tuple
+    fastmath: bool
 
     @property
     def name(self):
@@ -25,17 +27,37 @@ class Program:
 
 PROGRAMS = []
 FLAT = [0, 1, 3, 255, 1022, 1023, 2046, 2047, 3070, 3071, 4094, 4095, 8195]
+# inside of other vectors of two; one element, and whole vectors of any width, behind the end of a tile
+FLAT += [1535, 4097, 4112]
 TABLES = [(1, 1), (3, 5), (7, 64), (33, 71), (130, 17), (4099, 2), (2047, 3)]
 # one column more and one less than ends inside each of a tile's vectors
 TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 1)]
 # the same for elements of one byte, of which sixteen make a vector
-WIDE = [*FLAT, 12287, 16383, 20001, 32769]
+WIDE = [*FLAT, 8191, 12287, 16383, 16385, 16400, 20001, 32769]
 ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
+# Around the tiles of elements of 16 to 1 bytes, which have sides of 32, 64 and 128, and too few elements for a side.
+TILES = [(3, 5), (31, 33), (32, 32), (64, 64), (96, 64), (65, 63)]
+TILES += [(2, 1100), (1100, 3), (16, 520), (520, 16), (100, 196), (164, 36)]
+BYTES = [
+    (31, 33),
+    (64, 64),
+    (127, 128),
+    (272, 400),
+    (129, 130),
+    (64, 1040),
+    (1040, 64),
+    (3, 4200),
+    (4200, 20),
+]
+# Rows that the blocks of a cluster share, two, four and eight of them, with and without whole vectors. Before clusters, the last
+# two are cut into slices.
+LONG = [(3, 8191), (2, 8192), (2, 16390), (2, 32767), (3, 32772)]
+BOTH = ("sm_90", "sm_80")
 
 
-def program(arguments, sizes, *, exact=True, rtol=2e-5):
+def program(arguments, sizes, *, exact=True, rtol=2e-5, archs=("sm_90",), fastmath=False):
     def add(function):
-        PROGRAMS.append(Program(function, arguments, sizes, exact, rtol))
+        PROGRAMS.append(Program(function, arguments, sizes, exact, rtol, archs, fastmath))
         return function
 
     return add
@@ -218,9 +240,81 @@ def backwards(x):
     return x[::-1] * 2 - x
 
 
-@program(of("f8"), TABLES)
+@program(of("f8"), [*TABLES, *TILES])
 def transposed(x):
     return x.T.copy() + 1
+
+
+@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[::-1], "f4")), TILES)
+def add_transposed(x, y):
+    return x + y.T
+
+
+@program(of("u1"), BYTES)
+def transposed_bytes(x):
+    return x.T.copy()
+
+
+@program(lambda rng, s: (_values(rng, s, "f2"), _values(rng, s[::-1], "?")), [*TILES[:4], *BYTES[2:]])
+def transposed_half(x, y):
+    return np.where(y.T, x, -x), (~y.T).copy()
+
+
+@program(
+    lambda rng, s: (_values(rng, s, "c16"), _values(rng, s[::-1], "u1")), TILES[1:7], exact=False, rtol=1e-12
+)
+def transposed_wide(x, y):
+    return x.T.copy() * y
+
+
+@program(lambda rng, s: (_values(rng, (3, *s), "f4"),), TILES)
+def transposed_batches(x):
+    return x.transpose(0, 2, 1).copy() * 2
+
+
+@program(lambda rng, s: (_values(rng, (s[0], 3, s[1]), "i4"),), TILES)
+def reversed_axes(x):
+    return x.transpose(2, 1, 0).copy() + np.arange(s0(x))
+
+
+def s0(x):
+    return x.shape[0]
+
+
+@program(of("f4"), TILES)
+def stored_both_ways(x):
+    return x.T.copy() - 1, x.T * 2
+
+
+@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 4), "f4"), _values(rng, s[::-1], "f8")), TILES)
+def transposed_views(x, y):
+    y += x[2:, 4:].T
+    return x[1:-1, :-4].T * y
+
+
+@program(
+    lambda rng, s: (
+        _values(rng, (s[0], (s[1] + 11) // 4 * 4), "f4")[:, 4 : 4 + s[1]],
+        _values(rng, (s[1], (s[0] + 7) // 4 * 4), "f4")[:, : s[0]],
+    ),
+    [(3, 5), (33, 64), (64, 66), (67, 64), (103, 197), (100, 196)],
+)
+def transposed_with_gaps(x, y):
+    y[...] = x.T * 2
+
+
+@program(
+    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[0], "f4"), _values(rng, (s[1], 1), "f4")), TILES
+)
+def transposed_broadcast(x, row, column):
+    return x.T.copy() * row + column
+
+
+@program(
+    lambda rng, s: (_values(rng, s, "f8"), _values(rng, s[::-1], "f8")), TILES[:6], exact=False, rtol=1e-12
+)
+def transposed_functions(x, y):
+    return np.exp(x.T - 3) + np.sqrt(np.abs(y))
 
 
 @program(of("f4"), TABLES)
@@ -350,6 +444,38 @@ def sum_rows_f16(x):
     return x.sum(axis=1)
 
 
+@program(whole("f4"), LONG, archs=BOTH)
+def sum_long_rows(x):
+    return (x * 2).sum(axis=1), x.max(axis=1)
+
+
+@program(of("i2"), [(2, 8193), (2, 32776)], archs=BOTH)
+def argmax_long_rows(x):
+    return np.argmax(x, axis=1), x - x.max(axis=1, keepdims=True)
+
+
+@program(whole("f4"), [(200, 3), (4099, 2), (16400, 3), (9000, 40)])
+def sum_long_columns(x):
+    return x.sum(axis=0), np.argmax(x, axis=0)
+
+
+@program(lambda rng, s: whole("i4")(rng, (2, *s)), [(5, 3), (5000, 3), (1050, 33)])
+def sum_long_middle(x):
+    return x.max(axis=1) + x.sum(axis=1)
+
+
+@program(of("f4"), LONG, exact=False, archs=BOTH)
+def softmax_long(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@program(of("f2", "f4"), [(2, 8200), (2, 65544)], exact=False, rtol=1e-3, archs=BOTH)
+def normalized_long(x, y):
+    centred = x - x.mean(axis=1, keepdims=True) + y
+    return centred, centred / np.sqrt((centred * centred).sum(axis=1, keepdims=True) + 1)
+
+
 @program(of("f4"), ROWS, exact=False)
 def softmax(x):
     e = np.exp(x - x.max(axis=1, keepdims=True))
@@ -397,3 +523,22 @@ def elements(x, y):
     first = y[-1]
     x *= 2
     return first, x[0], x[-2] + first
+
+
+# ---- results that may differ in the last bits ----
+
+
+@program(of("f4", "f4"), FLAT, exact=False, rtol=1e-6, fastmath=True)
+def fast_chain(x, y):
+    return (x * y - x) / (np.abs(y) + 1.5) + x * x, 1 / (x * x + 1) - x * 3, np.sqrt(np.abs(y)) * 2 - y
+
+
+@program(of("f8", "f8"), FLAT[2:6], exact=False, rtol=1e-14, fastmath=True)
+def fast_chain_f64(x, y):
+    return x * y + y * y - x / (y * y + 2), y - x * y
+
+
+@program(of("f4"), ROWS[1:], exact=False, fastmath=True)
+def fast_softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)

@@ -70,6 +70,20 @@ def test_peers_are_measured(tmp_path):
     assert "absent is left out: not installed" in out and "MISSED" in out
 
 
+def test_stator_on_arrays_of_cupy(fakes, tmp_path):
+    """The fake CuPy as a peer, eager and compiled."""
+    modules = ROOT / "tests" / "gpu" / "fake" / "modules"
+    done = bench(
+        "--smoke", "--groups", "softmax", "--peers", "cupy,stator on cupy", "--out", tmp_path,
+        PYTHONPATH=os.pathsep.join([str(ROOT), str(modules), *(p for p in sys.path if p)]), **fakes,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((tmp_path / "gpu.json").read_text())
+    assert result["peers"] == ["cupy", "stator on cupy"], done.stdout
+    for row in result["rows"]:
+        assert all(found["seconds"] > 0 for found in row["peers"].values()), row
+
+
 def test_without_a_gpu():
     done = bench("--smoke", STATOR_CUDA_DRIVER="/nonexistent/libcuda.so")
     assert done.returncode == 2
@@ -247,11 +261,11 @@ with pytest.raises(RuntimeError, match="parameters of"):
     gpu.raw.load(kernels[0].cubin, kernels[0].ptx, [(kernels[0].name, 0, [4])])
 code = gpu.raw.load(kernels[0].cubin, kernels[0].ptx, [(kernels[0].name, 0, sizes)])
 with pytest.raises(ValueError, match="parameters, found 0"):
-    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 0, [])
+    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 1, 0, [])
 with pytest.raises(ValueError, match="expected 8 bytes"):
-    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 0, [b"1"] * len(sizes))
+    plan.launch(code, 0, (1, 1, 1), (32, 1, 1), 1, 0, [b"1"] * len(sizes))
 with pytest.raises(IndexError):
-    plan.launch(code, 1, (1, 1, 1), (32, 1, 1), 0, [])
+    plan.launch(code, 1, (1, 1, 1), (32, 1, 1), 1, 0, [])
 with pytest.raises(ValueError, match="contiguous"):
     gpu.raw.copy_in(0, np.ones((4, 4)).T[1:])
 clean()

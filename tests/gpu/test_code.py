@@ -26,9 +26,14 @@ def _largest(program):
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_code(program, arch):
-    for k in runner.kernels_of(program.function, _largest(program), arch):
+    for k in runner.kernels_of(program.function, _largest(program), arch, program.fastmath):
         assert k.spill_bytes == 0, k.name
         assert k.registers > 0
         assert k.cubin.startswith(b"\x7fELF")
+        wide = set(WIDE.findall(_entries(k.ptx)[k.name]))
         if k.form == "elementwise" and k.vector > 1:
-            assert WIDE.search(_entries(k.ptx)[k.name]), f"{k.name}: no access of 16 bytes"
+            assert wide, f"{k.name}: no access of 16 bytes"
+        if k.form == "tiles" and k.vector > 1:
+            assert wide == {"ld", "st"}, f"{k.name}: only {wide} of 16 bytes"
+        if k.cluster > 1 or "cluster_meet" in k.source:
+            assert ("barrier.cluster" in k.ptx) == (arch != "sm_80")

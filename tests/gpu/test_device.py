@@ -333,3 +333,22 @@ def test_next_half_precision_number():
         x = np.arange(5.0 + i).astype(np.float16)
         assert (c(x) == f(x)).all()
     """)
+
+
+def test_long_rows_and_columns():
+    """Clusters of blocks, and slices, of which the launches share memory."""
+    run("""
+    def f(x, y):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True), y.sum(axis=0)
+    c = check(f, lambda i: (rng_of(i).standard_normal((2, 9000 + 24600 * i)).astype("f4"), np.ones((9000 + i, 40))))
+    assert cuda.fake_cuda_calls(b"cuLaunchKernelEx") == 2, cuda.fake_cuda_calls(b"cuLaunchKernelEx")
+    """)
+    run(
+        """
+    def f(x):
+        return x / x.sum(axis=1, keepdims=True)
+    check(f, lambda i: (np.ones((2, 33000 + i)), ))
+    """,
+        FAKE_CUDA_CAPABILITY="8.0",
+    )

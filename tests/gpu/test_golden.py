@@ -14,6 +14,7 @@ NAMES = [
     "chain_f32",
     "casts",
     "transposed",
+    "stored_both_ways",
     "stencil_2d",
     "sum_all_i32",
     "sum_columns",

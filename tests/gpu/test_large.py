@@ -33,6 +33,9 @@ def run(kernel, extents, memory, grid_from, blocks):
             params.append(np.int64(extents.get(value, value)))
         elif kind in ("in", "out"):
             params.append(np.uint64(memory[kind, value].address))
+        elif kind == "scratch":
+            assert value[1] == 0, "nothing is cut into slices here"
+            params.append(np.uint64(0))
         else:
             params.append(value)
     module = shim.compile(source)

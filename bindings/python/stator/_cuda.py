@@ -34,6 +34,8 @@ class Kernel:
     shared_bytes : int
         Shared memory of a block, in bytes; what is dynamic of it is to be given at the launch.
     grid, block : tuple of three ints
+    cluster : int
+        Blocks along x that form a cluster; 1 without.
     params : list of pairs
         What to pass for each parameter: ``("in", i)`` the i-th array argument, ``("out", i)`` the i-th fresh result,
         ``("scratch", (slot, bytes))`` memory that kernels share, ``("zeroed", (slot, bytes))`` the same, holding zeros,
@@ -60,6 +62,7 @@ class Kernel:
     shared_bytes: int
     grid: tuple
     block: tuple
+    cluster: int
     params: list
     form: str
     vector: int
@@ -69,8 +72,35 @@ class Kernel:
     from_cache: bool
 
 
+def _on_gpu(value):
+    """Whether it is an array of a library for GPUs (CuPy, torch)."""
+    return hasattr(type(value), "__cuda_array_interface__")
+
+
+def _is_array(value):
+    return type(value) is np.ndarray or _on_gpu(value)
+
+
+def _copy_on_gpu(a):
+    """A copy on the array's device with its strides."""
+    if hasattr(a, "is_cuda"):
+        torch = sys.modules["torch"]
+        with torch.no_grad():
+            return torch.empty_strided(a.shape, a.stride(), dtype=a.dtype, device=a.device).copy_(a)
+    cupy = sys.modules["cupy"]
+    if not a.size:
+        return a.copy()
+    steps = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)]
+    low = sum(s for s in steps if s < 0)
+    with a.device:
+        memory = cupy.cuda.alloc(sum(s for s in steps if s > 0) - low + a.itemsize)
+        result = cupy.ndarray(a.shape, a.dtype, memory + -low, a.strides)
+        result[...] = a
+    return result
+
+
 class _Copies:
-    """Copies of arguments that lie in memory as these do: the same strides, and the same overlaps."""
+    """Copies of arguments that lie in memory as these do: the same strides, and, but on a GPU, the same overlaps."""
 
     def __init__(self, values):
         self.arrays = []
@@ -132,6 +162,8 @@ class _Copies:
             return self._memo[id(value)][1]
         if type(value) is np.ndarray:
             result = self._copy_array(value)
+        elif _on_gpu(value):
+            result = _copy_on_gpu(value)
         elif type(value) is list:
             result = [self._copy(v) for v in value]
         elif type(value) is tuple:
@@ -151,7 +183,7 @@ class _Copies:
             if id(v) in seen:
                 continue
             seen.add(id(v))
-            if type(v) is np.ndarray:
+            if _is_array(v):
                 self.order.append(self._memo[id(v)][1])
             elif isinstance(v, (list, tuple)):
                 self._number(v, seen)
@@ -180,8 +212,8 @@ def _fresh(result, arguments):
         elif isinstance(x, dict):
             for item in x.values():
                 visit(item)
-        elif isinstance(x, (np.ndarray, np.generic, float, complex)):
-            base = x.base if isinstance(x, np.ndarray) else None
+        elif _on_gpu(x) or isinstance(x, (np.ndarray, np.generic, float, complex)):
+            base = getattr(x, "base", None) if hasattr(x, "base") else getattr(x, "_base", None)
             if id(x) not in known and id(base) not in known:
                 known.add(id(x))
                 found.append(x)
@@ -206,7 +238,7 @@ class Recorded:
         self.name = function.__qualname__
         self.arch = arch
         self.results: list = []
-        self._limit = 1024 * _SHARED_LIMIT.get(int(match[1]), 48)
+        self._limits = 1024 * _SHARED_LIMIT.get(int(match[1]), 48), 8 if int(match[1]) >= 90 else 1
         state = _stator.function_options(function)
         self._device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
         self._recorded = False
@@ -246,7 +278,7 @@ class Recorded:
             self.results = _fresh(result, arrays)
             return result
 
-        return _stator.launches(call, arrays, self._limit)
+        return _stator.launches(call, arrays, *self._limits)
 
     def _compiled(self, launch):
         source = launch["source"]
@@ -272,6 +304,7 @@ class Recorded:
             shared_bytes=static + launch["dynamic_shared_bytes"],
             grid=launch["grid"],
             block=launch["block"],
+            cluster=launch["cluster"],
             params=launch["params"],
             form=launch["form"],
             vector=launch["vector"],

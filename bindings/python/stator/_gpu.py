@@ -133,7 +133,7 @@ class Bound:
             for k in kernels:
                 code, number = codes[k.source, k.name]
                 values = [self._value(p) for p in k.params]
-                self._plan.launch(code, number, k.grid, k.block, k.dynamic_shared_bytes, values)
+                self._plan.launch(code, number, k.grid, k.block, k.cluster, k.dynamic_shared_bytes, values)
         except BaseException:
             self.close()
             raise

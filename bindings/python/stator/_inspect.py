@@ -223,7 +223,7 @@ class Explanation:
             [(f"{r.file}:{r.line} in {r.function}: {r.message}", _details(r)) for r in self.reasons]
             or [("nothing", [])],
         )
-        if self.device == "cuda":
+        if self.device == "cuda" or self.waits:
             yield "waits for the GPU", [_wait_line(w) for w in self.waits] or [("never", [])]
         for r in _stator.regions(self._function):
             code = "compiled" if r.ready else r.error or "its code is being made"
@@ -271,6 +271,10 @@ WAITS = {
     "host call": (
         "{} runs on the host, with arrays copied out and its results in",
         "do it before or after the work on the GPU, or write it with operations that have kernels",
+    ),
+    "number": (
+        "{} gives Python a number of the GPU",
+        "arithmetic with an array of no axes keeps it there",
     ),
     "python": ("Python goes on with what was computed", "what keeps it in Python is listed above"),
     "return": (

@@ -142,6 +142,10 @@ void add_rows(std::span<const CallRow> rows) {
 }
 
 bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*> names, const Operand** out) {
+    return bind(tb, call, std::span(names.begin(), names.size()), out);
+}
+
+bool bind(TraceBuilder& tb, const Call& call, std::span<const char* const> names, const Operand** out) {
     size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
     size_t positional = call.args.size() - keywords;
     std::fill(out, out + names.size(), nullptr);
@@ -172,6 +176,7 @@ namespace stator::frontend {
 const Host& numpy_host() {
     static const Host host = {
         .name = "numpy",
+        .id = graph::HostId::NumPy,
         .init = numpy::init,
         .knows = numpy::knows,
         .lower_call = numpy::lower_call,

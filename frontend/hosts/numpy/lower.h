@@ -226,5 +226,6 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
 // Binds a call's arguments to parameter names, positional ones first; absent ones stay nullptr. False with a
 // reason when a keyword is not in the list.
 bool bind(TraceBuilder& tb, const Call& call, std::initializer_list<const char*> names, const Operand** out);
+bool bind(TraceBuilder& tb, const Call& call, std::span<const char* const> names, const Operand** out);
 
 }  // namespace stator::frontend::numpy

@@ -301,7 +301,11 @@ ShadowRef lower_truth(TraceBuilder& tb, const Operand& a) {
             Id v = tb.value(a.shadow);
             if (v == kNone) return nullptr;
             if (!tb.node(v).shape.empty()) v = only_element(tb, v);
-            if (v != kNone) v = tb.cast(v, DType::Bool);
+            // The array stays one: what decides is a number of its own.
+            const Id in[] = {v};
+            if (v != kNone)
+                v = tb.node(v).dtype == DType::Bool ? tb.pointwise(Op::Copy, in, DType::Bool)
+                                                    : tb.cast(v, DType::Bool);
             return v == kNone ? nullptr : tb.new_scalar(v, Box::PyBool);
         }
         default: return tb.fail(Reason::UnknownOp, "the truth of this type");

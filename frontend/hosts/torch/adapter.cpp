@@ -1,5 +1,6 @@
 // torch_host(): which callables of torch mean what. The table is made when the program first works on a
 // tensor; callables are found by identity.
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -46,6 +47,13 @@ constexpr OperatorRow kCompare[] = {{"lt", "lt"}, {"le", "le"}, {"eq", "eq"},
 constexpr OperatorRow kUnary[] = {
     {"neg", "neg"}, {"positive", "pos"}, {"bitwise_not", "invert"}, {"abs", "abs"}};
 
+// Questions that the guard on torch's modes settles, with whatever tensors are asked about.
+constexpr const char* kStateQueries[] = {
+    "_get_tracing_state",  "is_grad_enabled",           "is_inference_mode_enabled",   "is_autocast_enabled",
+    "_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"};
+
+constexpr std::string_view kAttentionModule = "MultiheadAttention.forward";
+
 struct Tables {
     std::unordered_map<PyObject*, Function> functions;
     std::unordered_map<std::string_view, PyObject*> pure;
@@ -88,7 +96,8 @@ Tables make_tables() {
                             module("torch.nn.functional"),
                             module("torch.special"),
                             module("torch.linalg"),
-                            module("torch.fft")};
+                            module("torch.fft"),
+                            module("torch._C._nn")};
     for (const FunctionRow& row : kFunctions) add_function(t, row, places);
     for (const char* name : {"copy", "fill", "zero"})
         add(t, attribute(places[1], std::string(name) + "_"), {name, true});
@@ -97,6 +106,10 @@ Tables make_tables() {
         add(t, attribute(places[1], name), {name, false});
     for (const char* name : {"numel", "is_floating_point", "is_complex"})
         add(t, attribute(torch, name), {name, false});
+    const PyRef attention = attribute(module("torch.nn"), "MultiheadAttention");
+    add(t, attribute(attention, "forward"), {kAttentionModule});
+    const PyRef core = attribute(torch, "_C");
+    for (const char* name : kStateQueries) add(t, attribute(core, name), {name, false});
     t.operators = module("operator");
     for (const OperatorRow& row : kOperators) add(t, attribute(t.operators, row.function), {row.name, false});
     for (const OperatorRow& row : kCompare) add(t, attribute(t.operators, row.function), {row.name, false});
@@ -137,21 +150,66 @@ bool shared_builtin(PyObject* callable) {
 
 bool knows(PyObject* callable) { return find_function(callable) && !shared_builtin(callable); }
 
-ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
-    const Function* f = find_function(call.callable);
-    if (!f) return tb.fail(Reason::UnknownCall, "this function");
-    if (f->in_place) return lower_in_place(tb, f->name, call);
-    if (is_query(f->name)) return lower_query(tb, f->name, call);
+// Whether every tensor among the operands is one that guards know.
+bool known_tensors(TraceBuilder& tb, std::span<const Operand> args) {
+    for (const Operand& o : args) {
+        if (!tb.resolve(o.shadow, o.obj)) return false;
+        std::vector<Operand> items;
+        if (PyTuple_CheckExact(o.obj) && !(numpy::read_items(tb, o, &items) && known_tensors(tb, items)))
+            return false;
+        const bool settled = is_tensor(o.obj) || PyTuple_CheckExact(o.obj) || PyUnicode_CheckExact(o.obj) ||
+                             o.obj == Py_None || PyLong_CheckExact(o.obj) || PyFloat_CheckExact(o.obj);
+        if (!settled || (PyUnicode_CheckExact(o.obj) && !tb.require_constant(o.shadow, o.obj))) return false;
+    }
+    return true;
+}
+
+ShadowRef lower_state_query(TraceBuilder& tb, const Call& call) {
+    const guards::TensorApi* api = guards::tensor_api();
+    const bool plain = !guards::state(api->function_modes) && !guards::state(api->dispatch_modes) &&
+                       !guards::state(api->autocast) && !guards::transformed();
+    if (!plain) return tb.fail(Reason::TorchMode);
+    if ((call.result != Py_None && !PyBool_Check(call.result)) || call.kwnames ||
+        !known_tensors(tb, call.args))
+        return tb.fail(Reason::UnknownCall, "a question about torch's state");
+    tb.guards.expect_torch_state(
+        {guards::state(api->grad_enabled), guards::state(api->inference_enabled), nullptr});
+    return tb.constant(call.result);
+}
+
+bool is_state_query(std::string_view name) {
+    return std::ranges::find(kStateQueries, name) != std::end(kStateQueries);
+}
+
+// As generated code, as a view, or as torch's own call.
+ShadowRef lower_known(TraceBuilder& tb, const Function& f, const Call& call) {
     const size_t before = tb.graph.nodes.size();
-    const Id v = compute(tb, f->name, call.args, call.kwnames);
+    const Id v = compute(tb, f.name, call.args, call.kwnames);
     if (v != kNone)
         if (ShadowRef s = finish(tb, v, before, call.result)) return s;
     tb.rollback(before);
     tb.reason = Reason::None;
-    if (ShadowRef s = lower_view(tb, f->name, call)) return s;
+    for (const auto lower : {lower_view, lower_parts, lower_library_view}) {
+        if (ShadowRef s = lower(tb, f.name, call)) return s;
+        tb.rollback(before);
+        tb.reason = Reason::None;
+    }
+    return lower_library(tb, call, &f);
+}
+
+ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
+    const Function* f = find_function(call.callable);
+    if (!f) return tb.fail(Reason::UnknownCall, "this function");
+    if (f->in_place) return lower_in_place(tb, f->name, call);
+    if (f->name == kAttentionModule) return lower_attention_module(tb, call);
+    if (is_state_query(f->name)) return lower_state_query(tb, call);
+    if (is_query(f->name)) return lower_query(tb, f->name, call);
+    const size_t before = tb.graph.nodes.size();
+    if (DirectCall direct; direct_form(tb, f->name, call, &direct))
+        if (ShadowRef s = lower_known(tb, *f, {direct.callable, direct.args, nullptr, call.result})) return s;
     tb.rollback(before);
     tb.reason = Reason::None;
-    return lower_library(tb, call);
+    return lower_known(tb, *f, call);
 }
 
 ShadowRef call_operator(TraceBuilder& tb, const char* name, std::span<const Operand> args, PyObject* result) {
@@ -195,6 +253,11 @@ const Function* find_function(PyObject* callable) {
     return it == t->functions.end() ? nullptr : &it->second;
 }
 
+PyObject* builtin(const char* module_name, std::string_view name) {
+    PyRef o = attribute(module(module_name), std::string(name));
+    return o && PyCFunction_Check(o.get()) ? o.get() : nullptr;  // the module keeps it
+}
+
 PyObject* pure_form(std::string_view name) {
     const Tables* t = tables();
     auto it = t->pure.find(name);
@@ -208,6 +271,7 @@ namespace stator::frontend {
 const Host& torch_host() {
     static const Host host = {
         .name = "torch",
+        .id = graph::HostId::Torch,
         .init = torch::init,
         .knows = torch::knows,
         .lower_call = torch::lower_call,

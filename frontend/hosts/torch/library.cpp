@@ -1,5 +1,6 @@
 // Calls left to torch on whole operands: pure functions, whose results are read when they return.
 #include "frontend/hosts/torch/lower.h"
+#include "guards/check_module.h"
 
 namespace stator::frontend::torch {
 
@@ -16,7 +17,10 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
             if (!rebuildable(tb, item)) return false;
         return true;
     }
-    if (o.shadow->kind == ShadowKind::Opaque) return o.shadow->value != kNone;
+    // The module whose forward is called.
+    if (o.shadow->kind == ShadowKind::Opaque)
+        return o.shadow->value != kNone ||
+               (o.shadow->source != guards::kNoSource && guards::is_module_class(Py_TYPE(o.obj)));
     return o.shadow->kind != ShadowKind::Lazy && o.shadow->kind != ShadowKind::Iter;
 }
 
@@ -26,24 +30,35 @@ bool has_keyword(const Call& call, const char* keyword) {
     return false;
 }
 
-// Whether the keyword is given as False, and always will be.
-bool off(TraceBuilder& tb, const Call& call, const char* keyword) {
-    const Py_ssize_t count = call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0;
+// Whether the keyword is given as False or None, and always will be.
+bool given_off(TraceBuilder& tb, const Call& call, const char* keyword) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(call.kwnames);
     for (Py_ssize_t i = 0; i < count; ++i) {
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), keyword) != 0) continue;
         const Operand& o = call.args[call.args.size() - static_cast<size_t>(count - i)];
-        return o.obj == Py_False && tb.require_constant(o.shadow, o.obj);
+        return (o.obj == Py_False || o.obj == Py_None) && tb.require_constant(o.shadow, o.obj);
     }
     return false;
+}
+
+// Whether dropout's arguments say that it does nothing, and always will.
+bool drops_nothing(TraceBuilder& tb, const Call& call) {
+    const Operand* p[4];
+    if (!numpy::bind(tb, call, {"input", "p", "training", "inplace"}, p) || !p[0] || !p[2]) return false;
+    for (int i = 1; i < 4; ++i)
+        if (p[i] && !tb.require_constant(p[i]->shadow, p[i]->obj)) return false;
+    return p[2]->obj == Py_False && (!p[3] || p[3]->obj == Py_False);
 }
 
 }  // namespace
 
 bool can_repeat(TraceBuilder& tb, const Call& call) {
-    for (const char* keyword : {"out", "generator", "requires_grad", "inplace"})
-        if (has_keyword(call, keyword)) return tb.fail(Reason::UnknownCall, keyword), false;
     const Function* f = call.callable ? find_function(call.callable) : nullptr;
-    if (f && f->name == "dropout" && !off(tb, call, "training"))
+    const bool dropout = f && f->name == "dropout";
+    for (const char* keyword : {"out", "generator", "requires_grad", "inplace"})
+        if (!dropout && has_keyword(call, keyword) && !given_off(tb, call, keyword))
+            return tb.fail(Reason::UnknownCall, keyword), false;
+    if (dropout && !drops_nothing(tb, call))
         return tb.fail(Reason::UnknownCall, "dropout, which draws random numbers"), false;
     const bool needs_dim = f && (f->name == "softmax" || f->name == "log_softmax" || f->name == "softmin" ||
                                  f->name == "cross" || f->name == "meshgrid");
@@ -57,7 +72,7 @@ bool can_repeat(TraceBuilder& tb, const Call& call) {
     return true;
 }
 
-ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
+ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f) {
     auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
     if (!can_repeat(tb, call)) return nullptr;
     std::vector<PyObject*> objects;
@@ -69,8 +84,10 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
         if (guards::state(guards::tensor_api()->grad_enabled) && guards::requires_grad(result))
             return tb.fail(Reason::RequiresGrad);
         const bool shared = !lies_apart(result, objects.data(), objects.size());
-        ShadowRef s = tb.library(call.callable, call.args, call.kwnames, result, nullptr, shared);
-        const Function* f = find_function(call.callable);
+        Shape extents;
+        const bool known = f && !shared && result_extents(tb, f->name, call, &extents);
+        ShadowRef s =
+            tb.library(call.callable, call.args, call.kwnames, result, known ? &extents : nullptr, shared);
         if (s && f && f->fresh && !shared) tb.graph.node(tb.value(s)).ints[3] = graph::kGivesFresh;
         return s;
     }
@@ -78,6 +95,7 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
         bool shared = false;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
             PyObject* item = PyTuple_GET_ITEM(result, i);
+            if (item == Py_None) continue;  // settled by the arguments
             if (!is_tensor(item)) return refuse("a function whose result is no tuple of tensors");
             if (guards::state(guards::tensor_api()->grad_enabled) && guards::requires_grad(item))
                 return tb.fail(Reason::RequiresGrad);

@@ -37,6 +37,8 @@ struct Function {
     bool fresh = false;  // its result never shares memory with an argument
 };
 const Function* find_function(PyObject* callable);
+// A builtin function of this module (borrowed), nullptr when there is none.
+PyObject* builtin(const char* module, std::string_view name);
 // The form of the function that gives a fresh result (borrowed), nullptr when there is none.
 PyObject* pure_form(std::string_view name);
 
@@ -53,6 +55,10 @@ Id read_value(TraceBuilder& tb, const Operand& o, DType to);
 // --- views.cpp ---
 // nullptr, also without a reason, when it is not modelled.
 ShadowRef lower_view(TraceBuilder& tb, std::string_view name, const Call& call);
+// The same for what torch has to make: a view of a tensor with gaps, of which it is known how it lies.
+ShadowRef lower_library_view(TraceBuilder& tb, std::string_view name, const Call& call);
+// split and chunk into equal parts.
+ShadowRef lower_parts(TraceBuilder& tb, std::string_view name, const Call& call);
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result);
 
 // --- stores.cpp ---
@@ -65,8 +71,24 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
 ShadowRef lower_query(TraceBuilder& tb, std::string_view name, const Call& call);
 bool is_query(std::string_view name);
 
+// --- direct.cpp ---
+// The builtin that a function written in Python comes down to with these arguments, and what that is given.
+struct DirectCall {
+    PyObject* callable = nullptr;  // borrowed
+    std::vector<Operand> args;
+};
+bool direct_form(TraceBuilder& tb, std::string_view name, const Call& call, DirectCall* out);
+
+// --- extents.cpp ---
+// The shape of the call's result in terms of its operands' extents; false when it does not follow from them.
+bool result_extents(TraceBuilder& tb, std::string_view name, const Call& call, Shape* out);
+
+// --- modules.cpp ---
+ShadowRef lower_attention_module(TraceBuilder& tb, const Call& call);
+
 // --- library.cpp ---
-ShadowRef lower_library(TraceBuilder& tb, const Call& call);
+// `f`: what the callable is, where that says something about the result.
+ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f = nullptr);
 // Whether all arguments can be given to a later call again, and none makes it write or draw random numbers.
 bool can_repeat(TraceBuilder& tb, const Call& call);
 

@@ -5,6 +5,9 @@
 // Not generated, because torch's bits differ from lane to lane or come from its own code: maximum and
 // minimum (NaN and signed zeros in vectors and tails), sqrt (a vector library's, not correctly rounded),
 // conversions from floats to integers, division of integers with rounding, and everything transcendental.
+//
+// On a GPU the same table holds, with what torch's CUDA kernels do otherwise: functions come from the same
+// library as there, a divisor that is a number becomes a factor, and extrema have the hardware's zeros.
 #include <algorithm>
 #include <array>
 
@@ -61,7 +64,7 @@ DType use_default_dtype(TraceBuilder& tb) {
 bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out) {
     if (!o.obj || !tb.resolve(o.shadow, o.obj)) return false;
     const Shadow& s = *o.shadow;
-    if (s.kind == ShadowKind::Array && s.host == graph::HostId::Torch) {
+    if (s.kind == ShadowKind::Array && graph::is_torch(s.host)) {
         out->rank = tb.shape(o.shadow).empty() ? Rank::ZeroD : Rank::Tensor;
         out->dtype = s.dtype;
         out->id = tb.value(o.shadow);
@@ -307,10 +310,18 @@ bool read_float_tensor(TraceBuilder& tb, const Operand& o, Arg* out) {
     return read_arg(tb, o, out) && out->rank != Rank::Number && floating(out->dtype) && !half(out->dtype);
 }
 
-// NaN and -0.0 stay as they are.
+// max(v, limit) or min as CUDA's clamp has it: NaN stays, and of two zeros +0 is the greater.
+Id bounded(TraceBuilder& tb, Id v, Op op, Id limit) {
+    const DType t = tb.node(v).dtype;
+    const Id nan = apply(tb, Op::IsNan, {v}, DType::Bool);
+    return apply(tb, Op::Where, {nan, v, apply(tb, op, {v, limit}, t)}, t);
+}
+
+// On the CPU, NaN and -0.0 stay as they are.
 Id rectified(TraceBuilder& tb, const Operand& o) {
     Arg x;
     if (!read_float_tensor(tb, o, &x)) return kNone;
+    if (tb.device >= 0) return bounded(tb, x.id, Op::Fmax, tb.cast(tb.scalar_const(DType::F32, 0), x.dtype));
     const Id zero = tb.cast(tb.scalar_const(DType::F32, 0), x.dtype);
     const Id below = apply(tb, Op::Less, {x.id, zero}, DType::Bool);
     return apply(tb, Op::Where, {below, zero, x.id}, x.dtype);
@@ -344,6 +355,10 @@ Id clamped(TraceBuilder& tb, std::span<const Operand> operands, PyObject* kwname
         const double bound = number ? PyFloat_AsDouble(p[i]->obj) : 0;
         const Id limit = number && bound == bound ? read_value(tb, *p[i], x.dtype) : kNone;
         if (limit == kNone) return kNone;
+        if (tb.device >= 0) {
+            v = bounded(tb, v, i == 1 ? Op::Fmax : Op::Fmin, limit);
+            continue;
+        }
         const Id beyond = apply(tb, i == 1 ? Op::Less : Op::Greater, {v, limit}, DType::Bool);
         v = apply(tb, Op::Where, {beyond, limit, v}, x.dtype);
     }
@@ -374,6 +389,41 @@ Id to_dtype(TraceBuilder& tb, std::span<const Operand> args) {
     return converted(tb, x.id, to);
 }
 
+// Functions of floats that CUDA's math library computes for torch as for generated code.
+constexpr std::string_view kOnGpu[][2] = {
+    {"exp", "exp"},       {"expm1", "expm1"},   {"log", "log"},       {"log2", "log2"}, {"log10", "log10"},
+    {"log1p", "log1p"},   {"sin", "sin"},       {"cos", "cos"},       {"tan", "tan"},   {"asin", "arcsin"},
+    {"acos", "arccos"},   {"atan", "arctan"},   {"sinh", "sinh"},     {"cosh", "cosh"}, {"tanh", "tanh"},
+    {"asinh", "arcsinh"}, {"acosh", "arccosh"}, {"atanh", "arctanh"}, {"sqrt", ""},     {"sigmoid", ""},
+    {"silu", ""}};
+
+// 1 + exp(-x)
+Id one_and_exp(TraceBuilder& tb, Id x, DType t) {
+    const Id e = tb.host_loop("exp", std::array{apply(tb, Op::Negative, {x}, t)}, t);
+    return apply(tb, Op::Add, {one(tb, t), e}, t);
+}
+
+// Halves are computed in single precision, as everywhere.
+Id on_gpu(TraceBuilder& tb, std::string_view name, std::span<const Operand> operands) {
+    const auto* row = std::ranges::find(kOnGpu, name, [](const auto& r) { return r[0]; });
+    Arg a;
+    if (row == std::end(kOnGpu) || operands.size() != 1 || !read_arg(tb, operands[0], &a) ||
+        a.rank == Rank::Number || !floating(a.dtype))
+        return kNone;
+    const DType t = working(a.dtype);
+    const Id x = converted(tb, a.id, t);
+    Id v = kNone;
+    if (name == "sqrt")
+        v = apply(tb, Op::Sqrt, {x}, t);
+    else if (name == "sigmoid")
+        v = inverse(tb, one_and_exp(tb, x, t));
+    else if (name == "silu")
+        v = apply(tb, Op::Divide, {x, one_and_exp(tb, x, t)}, t);
+    else
+        v = tb.host_loop(std::string((*row)[1]), std::array{x}, t);
+    return v == kNone ? v : tb.cast(v, a.dtype);
+}
+
 Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
     if (rule.name == "relu") return args.size() == 1 ? rectified(tb, args[0]) : kNone;
     if (rule.name == "leaky_relu") return leaky(tb, args);
@@ -400,6 +450,7 @@ Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
         return x.dtype == to ? kNone : converted(tb, x.id, to);  // else torch returns the tensor itself
     }
     if (!floating(x.dtype) || half(x.dtype)) return kNone;
+    if (rule.op == Op::Sqrt && tb.device >= 0) return kNone;  // CUDA's rsqrt is no quotient
     const Id v = rule.op == Op::Sqrt ? apply(tb, Op::Sqrt, {x.id}, x.dtype) : x.id;
     return inverse(tb, v);
 }
@@ -407,7 +458,10 @@ Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
 }  // namespace
 
 Id converted(TraceBuilder& tb, Id v, DType to) {
-    return converts(tb.node(v).dtype, to) ? tb.cast(v, to) : kNone;
+    if (!converts(tb.node(v).dtype, to)) return kNone;
+    // CUDA's kernels make half precision of single precision.
+    if (tb.device >= 0 && half(to) && tb.node(v).dtype == DType::F64) v = tb.cast(v, DType::F32);
+    return tb.cast(v, to);
 }
 
 Id read_value(TraceBuilder& tb, const Operand& o, DType to) {
@@ -419,6 +473,8 @@ Id read_value(TraceBuilder& tb, const Operand& o, DType to) {
 
 Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> operands, PyObject* kwnames) {
     if (name == "clamp" || name == "clip") return clamped(tb, operands, kwnames);
+    if (tb.device >= 0 && !kwnames)
+        if (const Id v = on_gpu(tb, name, operands); v != kNone) return v;
     const Rule* rule = find_rule(name);
     if (!rule || kwnames || static_cast<int>(operands.size()) != rule->arity) return kNone;
     if (rule->kind == Rule::Special) return special(tb, *rule, operands);
@@ -457,6 +513,11 @@ Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> ope
     const DType work = working(common);
     if (!graph::is_native(rule->op, work)) return kNone;
     const bool test = graph::info(rule->op).dtype == graph::DTypeRule::bool_;
+    if (rule->op == Op::Divide && tb.device >= 0 && args[1].rank == Rank::Number) {
+        in[1] = inverse(tb, in[1]);
+        in[0] = tb.pointwise(Op::Multiply, in, work);
+        return work == common ? in[0] : tb.cast(in[0], common);
+    }
     const Id v = tb.pointwise(rule->op, in, test ? DType::Bool : work);
     if (v == kNone || test || work == common) return v;
     return tb.cast(v, common);

@@ -4,6 +4,7 @@
 
 #include "frontend/once.h"
 #include "guards/check.h"
+#include "guards/check_module.h"
 #include "guards/check_torch_api.h"
 
 namespace stator::frontend::torch {
@@ -24,7 +25,7 @@ constexpr const char* kNames[graph::kDTypeCount] = {
     "uint64", "float16", "float32", "float64", "complex64", "complex128", "bfloat16"};
 
 struct Objects {
-    PyObject *empty_strided, *keywords;
+    PyObject *empty_strided, *as_strided, *keywords, *with_device;
     PyObject* dtypes[graph::kDTypeCount];
     PyTypeObject* constants[4];
 };
@@ -33,7 +34,9 @@ const Objects& objects() {
     return once([] {
         Objects o{};
         o.empty_strided = torch_attr("empty_strided");
+        o.as_strided = torch_attr("as_strided");
         o.keywords = Py_BuildValue("(s)", "dtype");
+        o.with_device = Py_BuildValue("(ss)", "dtype", "device");
         for (int i = 0; i < graph::kDTypeCount; ++i) o.dtypes[i] = torch_attr(kNames[i]);
         int i = 0;
         for (const char* name : {"dtype", "layout", "memory_format", "device"})
@@ -42,9 +45,29 @@ const Objects& objects() {
     });
 }
 
+// torch.device("cuda", ordinal), borrowed.
+PyObject* gpu(int ordinal) {
+    static auto* known = new std::vector<PyObject*>;
+    const auto at = static_cast<size_t>(ordinal);
+    if (at >= known->size()) known->resize(at + 1);
+    if (!(*known)[at]) {
+        PyRef type = PyRef::steal(torch_attr("device"));
+        PyObject* made = type ? PyObject_CallFunction(type.get(), "si", "cuda", ordinal) : nullptr;
+        if (!made) return nullptr;
+        (*known)[at] = made;
+    }
+    return (*known)[at];
+}
+
 }  // namespace
 
-PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm) {
+static PyRef ints(int count, const int64_t* values) {
+    PyRef tuple = PyRef::steal(PyTuple_New(count));
+    for (int i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i]));
+    return tuple;
+}
+
+PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm, int device) {
     int64_t strides[8];
     int64_t step = 1;
     for (int k = ndim; k-- > 0;) {
@@ -52,15 +75,28 @@ PyObject* new_tensor(DType dtype, int ndim, const int64_t* shape, const std::vec
         strides[axis] = step;
         step *= shape[axis] > 0 ? shape[axis] : 1;
     }
-    PyRef size = PyRef::steal(PyTuple_New(ndim)), stride = PyRef::steal(PyTuple_New(ndim));
+    const PyRef size = ints(ndim, shape), stride = ints(ndim, strides);
     if (!size || !stride) return nullptr;
-    for (int i = 0; i < ndim; ++i) {
-        PyTuple_SET_ITEM(size.get(), i, PyLong_FromLongLong(shape[i]));
-        PyTuple_SET_ITEM(stride.get(), i, PyLong_FromLongLong(strides[i]));
-    }
     const Objects& o = objects();
-    PyObject* args[] = {size.get(), stride.get(), o.dtypes[static_cast<int>(dtype)]};
-    return PyObject_Vectorcall(o.empty_strided, args, 2, o.keywords);
+    PyObject* args[4] = {size.get(), stride.get(), o.dtypes[static_cast<int>(dtype)]};
+    if (device < 0 || guards::tensor_api()->stand_in)
+        return PyObject_Vectorcall(o.empty_strided, args, 2, o.keywords);
+    if (!(args[3] = gpu(device))) return nullptr;
+    return PyObject_Vectorcall(o.empty_strided, args, 2, o.with_device);
+}
+
+PyObject* new_strided(PyObject* base, int ndim, const int64_t* shape, const int64_t* strides,
+                      int64_t offset) {
+    guards::TensorView whole, view;
+    const PyRef size = ints(ndim, shape), stride = ints(ndim, strides), at = ints(1, &offset);
+    if (!size || !stride || !at || !guards::read_tensor(base, &whole)) return nullptr;
+    PyObject* args[] = {base, size.get(), stride.get(), PyTuple_GET_ITEM(at.get(), 0)};
+    PyRef made = PyRef::steal(PyObject_Vectorcall(objects().as_strided, args, 4, nullptr));
+    if (!made || !guards::read_tensor(made.get(), &view)) return nullptr;
+    // The offset is one in the storage, where the array may begin elsewhere.
+    if (view.data == whole.data + offset * graph::info(whole.dtype).size) return made.release();
+    PyErr_SetString(PyExc_SystemError, "stator: a tensor that does not begin where its storage does");
+    return nullptr;
 }
 
 char* locate(PyObject* tensor, int rank, int64_t* out) {
@@ -92,6 +128,25 @@ int64_t tensor_size(PyObject* object) {
     int64_t count = 1;
     for (int i = 0; i < t.rank; ++i) count *= t.shape[i];
     return count;
+}
+
+bool iterates_children(PyObject* o) {
+    if (!guards::is_module_class(Py_TYPE(o))) return false;
+    struct Methods {
+        PyObject *name, *sequential, *list;
+    };
+    const Methods& methods = once([] {
+        const PyRef nn = PyRef::steal(PyImport_ImportModule("torch.nn"));
+        const auto iter_of = [&](const char* container) {
+            PyRef type = PyRef::steal(nn ? PyObject_GetAttrString(nn.get(), container) : nullptr);
+            PyObject* f = type ? PyObject_GetAttrString(type.get(), "__iter__") : nullptr;
+            PyErr_Clear();
+            return f;
+        };
+        return Methods{PyUnicode_InternFromString("__iter__"), iter_of("Sequential"), iter_of("ModuleList")};
+    });
+    PyObject* iter = _PyType_Lookup(Py_TYPE(o), methods.name);
+    return iter && (iter == methods.sequential || iter == methods.list);
 }
 
 static bool apart(PyObject* result, PyObject* arg, const char* lo, const char* hi) {

@@ -192,6 +192,13 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
+static PyObject* getitem_function() {
+    return once([] {
+        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
+    });
+}
+
 ShadowRef lower_view(TraceBuilder& tb, std::string_view name, const Call& call) {
     const auto* row = std::ranges::find(kRows, name, &Row::name);
     if (row == std::end(kRows) || call.args.empty() || !is_tensor(call.result)) return nullptr;
@@ -210,11 +217,113 @@ ShadowRef lower_view(TraceBuilder& tb, std::string_view name, const Call& call) 
                               call.kwnames);
 }
 
+// Axes that stay, and such that are split into several; nothing else is a view whatever the extents.
+static bool split_axes(TraceBuilder& tb, const Shape& from, const std::vector<Sym>& strides, const Shape& to,
+                       std::vector<Sym>* out) {
+    size_t at = 0;
+    out->assign(to.size(), {});
+    for (size_t d = 0; d < from.size(); ++d) {
+        size_t end = at;
+        Sym covered = tb.int_const(1);
+        do {
+            if (end == to.size()) return false;
+            covered = tb.syms().mul(covered, to[end++]);
+        } while (tb.hint(covered) < tb.hint(from[d]));
+        if (tb.hint(covered) != tb.hint(from[d]) || !tb.require(Relation::Eq, covered, from[d])) return false;
+        Sym stride = strides[d];
+        for (size_t i = end; i-- > at;) {
+            (*out)[i] = stride;
+            stride = tb.syms().mul(stride, to[i]);
+        }
+        at = end;
+    }
+    return at == to.size();
+}
+
+ShadowRef lower_library_view(TraceBuilder& tb, std::string_view name, const Call& call) {
+    if ((name != "view" && name != "reshape") || call.args.empty() || !is_tensor(call.result)) return nullptr;
+    const Operand& base = call.args[0];
+    Placement at, result;
+    std::vector<Operand> items;
+    Shape shape;
+    if (!is_tensor(base.obj) || call.result == base.obj || !tb.resolve(base.shadow, base.obj) ||
+        !tb.placement(base.shadow, &at))
+        return nullptr;
+    const Request r{tb, call, base, tb.shape(base.shadow)};
+    if (!r.rest(&items) || !numpy::reshaped(tb, r.shape, items, &shape)) return nullptr;
+    result = {at.origin, {}, at.offset};
+    guards::TensorView made;
+    if (!split_axes(tb, r.shape, at.strides, shape, &result.strides) ||
+        !guards::read_tensor(call.result, &made) || made.rank != static_cast<int>(shape.size()))
+        return nullptr;
+    for (size_t d = 0; d < shape.size(); ++d)
+        if (tb.hint(shape[d]) != made.shape[d] || tb.hint(result.strides[d]) != made.strides[d])
+            return nullptr;
+    ShadowRef s = tb.library(call.callable, call.args, call.kwnames, call.result, &shape, true);
+    if (s) s->placement = std::make_shared<Placement>(std::move(result));
+    return s;
+}
+
+namespace {
+
+// The extent of each part; false when the last one would be smaller for other extents.
+bool part_extent(TraceBuilder& tb, std::string_view name, const Operand& size, Sym whole, int64_t count,
+                 Sym* out) {
+    if (!PyLong_CheckExact(size.obj)) return false;
+    if (name == "split") {
+        if (!numpy::read_int(tb, size, out)) return false;
+        return tb.require(Relation::Eq, tb.syms().mul(*out, tb.int_const(count)), whole);
+    }
+    int64_t chunks;
+    if (!numpy::read_fixed_int(tb, size, &chunks) || chunks != count) return false;
+    *out = tb.syms().floordiv(whole, tb.int_const(count));
+    return tb.require(Relation::Eq, tb.syms().mul(*out, tb.int_const(count)), whole);
+}
+
+}  // namespace
+
+ShadowRef lower_parts(TraceBuilder& tb, std::string_view name, const Call& call) {
+    if ((name != "split" && name != "chunk") || !PyTuple_CheckExact(call.result)) return nullptr;
+    const size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    const size_t positional = call.args.size() - keywords;
+    if (positional < 2 || call.args.size() > 3 || keywords > 1) return nullptr;
+    if (keywords == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, 0), "dim") != 0)
+        return nullptr;
+    const Operand& base = call.args[0];
+    const Py_ssize_t count = PyTuple_GET_SIZE(call.result);
+    if (!is_tensor(base.obj) || !tb.resolve(base.shadow, base.obj) ||
+        base.shadow->kind != ShadowKind::Array || count < 2)
+        return nullptr;
+    const Request r{tb, call, base, tb.shape(base.shadow)};
+    int axis = 0;
+    Sym part;
+    if (call.args.size() == 3 && !r.axis(call.args[2], r.rank(), &axis)) return nullptr;
+    if (r.rank() == 0 ||
+        !part_extent(tb, name, call.args[1], r.shape[static_cast<size_t>(axis)], count, &part))
+        return nullptr;
+    PyObject* getitem = getitem_function();
+    auto all = std::make_shared<Shadow>();
+    all->kind = ShadowKind::Made;
+    all->items = tb.maker(call.callable, call.args, call.kwnames);
+    std::vector<ShadowRef> parts;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        const PyRef index = PyRef::steal(PyLong_FromSsize_t(i));
+        const Operand made[] = {{all, nullptr}, {tb.constant(index.get()), index.get()}};
+        ViewStep step = numpy::whole(r.shape, tb);
+        step.start[static_cast<size_t>(axis)] = tb.syms().mul(part, tb.int_const(i));
+        step.shape[static_cast<size_t>(axis)] = part;
+        PyObject* item = PyTuple_GET_ITEM(call.result, i);
+        ShadowRef s = is_tensor(item)
+                          ? tb.new_tensor_view(base.shadow, std::move(step), item, getitem, made, nullptr)
+                          : nullptr;
+        if (!s) return nullptr;
+        parts.push_back(std::move(s));
+    }
+    return tb.tuple(std::move(parts));
+}
+
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
-    PyObject* getitem = once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
-        return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
-    });
+    PyObject* getitem = getitem_function();
     const Operand args[] = {a, key};
     if (!is_tensor(a.obj)) return tb.fail(Reason::UnknownOp, "a subscript of this type");
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;

@@ -70,6 +70,9 @@ EXPORT void fake_cuda_schedule(int order, uint64_t seed) {
     s.seed = seed;
 }
 
+// Launches do nothing from now on, or are carried out again.
+EXPORT void fake_cuda_idle(int idle) { fake::state().idle = idle != 0; }
+
 // A machine as after its start, configured by the environment; handles of before stay invalid.
 EXPORT void fake_cuda_reset() {
     fake::State& s = fake::state();

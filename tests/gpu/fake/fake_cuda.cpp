@@ -107,7 +107,7 @@ int transfer(Entry& e, const char* name, void* stream, size_t bytes, uint64_t to
     if (!on) return kInvalidHandle;
     std::vector<const shim::Block*> blocks;
     for (const uint64_t address : {to, from}) {
-        if (!address) continue;
+        if (!address || (s.unified && !s.allocation(address))) continue;
         Allocation* a = range(address, bytes, name);
         if (!a) return kInvalidValue;
         s.use(*a, *on, name);

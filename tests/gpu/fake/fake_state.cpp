@@ -29,7 +29,7 @@ std::vector<Context*>& context_stack() {
     return stack;
 }
 
-// FAKE_CUDA_CAPABILITY=9.0, _DEVICES=1, _VERSION=13000, _MEMORY=bytes, _POOLS=0|1,
+// FAKE_CUDA_CAPABILITY=9.0, _DEVICES=1, _VERSION=13000, _MEMORY=bytes, _POOLS=0|1, _UNIFIED=0|1,
 // _INJECT=FUNCTION:NTH:CODE[,...], _SCHEDULE=forward|reverse|SEED.
 void State::configure() {
     major = 9;
@@ -40,6 +40,7 @@ void State::configure() {
     device_count = static_cast<int>(number_of("FAKE_CUDA_DEVICES", 1));
     version = static_cast<int>(number_of("FAKE_CUDA_VERSION", 13000));
     memory_bytes = static_cast<size_t>(number_of("FAKE_CUDA_MEMORY", 64ll << 30));
+    unified = shim::host_memory_is_open = number_of("FAKE_CUDA_UNIFIED", 0) != 0;
     pools = number_of("FAKE_CUDA_POOLS", 1) != 0;
     if (const char* text = std::getenv("FAKE_CUDA_INJECT")) {
         std::stringstream all(text);

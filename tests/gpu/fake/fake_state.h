@@ -104,6 +104,8 @@ struct State {
     int major = 9, minor = 0, version = 13000, device_count = 1;
     size_t memory_bytes = size_t(64) << 30;
     bool pools = true;
+    bool unified = false;  // kernels and copies may use memory of the host, which is not looked at
+    bool idle = false;     // launches do nothing: what they cost is the caller's
 
     void configure();  // from the environment
     void violate(const std::string& text) { violations.push_back(text); }

@@ -15,6 +15,20 @@ template <int K> __device__ __forceinline__ u32& part(uint4& w) {
     else return w.w;
 }
 __device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
+template <class T> struct as {
+    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
+};
+template <> struct as<f64> { static __device__ __forceinline__ f64 from(u64 bits) { return __longlong_as_double((i64)bits); } };
+template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
+    if constexpr (sizeof(T) == 16) {
+        return as<T>::from(w);
+    } else if constexpr (sizeof(T) == 8) {
+        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
+    } else {
+        constexpr int each = 4 / sizeof(T);
+        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
+    }
+}
 template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
     if constexpr (sizeof(T) == 16) {
         w = raw(x);
@@ -28,98 +42,86 @@ template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x
     }
 }
 
-// elementwise, nest 0: vectors of 2, 4 a thread
+// tiles, nest 0: vectors of 2, tiles of 32 x 32
 extern "C" __global__ void __launch_bounds__(256)
-transposed_1_k0(f64 c0, i64 n1, i64 n0, const f64* __restrict__ b1, f64* __restrict__ b0) {
+transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f64* __restrict__ b0) {
+    __shared__ f64 t1[1280];
     const f64 v0 = c0;
-    const i64 columns = (i64)n1;
-    const i64 width = (i64)blockDim.x * 8;
+    const i64 columns = (i64)n1, across = n0;
+    const u32 high = (u32)shift, wide = 10 - high;
+    const u32 height = 1u << high, width = 1u << wide, pitch = height + 1;
     const i64 tiles = (columns + width - 1) / width;
     if (tiles <= 0) return;
     const i64 begin = (i64)blockIdx.x % tiles * width;
-    const i64 row = (i64)blockIdx.x / tiles * blockDim.y + threadIdx.y;
-    if (row >= (i64)n0) return;
-    const i64 end = begin + width < columns ? begin + width : columns;
-    const f64* const p1 = b1 + row;
-    f64* const p3 = b0 + row * n1;
-    i64 rest = begin;
-    if ((u64)p3 % 16 == 0) {
-        const i64 at0 = begin + ((i64)blockDim.x * 0 + threadIdx.x) * 2;
-        const i64 at1 = begin + ((i64)blockDim.x * 1 + threadIdx.x) * 2;
-        const i64 at2 = begin + ((i64)blockDim.x * 2 + threadIdx.x) * 2;
-        const i64 at3 = begin + ((i64)blockDim.x * 3 + threadIdx.x) * 2;
-        if (at0 + 2 <= end) {
-            uint4 x0_3_0;
-            {
-                const i64 k = at0 + 0;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<0>(x0_3_0, v2);
+    const i64 band = (i64)blockIdx.x / tiles * height;
+    if (band >= across) return;
+    const u32 n = columns - begin < width ? (u32)(columns - begin) : width;
+    const u32 m = across - band < height ? (u32)(across - band) : height;
+    const u32 lane = threadIdx.x % 8, line = threadIdx.x / 8;
+    const f64* const p1 = b1 + band;
+    f64* const p3 = b0 + band * n1;
+    const i64 step1 = n0 * 8;
+    const i64 step3 = n1 * 8;
+    const bool vectors = columns % 2 == 0 && (u64)p3 % 16 == 0 && step3 % 16 == 0;
+    const bool vectors_across = across % 2 == 0 && height >= 16 && (u64)p1 % 16 == 0 && step1 % 16 == 0;
+    if (vectors_across) {
+#pragma unroll 1
+        for (u32 s = line; s < 64; s += 64) {
+            const u32 c0 = (s + 0) & (width - 1), r0 = (((s + 0) >> wide) * 8 + lane) * 2;
+            uint4 x0_1_0;
+            if (c0 < n && r0 < m) {
+                x0_1_0 = ((const uint4*)(((const f64*)((const u8*)p1 + (begin + c0) * step1)) + r0))[0];
             }
-            {
-                const i64 k = at0 + 1;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<1>(x0_3_0, v2);
+            const u32 c1 = (s + 32) & (width - 1), r1 = (((s + 32) >> wide) * 8 + lane) * 2;
+            uint4 x1_1_0;
+            if (c1 < n && r1 < m) {
+                x1_1_0 = ((const uint4*)(((const f64*)((const u8*)p1 + (begin + c1) * step1)) + r1))[0];
             }
-            ((uint4*)(p3 + at0))[0] = x0_3_0;
+            t1[c0 * pitch + r0 + 0] = get<f64, 0>(x0_1_0);
+            t1[c0 * pitch + r0 + 1] = get<f64, 1>(x0_1_0);
+            t1[c1 * pitch + r1 + 0] = get<f64, 0>(x1_1_0);
+            t1[c1 * pitch + r1 + 1] = get<f64, 1>(x1_1_0);
         }
-        if (at1 + 2 <= end) {
-            uint4 x1_3_0;
-            {
-                const i64 k = at1 + 0;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<0>(x1_3_0, v2);
-            }
-            {
-                const i64 k = at1 + 1;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<1>(x1_3_0, v2);
-            }
-            ((uint4*)(p3 + at1))[0] = x1_3_0;
-        }
-        if (at2 + 2 <= end) {
-            uint4 x2_3_0;
-            {
-                const i64 k = at2 + 0;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<0>(x2_3_0, v2);
-            }
-            {
-                const i64 k = at2 + 1;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<1>(x2_3_0, v2);
-            }
-            ((uint4*)(p3 + at2))[0] = x2_3_0;
-        }
-        if (at3 + 2 <= end) {
-            uint4 x3_3_0;
-            {
-                const i64 k = at3 + 0;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<0>(x3_3_0, v2);
-            }
-            {
-                const i64 k = at3 + 1;
-                const f64 v1 = p1[k * n0];
-                const f64 v2 = __dadd_rn(v1, v0);
-                set<1>(x3_3_0, v2);
-            }
-            ((uint4*)(p3 + at3))[0] = x3_3_0;
-        }
-        rest = end - end % 2;
-        if (rest < begin) rest = begin;
     }
 #pragma unroll 4
-    for (i64 k = rest + threadIdx.x; k < end; k += blockDim.x) {
-        const f64 v1 = p1[k * n0];
+    for (u32 e = threadIdx.x; !vectors_across && e < 1024; e += 256) {
+        const u32 c = e >> high, r = e & (height - 1);
+        if (c < n && r < m) t1[c * pitch + r] = ((const f64*)((const u8*)p1 + (begin + c) * step1))[r];
+    }
+    __syncthreads();
+    if (vectors) {
+#pragma unroll 1
+        for (u32 s = line; s < 64; s += 32) {
+            const u32 r0 = (s + 0) & (height - 1), c0 = (((s + 0) >> high) * 8 + lane) * 2;
+            f64* const l3_0 = (f64*)((u8*)p3 + r0 * step3);
+            if (r0 < m && c0 < n) {
+            }
+            if (r0 < m && c0 < n) {
+                const u32 r = r0, c = c0;
+                uint4 x0_3_0;
+                {
+                    const f64 v1 = t1[c * pitch + r];
+                    const f64 v2 = __dadd_rn(v1, v0);
+                    set<0>(x0_3_0, v2);
+                }
+                {
+                    const f64 v1 = t1[(c + 1) * pitch + r];
+                    const f64 v2 = __dadd_rn(v1, v0);
+                    set<1>(x0_3_0, v2);
+                }
+                ((uint4*)(l3_0 + begin + c))[0] = x0_3_0;
+            }
+        }
+    }
+#pragma unroll 4
+    for (u32 e = threadIdx.x; !vectors && e < 1024; e += 256) {
+        const u32 c = e & (width - 1), r = e >> wide;
+        if (c >= n || r >= m) continue;
+        f64* const l3 = (f64*)((u8*)p3 + r * step3);
+        const i64 k = begin + c;
+        const f64 v1 = t1[c * pitch + r];
         const f64 v2 = __dadd_rn(v1, v0);
-        p3[k] = v2;
+        l3[k] = v2;
     }
 }
-// transposed_1_k0: elementwise, vectors of 2
+// transposed_1_k0: tiles, vectors of 2

@@ -46,6 +46,7 @@ struct Machine {
     int threads = 0, current = 0, alive = 0;
     int block_threads = 0, blocks = 1;  // threads of a block, blocks of a cluster
     uint3 block_index[kMaxCluster];
+    int at_barrier[kMaxCluster];  // threads of each block that wait there
     uint16_t order[kMaxFibers], place[kMaxFibers];
     int cursor = 0;                     // no fiber before it in the order is ready
     unsigned waiting[kMaxFibers / 32];  // lanes at a warp operation

@@ -36,6 +36,8 @@ char* allocate(size_t size, size_t alignment, size_t misalign, bool left, int de
 // Opens or closes it, to the host and to kernels.
 void set_access(const Block& block, bool open);
 bool release(char* begin);  // false: not the begin of a live allocation; its addresses are never used again
+// Whether kernels may use memory that was not allocated here.
+extern bool host_memory_is_open;
 Block* find_block(const volatile void* address);  // live or not; null outside of every allocation
 bool in_device_memory(const volatile void* address);
 // What an access that must not be means: "" when it is within a live block.

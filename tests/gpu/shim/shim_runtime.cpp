@@ -109,6 +109,7 @@ bool open_block(Machine& m, int rank) {
         block[i].result = static_cast<uint64_t>(results[static_cast<int>(block[i].vote)]);
         block[i].state = State::Ready;
     }
+    m.at_barrier[rank] = 0;
     m.shared.barrier(rank);
     m.global.barrier(rank);
     return true;
@@ -138,8 +139,16 @@ bool open_barriers(Machine& m) {
     return opened;
 }
 
+// Of a cluster's blocks each goes on as soon as it can, but for one order: others may be far behind then.
+void came_to_barrier(Machine& m, int rank) {
+    if (m.blocks == 1 || m.launch->order == Order::Reverse) return;
+    if (++m.at_barrier[rank] < m.block_threads || !open_block(m, rank)) return;
+    m.cursor = 0;
+}
+
 void begin_block(Machine& m, int rank, uint3 block) {
     m.block_index[rank] = block;
+    m.at_barrier[rank] = 0;
     m.global.begin_block(rank, block.x + m.launch->grid[0] * (block.y + m.launch->grid[1] * block.z));
     const unsigned* dim = m.launch->block;
     for (int i = 0; i < m.block_threads; ++i) {
@@ -180,6 +189,7 @@ bool run_cluster(Machine& m, uint3 block) {
         *module.thread = m.fibers[m.current].index;
         shim_switch(&m.scheduler, m.fibers[m.current].context);
         if (!m.problem.empty()) return false;
+        if (m.fibers[m.current].state == State::AtBarrier) came_to_barrier(m, rank);
     }
     return true;
 }

@@ -1,0 +1,280 @@
+// Ufuncs as generated code. CuPy takes the first loop of a ufunc's list into which all operands convert
+// safely; Python's numbers adapt to it unless they are of a higher kind than all arrays. Its kernels are
+// compiled per call, so nothing is contracted between two operations, but within one it may be: operations
+// whose text multiplies and adds (remainders of floats, products of complex numbers) are CuPy's own calls.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "frontend/hosts/cupy/lower.h"
+#include "frontend/record/array_meta.h"
+
+namespace stator::frontend::cupy {
+
+namespace {
+
+// Kinds of loop operands on which CuPy's kernel computes what generated code computes.
+enum Kinds : uint8_t {
+    kBool = 1,
+    kInts = 2,
+    kHalf = 4,
+    kFloats = 8,  // f32 and f64
+    kComplex = 16,
+    kReal = kInts | kHalf | kFloats,
+    kAny = kBool | kReal,
+};
+
+// `op` is NumPy's ufunc of the meaning.
+struct Rule {
+    std::string_view name, op;
+    int arity;
+    uint8_t kinds;
+};
+
+constexpr Rule kRules[] = {
+    {"add", "add", 2, kAny | kComplex},
+    {"subtract", "subtract", 2, kReal | kComplex},
+    {"multiply", "multiply", 2, kAny},
+    {"divide", "divide", 2, kHalf | kFloats},
+    {"true_divide", "divide", 2, kHalf | kFloats},
+    {"floor_divide", "floor_divide", 2, kInts},
+    {"remainder", "remainder", 2, kInts},
+    {"mod", "remainder", 2, kInts},
+    {"negative", "negative", 1, kReal | kComplex},
+    {"positive", "positive", 1, kReal},
+    {"abs", "absolute", 1, kAny},
+    {"absolute", "absolute", 1, kAny},
+    {"fabs", "fabs", 1, kFloats},
+    {"square", "square", 1, kReal},
+    {"sqrt", "sqrt", 1, kHalf | kFloats},
+    {"floor", "floor", 1, kAny},
+    {"ceil", "ceil", 1, kAny},
+    {"trunc", "trunc", 1, kAny},
+    {"fix", "trunc", 1, kAny},
+    {"rint", "rint", 1, kHalf | kFloats},
+    {"maximum", "maximum", 2, kBool | kInts},
+    {"minimum", "minimum", 2, kBool | kInts},
+    {"fmax", "fmax", 2, kBool | kInts | kFloats},
+    {"fmin", "fmin", 2, kBool | kInts | kFloats},
+    {"copysign", "copysign", 2, kFloats},
+    {"less", "less", 2, kAny},
+    {"less_equal", "less_equal", 2, kAny},
+    {"greater", "greater", 2, kAny},
+    {"greater_equal", "greater_equal", 2, kAny},
+    {"equal", "equal", 2, kAny},
+    {"not_equal", "not_equal", 2, kAny},
+    {"logical_and", "logical_and", 2, kAny},
+    {"logical_or", "logical_or", 2, kAny},
+    {"logical_xor", "logical_xor", 2, kAny},
+    {"logical_not", "logical_not", 1, kAny},
+    {"bitwise_and", "bitwise_and", 2, kBool | kInts},
+    {"bitwise_or", "bitwise_or", 2, kBool | kInts},
+    {"bitwise_xor", "bitwise_xor", 2, kBool | kInts},
+    {"invert", "invert", 1, kBool | kInts},
+    {"left_shift", "left_shift", 2, kInts},
+    {"right_shift", "right_shift", 2, kInts},
+    {"isnan", "isnan", 1, kHalf | kFloats},
+    {"isinf", "isinf", 1, kHalf | kFloats},
+    {"isfinite", "isfinite", 1, kHalf | kFloats},
+    {"signbit", "signbit", 1, kFloats},
+    {"exp", "exp", 1, kFloats},
+    {"expm1", "expm1", 1, kFloats},
+    {"log", "log", 1, kFloats},
+    {"log10", "log10", 1, kFloats},
+    {"log1p", "log1p", 1, kFloats},
+    {"log2", "log2", 1, kFloats},
+    {"sin", "sin", 1, kFloats},
+    {"cos", "cos", 1, kFloats},
+    {"tan", "tan", 1, kFloats},
+    {"arcsin", "arcsin", 1, kFloats},
+    {"arccos", "arccos", 1, kFloats},
+    {"arctan", "arctan", 1, kFloats},
+    {"arctan2", "arctan2", 2, kFloats},
+    {"sinh", "sinh", 1, kFloats},
+    {"cosh", "cosh", 1, kFloats},
+    {"tanh", "tanh", 1, kFloats},
+    {"arcsinh", "arcsinh", 1, kFloats},
+    {"arccosh", "arccosh", 1, kFloats},
+    {"arctanh", "arctanh", 1, kFloats},
+    {"cbrt", "cbrt", 1, kFloats},
+    {"hypot", "hypot", 2, kFloats},
+    {"fmod", "fmod", 2, kFloats},
+    {"power", "power", 2, kFloats},
+    {"nextafter", "nextafter", 2, kFloats},
+    {"deg2rad", "deg2rad", 1, kFloats},
+    {"radians", "deg2rad", 1, kFloats},
+    {"rad2deg", "rad2deg", 1, kFloats},
+    {"degrees", "rad2deg", 1, kFloats},
+};
+
+const Rule* find_rule(std::string_view name) {
+    const auto* it = std::ranges::find(kRules, name, &Rule::name);
+    return it == std::end(kRules) ? nullptr : it;
+}
+
+uint8_t kind_of(DType t) {
+    if (t == DType::Bool) return kBool;
+    if (t == DType::F16) return kHalf;
+    return graph::is_complex(t) ? kComplex : graph::is_float(t) ? kFloats : kInts;
+}
+// Bool, integers, floats, complex numbers: numbers of a higher kind do not adapt to a lower one.
+int height(DType t) { return t == DType::Bool ? 0 : graph::is_integer(t) ? 1 : graph::is_complex(t) ? 3 : 2; }
+int height(numpy::Weak w) { return static_cast<int>(w); }
+
+using Loops = std::vector<numpy::LoopTypes>;
+
+bool dtype_of_char(char c, DType* out) {
+    PyArray_Descr* d = PyArray_DescrFromType(c);
+    if (!d) return PyErr_Clear(), false;
+    const bool known = dtype_from_numpy(d->type_num, out);
+    Py_DECREF(d);
+    return known;
+}
+
+// "ff->f"
+bool parse_loop(std::string_view text, int arity, numpy::LoopTypes* out) {
+    if (text.size() != static_cast<size_t>(arity) + 3 || text.substr(static_cast<size_t>(arity), 2) != "->")
+        return false;
+    for (int i = 0; i < arity; ++i)
+        if (!dtype_of_char(text[static_cast<size_t>(i)], &out->in[i])) return false;
+    return dtype_of_char(text.back(), &out->out);
+}
+
+// The ufunc's loops in the order in which CuPy tries them. A loop that cannot be read ends the list: what
+// comes after it must not be taken in its place.
+const Loops& loops_of(const Rule& rule) {
+    static auto* all = new std::unordered_map<std::string_view, Loops>;
+    const auto it = all->find(rule.name);
+    if (it != all->end()) return it->second;
+    Loops loops;
+    PyObject* ufunc = function_named(std::string(rule.name).c_str());
+    PyRef types = PyRef::steal(ufunc ? PyObject_GetAttrString(ufunc, "types") : nullptr);
+    PyErr_Clear();
+    const Py_ssize_t count = types && PyList_Check(types.get()) ? PyList_GET_SIZE(types.get()) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* item = PyList_GET_ITEM(types.get(), i);
+        const char* text = PyUnicode_Check(item) ? PyUnicode_AsUTF8(item) : nullptr;
+        numpy::LoopTypes loop;
+        if (!text || !parse_loop(text, rule.arity, &loop)) break;
+        loops.push_back(loop);
+    }
+    PyErr_Clear();
+    return all->emplace(rule.name, std::move(loops)).first->second;
+}
+
+bool safe(DType from, DType to) {
+    return PyArray_CanCastSafely(graph::info(from).numpy_type, graph::info(to).numpy_type);
+}
+
+// Whether Python's numbers adapt at all: not when one is of a higher kind than every array.
+bool adapts(std::span<const Arg> args) {
+    int arrays = -1, numbers = -1;
+    for (const Arg& a : args)
+        if (a.weak == numpy::Weak::No)
+            arrays = std::max(arrays, height(a.dtype));
+        else
+            numbers = std::max(numbers, height(a.weak));
+    return arrays >= 0 && numbers <= arrays;
+}
+
+bool accepts(DType loop, const Arg& a, bool weak) {
+    if (safe(a.dtype, loop)) return true;
+    return weak && a.weak != numpy::Weak::No && height(a.weak) <= height(loop);
+}
+
+const numpy::LoopTypes* choose_loop(const Rule& rule, std::span<const Arg> args) {
+    const bool weak = adapts(args);
+    for (const numpy::LoopTypes& loop : loops_of(rule)) {
+        bool fits = true;
+        for (size_t i = 0; i < args.size(); ++i) fits &= accepts(loop.in[i], args[i], weak);
+        if (fits) return &loop;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+bool is_ufunc_name(std::string_view name) { return find_rule(name) != nullptr; }
+
+bool read_operand(TraceBuilder& tb, const Operand& o, Arg* out) {
+    if (!is_cupy_array(o.obj)) {
+        if (PyArray_CheckExact(o.obj)) return tb.fail(Reason::UnknownOp, "an array of NumPy's"), false;
+        return numpy::read_arg(tb, o, out);
+    }
+    *out = {};
+    if (!tb.resolve(o.shadow, o.obj)) return false;
+    if (o.shadow->kind != ShadowKind::Array) return tb.fail(Reason::ArrayKind, "an unknown array"), false;
+    out->id = tb.value(o.shadow);
+    out->dtype = o.shadow->dtype;
+    out->array = true;
+    return out->id != kNone;
+}
+
+bool converts(DType from, DType to) {
+    if (from == to) return true;
+    if (graph::is_complex(from) || graph::is_complex(to)) return graph::is_complex(to);
+    // Half precision comes from single precision in CuPy's class for it.
+    return to != DType::F16 || from == DType::F32 || graph::info(from).size < 4;
+}
+
+Id converted(TraceBuilder& tb, const Arg& a, DType to) {
+    const bool number = a.weak == numpy::Weak::Int || a.weak == numpy::Weak::Float;
+    if (!number && !converts(a.dtype, to)) return kNone;
+    if (a.weak == numpy::Weak::Float && !graph::is_float(to) && !graph::is_complex(to)) return kNone;
+    return numpy::arg_id(tb, a, to);
+}
+
+Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> operands) {
+    const Rule* rule = find_rule(name);
+    if (!rule || static_cast<int>(operands.size()) != rule->arity) return kNone;
+    std::vector<Arg> args(operands.size());
+    for (size_t i = 0; i < args.size(); ++i)
+        if (!read_operand(tb, operands[i], &args[i])) return kNone;
+    const numpy::LoopTypes* loop = choose_loop(*rule, args);
+    if (!loop) return kNone;
+    numpy::LoopTypes types = *loop;
+    // What is divided is converted to the quotient's dtype first.
+    if (rule->op == "divide") types.in[0] = types.in[1] = types.out;
+    for (size_t i = 0; i < args.size(); ++i) {
+        if (!(kind_of(types.in[i]) & rule->kinds)) return kNone;
+        const Id v = converted(tb, args[i], types.in[i]);
+        if (v == kNone) return kNone;
+        args[i] = numpy::arg_of(tb, v);
+        if (i && types.in[i] != types.in[0]) return kNone;
+    }
+    const numpy::Ufunc* u = numpy::find_ufunc(rule->op);
+    return u ? numpy::emit_ufunc(tb, *u, args, types) : kNone;
+}
+
+ShadowRef finish(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result) {
+    if (v == kNone) return nullptr;
+    guards::TensorView t;
+    if (!is_cupy_array(result) || !guards::read_cupy_array(result, &t)) return nullptr;
+    const Shape shape = tb.node(v).shape;
+    if (t.dtype != tb.node(v).dtype || t.rank != static_cast<int>(shape.size()))
+        return tb.fail(Reason::UnknownCall, "a result of another dtype or rank");
+    for (size_t d = 0; d < shape.size(); ++d)
+        if (tb.hint(shape[d]) != t.shape[d]) return tb.fail(Reason::UnknownCall, "a result of another shape");
+    const graph::OpClass cls = graph::info(tb.node(v).op).cls;
+    const bool made =
+        cls == graph::OpClass::Pointwise || cls == graph::OpClass::Reduction || cls == graph::OpClass::Alloc;
+    if (!made || static_cast<size_t>(v) < nodes_before) {
+        const Id in[] = {v};
+        v = tb.pointwise(Op::Copy, in, t.dtype);
+    }
+    return tb.new_array(v, result);
+}
+
+ShadowRef lower_ufunc(TraceBuilder& tb, std::string_view name, const Call& call) {
+    const Rule* rule = find_rule(name);
+    if (!rule) return nullptr;
+    const size_t before = tb.graph.nodes.size(), arity = static_cast<size_t>(rule->arity);
+    const bool keyword = call.kwnames && PyTuple_GET_SIZE(call.kwnames) == 1 &&
+                         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, 0), "out") == 0;
+    if ((!call.kwnames || keyword) && call.args.size() == arity + 1 && is_cupy_array(call.args[arity].obj))
+        return lower_into(tb, name, call.args.first(arity), call.args[arity]);
+    if (call.kwnames) return nullptr;
+    return finish(tb, compute(tb, name, call.args), before, call.result);
+}
+
+}  // namespace stator::frontend::cupy
