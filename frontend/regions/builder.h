@@ -90,6 +90,12 @@ struct BuiltRegion {
     std::vector<ResumeRef> exits;                 // as Region::exits
     std::vector<PyRef> objects;                   // that Values refer to
     int depth = 0;                                // of the frame's slots at entry
+    struct LeftOut {
+        const CodeInfo* code;
+        int pc;
+        std::string detail;
+    };
+    std::vector<LeftOut> left_out;  // instructions that Python does: the region leaves before them
     bool raises = false;  // some exit stands for a floating-point condition
 };
 
@@ -114,6 +120,8 @@ class Builder {
     const std::vector<char>& leaders(const CodeInfo& code);
     bool read_entry();
     std::unique_ptr<BuiltRegion> attempt();
+    bool leave_for_python();
+    bool goes_round() const;
     void normalize(int pc, State* s);  // variants where the loop's header has them
     Value as_variant(const Value& v, const Value& like);
     Value as_held(const Value& v, const Value& like);

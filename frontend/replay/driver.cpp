@@ -42,6 +42,7 @@ class FrameDriver {
     void start_recording(Place* place);
     void finish_recording(graph::EndKind end);
     Flow step_once(PyObject** result);
+    Step step_with_loops(const Insn& insn);
     Flow settle(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result);
     Flow raised(PyObject** result);
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
@@ -247,6 +248,41 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
     return Flow::On;
 }
 
+namespace {
+
+struct CalleeContext {
+    FunctionState::Impl* fs;
+    PyObject* function;
+};
+
+bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
+    auto* c = static_cast<CalleeContext*>(ctx);
+    if (!c->function || frame.function() != std::exchange(c->function, nullptr)) return false;
+    const CodeInfo* code = CodeInfo::get(frame.code());
+    if (!code) return false;
+    frame.link();
+    *result = FrameDriver(*c->fs, frame, *code, 0, nullptr).run(true);
+    return true;
+}
+
+}  // namespace
+
+// A call of a Python function with loops that may be regions: its frame is driven, too.
+Step FrameDriver::step_with_loops(const Insn& insn) {
+    if (insn.op == Opcode::Call && regions_on() && !fs_.options.cuda) {
+        PyObject* callable = call_operands(f_, insn).callable;
+        if (callable && Py_TYPE(callable) == &PyFunction_Type) {
+            const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable)));
+            if (code && code->has_loops && fs_.places(*code).open_headers > 0 && !is_traced(f_.ts(), code->code)) {
+                CalleeContext ctx{&fs_, callable};
+                HookScope scope(callee_handler, &ctx);
+                return step(f_, code_, &pc_);
+            }
+        }
+    }
+    return step(f_, code_, &pc_);
+}
+
 FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     const Insn& insn = code_.insns[pc_];
     if (recorder_) {
@@ -273,7 +309,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     } else {
         Recorder* outer = active_recorder;
         if (recording) active_recorder = recording;
-        s = step(f_, code_, &pc_);
+        s = recording ? step(f_, code_, &pc_) : step_with_loops(insn);
         active_recorder = outer;
     }
     if (!recording) {

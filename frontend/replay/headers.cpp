@@ -66,6 +66,8 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         fs.kill(places, h);
         return;
     }
+    for (const auto& part : built->left_out)
+        fs.remark(Reason::RegionPart, part.detail, *part.code, part.code->insns[static_cast<size_t>(part.pc)]);
     h.inside = instructions_inside(code, pc);
     for (auto& [inner, other] : places.headers)
         if (h.inside[static_cast<size_t>(inner)] && !std::exchange(other.in_region, true)) ++fs.counters.regions;

@@ -1,0 +1,59 @@
+// Python functions that a loop calls, followed in place. See builder.h.
+
+#include "frontend/regions/builder.h"
+
+namespace stator::frontend::regions {
+
+// Follows a plain Python function in place. Whatever it cannot do, Python does from the caller's statement on: so what it stores
+// must come last (exit_here sees to it).
+bool Builder::call_function(PyObject* function, std::vector<Value>& args) {
+    constexpr size_t kMostLevels = 4;
+    auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    const char* why = nullptr;
+    const CodeInfo* callee = CodeInfo::get(co, &why);
+    const std::string named = std::string("a call of ") + PyUnicode_AsUTF8(co->co_name);
+    if (!callee || s_.levels.size() >= kMostLevels) return unknown(named);
+    for (const Level& l : s_.levels)
+        if (l.code == callee) return unknown(named + ", which calls itself");
+    if (co->co_kwonlyargcount || (co->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) || co->co_nfreevars || co->co_ncellvars)
+        return unknown(named + ", which takes more than positions or has cells");
+    PyObject* defaults = PyFunction_GET_DEFAULTS(function);
+    const auto given = static_cast<int>(args.size());
+    const int missing = co->co_argcount - given;
+    if (missing < 0 || missing > (defaults ? PyTuple_GET_SIZE(defaults) : 0)) return unknown(named);
+    out_->functions.push_back({PyRef::borrow(function), PyRef::borrow(reinterpret_cast<PyObject*>(co)), PyRef::borrow(defaults)});
+    for (const Value& v : args)
+        if (v.kind == Kind::Empty || v.kind == Kind::Passed) return unknown(named + " with " + describe(v));
+    Level level{callee, function, static_cast<int>(s_.slots.size()), pc_ + 1};
+    for (int i = 0; i < callee->nlocalsplus; ++i) {
+        if (i < given) {
+            if (args[static_cast<size_t>(i)].kind == Kind::Lazy) {
+                Value held = args[static_cast<size_t>(i)];
+                if (!as_array(held, &held)) return false;
+                push(std::move(held));
+            } else {
+                push(args[static_cast<size_t>(i)]);
+            }
+            continue;
+        }
+        Value v;
+        if (i < co->co_argcount && !constant(PyTuple_GET_ITEM(defaults, PyTuple_GET_SIZE(defaults) - (co->co_argcount - i)), &v))
+            return false;
+        push(std::move(v));
+    }
+    s_.levels.push_back(level);
+    pc_ = -1;  // the next instruction is its first
+    return true;
+}
+
+bool Builder::on_return() {
+    const Value v = pop();
+    if (s_.levels.size() == 1) return unknown("a return");
+    const Level level = s_.levels.back();
+    s_.slots.resize(static_cast<size_t>(level.base));
+    s_.levels.pop_back();
+    push(v);
+    return jump_to(level.return_pc);
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,187 @@
+// What a region reads when it is entered: which slots, as what. See builder.h.
+
+#include <fmt/format.h>
+
+#include "frontend/cpython/iterators.h"
+#include "frontend/regions/builder.h"
+#include "frontend/regions/entry.h"
+
+namespace stator::frontend::regions {
+
+std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int> path) {
+    EntryInput in{};
+    in.slot = slot;
+    in.path = path;
+    const auto add = [&](EntryInput::Kind kind, DType t, int rank) {
+        in.kind = kind;
+        in.dtype = t;
+        in.rank = rank;
+        in.value = r_->add({t, static_cast<int8_t>(rank)});
+        input_of_[in.value] = static_cast<int>(out_->inputs.size());
+        out_->inputs.push_back(in);
+        return in.value;
+    };
+    if (!o) return Value{};
+    EntryKind kind = classify(o);
+    Value v;
+    switch (kind.kind) {
+        case EntryKind::Int: v = int_value(add(EntryInput::Int, DType::I64, -1)); break;
+        case EntryKind::Float: v = float_value(add(EntryInput::Float, DType::F64, -1)); break;
+        case EntryKind::Bool: v = bool_value(add(EntryInput::Bool, DType::Bool, -1)); break;
+        case EntryKind::Scalar:
+            v = scalar_value(kind.dtype, add(EntryInput::Scalar, kind.dtype, -1));
+            break;
+        case EntryKind::Array: {
+            in.contiguous = kind.contiguous;
+            v.kind = Kind::Array;
+            v.dtype = kind.dtype;
+            v.rank = kind.rank;
+            v.permuted = !kind.ordered;
+            in.ordered = kind.ordered;
+            v.id = add(EntryInput::Array, kind.dtype, kind.rank);
+            if (!path.empty()) return std::nullopt;
+            break;
+        }
+        case EntryKind::RangeIter: {
+            if (!path.empty() || Py_REFCNT(o) != 1) return std::nullopt;
+            v = composed(Kind::RangeIter, {int_value(add(EntryInput::RangeNext, DType::I64, -1)),
+                                           int_value(add(EntryInput::RangeLeft, DType::I64, -1)),
+                                           int_value(add(EntryInput::RangeStep, DType::I64, -1))});
+            return v;
+        }
+        case EntryKind::ArrayIter: {
+            if (!path.empty() || Py_REFCNT(o) != 1) return std::nullopt;
+            in.of_iterator = true;
+            PyObject* over = array_iter_state(o).array;
+            const EntryKind array = over ? classify(over) : EntryKind{};
+            if (array.kind != EntryKind::Array) return std::nullopt;
+            Value a;
+            a.kind = Kind::Array;
+            a.dtype = array.dtype;
+            a.rank = array.rank;
+            a.permuted = !array.ordered;
+            a.whole = true;
+            a.slot = slot;
+            in.contiguous = array.contiguous;
+            in.ordered = array.ordered;
+            a.id = add(EntryInput::Array, array.dtype, array.rank);
+            v = composed(Kind::ArrayIter, {a, int_value(add(EntryInput::IterPosition, DType::I64, -1))});
+            return v;
+        }
+        case EntryKind::Tuple: {
+            if (!path.empty()) return std::nullopt;
+            v.kind = Kind::Tuple;
+            out_->tuples.emplace_back(slot, static_cast<int>(PyTuple_GET_SIZE(o)));
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+                auto item = entry_value(PyTuple_GET_ITEM(o, i), slot, {static_cast<int>(i)});
+                if (!item) return std::nullopt;
+                item->whole = false;
+                v.items.push_back(std::move(*item));
+            }
+            break;
+        }
+        case EntryKind::Other:
+            if (!path.empty()) return std::nullopt;
+            v = known(keep(o));
+            out_->same.emplace_back(slot, PyRef::borrow(o));
+            break;
+    }
+    v.slot = slot;
+    return v;
+}
+
+bool Builder::read_entry() {
+    const int depth = f_.depth();
+    out_->depth = depth;
+    std::vector<char> named(static_cast<size_t>(depth), 0);
+    for (size_t i = 0; i < code_.insns.size(); ++i) {
+        const Insn& insn = code_.insns[i];
+        if (!inside_[i]) continue;
+        switch (insn.op) {
+            case Opcode::LoadFast:
+            case Opcode::LoadFastCheck:
+            case Opcode::StoreFast:
+            case Opcode::DeleteFast:
+            case Opcode::LoadFastAndClear: named[static_cast<size_t>(insn.arg)] = 1; break;
+            default: break;
+        }
+    }
+    for (int i = 0; i < depth; ++i) {
+        if (!f_.slot_is_object(i)) return unknown("an exception that is being handled");
+        PyObject* o = f_.slot(i);
+        const bool on_stack = i >= nlocals_;
+        Value passed;
+        passed.kind = Kind::Passed;
+        passed.slot = i;
+        passed.whole = true;
+        const bool changes = !on_stack && stored_[static_cast<size_t>(i)];
+        if (on_stack || named[static_cast<size_t>(i)]) {
+            auto v = entry_value(o, i, {});
+            if (!v && changes) {
+                return unknown(std::string("a variable that holds a ") + Py_TYPE(o)->tp_name);
+            }
+            if (v) {
+                if (!o) out_->empty.push_back(i);
+                // What the loop rebinds has no fixed place, but for arrays, which keep their identity.
+                v->whole = o && (v->kind == Kind::Array || v->kind == Kind::Known || (!changes && !on_stack));
+                if (v->kind == Kind::RangeIter) v->whole = false;
+                if (v->kind == Kind::Tuple && changes) v->whole = false;
+                s_.slots.push_back(std::move(*v));
+                continue;
+            }
+            if (on_stack) return unknown(std::string("a loop over a ") + (o ? Py_TYPE(o)->tp_name : "NULL"));
+        }
+        s_.slots.push_back(passed);
+    }
+    return true;
+}
+
+namespace {
+
+void count_uses(const graph::Region& r, std::vector<int>& uses) {
+    uses.assign(r.types.size(), 0);
+    const auto use = [&](ValueId v) {
+        if (v >= 0) ++uses[static_cast<size_t>(v)];
+    };
+    const auto insts = [&](const std::vector<graph::Inst>& list) {
+        for (const graph::Inst& i : list)
+            for (ValueId v : i.in) use(v);
+    };
+    for (const graph::Block& b : r.blocks) {
+        insts(b.insts);
+        use(b.end.cond);
+        for (ValueId v : b.end.then.args) use(v);
+        for (ValueId v : b.end.other.args) use(v);
+    }
+    for (const graph::NestBody& n : r.nests) insts(n.insts);
+    for (const graph::RegionExit& e : r.exits)
+        for (ValueId v : e.values) use(v);
+}
+
+}  // namespace
+
+// Inputs that nothing needs are not read and not guarded.
+void Builder::finish_inputs(BuiltRegion& out) {
+    std::vector<int> uses;
+    count_uses(*r_, uses);
+    std::vector<EntryInput> kept;
+    for (EntryInput& in : out.inputs) {
+        if (!uses[static_cast<size_t>(in.value)]) continue;
+        graph::RegionInput ri;
+        ri.value = in.value;
+        ri.contiguous = in.contiguous;
+        ri.written = in.written;
+        ri.source = in.slot < nlocals_
+                        ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(code_.code->co_localsplusnames, in.slot))
+                        : fmt::format("stack{}", in.slot - nlocals_);
+        for (int p : in.path) ri.source += fmt::format("[{}]", p);
+        if (in.kind == EntryInput::RangeNext) ri.source += ".next";
+        if (in.kind == EntryInput::RangeLeft) ri.source += ".left";
+        if (in.kind == EntryInput::RangeStep) ri.source += ".step";
+        r_->inputs.push_back(std::move(ri));
+        kept.push_back(std::move(in));
+    }
+    out.inputs = std::move(kept);
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,246 @@
+// Versions of blocks: how paths meet. See builder.h.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/regions/builder.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+constexpr int kMostVersions = 24;     // of one instruction
+constexpr size_t kMostBlocks = 1200;  // what is compiled grows with the source, and with this at most
+
+graph::RegionType type_of(const graph::Region& r, ValueId id) { return r.types[static_cast<size_t>(id)]; }
+
+}  // namespace
+
+bool Builder::is_loop_header(int pc) const { return s_.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)]; }
+
+// Whether a block gets its own names for what is in the slot. What the loop does not rebind keeps its name.
+bool Builder::carries(size_t slot) const { return slot >= static_cast<size_t>(nlocals_) || stored_[slot]; }
+
+namespace {
+
+bool can_vary(const Value& v) { return v.kind == Kind::Empty || v.kind == Kind::Variant || v.is_number(); }
+
+// The kind that a variable of both has when it has a value.
+bool one_kind(const Value& a, const Value& b, Value* out) {
+    for (const Value* v : {&a, &b}) {
+        Value k;
+        k.kind = v->kind == Kind::Variant ? v->expected : v->kind;
+        k.dtype = v->dtype;
+        if (v->kind == Kind::Variant && v->expected == Kind::Empty) return false;
+        if (k.kind == Kind::Empty) continue;
+        if (out->kind != Kind::Empty && (out->kind != k.kind || out->dtype != k.dtype)) return false;
+        *out = k;
+    }
+    return out->kind != Kind::Empty;
+}
+
+}  // namespace
+
+namespace {
+
+bool can_hold(const Value& v) { return v.kind == Kind::Empty || (v.kind == Kind::Array && !v.part); }
+
+// Two arrays of one type, at least one of which is not an entry slot's: those stay apart, since they keep their places.
+bool one_array(const Value& a, const Value& b, Value* out) {
+    const auto loose = [](const Value& v) { return v.kind == Kind::Empty || v.fresh || v.held; };
+    if (!can_hold(a) || !can_hold(b) || (!loose(a) && !loose(b))) return false;
+    for (const Value* v : {&a, &b}) {
+        if (v->kind == Kind::Empty) continue;
+        if (out->kind == Kind::Array && (out->dtype != v->dtype || out->rank != v->rank)) return false;
+        out->kind = Kind::Array;
+        out->dtype = v->dtype;
+        out->rank = v->rank;
+        out->permuted |= v->permuted;
+        out->backward |= v->backward;
+    }
+    out->held = true;
+    return out->kind == Kind::Array;
+}
+
+}  // namespace
+
+Value Builder::as_held(const Value& v, const Value& like) {
+    Value out = like;
+    if (v.held) {
+        out.id = v.id;
+        out.items = v.items;
+        return out;
+    }
+    int64_t from = Held::Nothing;
+    if (v.kind == Kind::Array) {
+        out.id = v.id;
+        from = v.fresh ? Held::Fresh : v.whole ? Held::Whole + v.slot : Held::View + v.slot;
+    } else {  // no memory at all
+        graph::Inst nothing;
+        nothing.op = graph::RegionOp::Scratch;
+        nothing.in.assign(static_cast<size_t>(like.rank), const_int(0));
+        nothing.ints = {cells_++};
+        out.id = emit(std::move(nothing), {like.dtype, static_cast<int8_t>(like.rank)}, true);
+        if (out.id < 0) out.id = 0;  // refused: the attempt fails
+    }
+    out.items = {int_value(const_int(from))};
+    return out;
+}
+
+Value Builder::as_variant(const Value& v, const Value& like) {
+    Value out = composed(Kind::Variant, {});
+    out.expected = like.expected;
+    out.dtype = like.dtype;
+    if (v.kind == Kind::Variant) {
+        out.items = v.items;
+        return out;
+    }
+    int64_t tag = Tag::Empty;
+    ValueId as_int = const_int(0), as_float = const_float(0);
+    switch (v.kind) {
+        case Kind::Int: tag = Tag::Int, as_int = v.id; break;
+        case Kind::Float: tag = Tag::Float, as_float = v.id; break;
+        case Kind::Bool: tag = Tag::Bool, as_int = cast(v.id, DType::Bool, DType::I64); break;
+        case Kind::Scalar:
+            tag = Tag::Scalar + static_cast<int>(v.dtype);
+            if (graph::is_float(v.dtype))
+                as_float = cast(v.id, v.dtype, DType::F64);
+            else
+                as_int = cast(v.id, v.dtype, DType::I64);
+            break;
+        default: break;
+    }
+    out.items = {int_value(const_int(tag)), int_value(as_int), float_value(as_float)};
+    return out;
+}
+
+// What reads it needs a value of the kind that it was built with; Python complains about one that has none.
+bool Builder::bound(Value* v) {
+    if (v->held) {
+        const ValueId there = pointwise(graph::Op::NotEqual, DType::I64, DType::Bool, {v->items[0].id, const_int(Held::Nothing)});
+        return guard(there);
+    }
+    if (v->kind != Kind::Variant) return true;
+    if (v->expected == Kind::Empty) return unknown("a variable of several types");
+    int64_t tag = Tag::Int;
+    if (v->expected == Kind::Float) tag = Tag::Float;
+    if (v->expected == Kind::Bool) tag = Tag::Bool;
+    if (v->expected == Kind::Scalar) tag = Tag::Scalar + static_cast<int>(v->dtype);
+    if (!guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {v->items[0].id, const_int(tag)}))) return false;
+    const DType t = v->expected == Kind::Scalar ? v->dtype : v->expected == Kind::Bool ? DType::Bool : DType::I64;
+    const bool floating = v->expected == Kind::Float || graph::is_float(t);
+    const ValueId bits = v->items[floating ? 2 : 1].id;
+    *v = v->expected == Kind::Float ? float_value(bits)
+                                    : number(v->expected, t, cast(bits, floating ? DType::F64 : DType::I64, t));
+    return true;
+}
+
+void Builder::normalize(int pc, State* s) {
+    if (s->levels.size() > 1 || !code_.is_header[static_cast<size_t>(pc)]) return;
+    for (auto it = variants_.lower_bound({pc, 0}); it != variants_.end() && it->first.first == pc; ++it) {
+        Value& v = s->slots[static_cast<size_t>(it->first.second)];
+        if (it->second.held && can_hold(v))
+            v = as_held(v, it->second);
+        else if (!it->second.held && can_vary(v))
+            v = as_variant(v, it->second);
+    }
+}
+
+// Two states arrive at a header: variables that only one of them has a value of, and those of other types that are dead, become variants.
+// True when there is a new one: everything is built again then.
+bool Builder::widen(int pc, const State& a, const State& b) {
+    bool any = false;
+    for (size_t i = 0; i < static_cast<size_t>(nlocals_); ++i) {
+        const Value &x = a.slots[i], &y = b.slots[i];
+        if (!stored_[i]) continue;
+        std::string sx, sy;
+        sign(x, &sx), sign(y, &sy);
+        if (sx == sy) continue;
+        if (Value array; one_array(x, y, &array)) {
+            variants_[{pc, static_cast<int>(i)}] = array;
+            any = true;
+            continue;
+        }
+        if (!can_vary(x) || !can_vary(y)) continue;
+        Value v = composed(Kind::Variant, {}), kind;
+        if (one_kind(x, y, &kind))
+            v.expected = kind.kind, v.dtype = kind.dtype;
+        else if (code_.live(pc, static_cast<int>(i)))
+            continue;
+        auto [it, fresh] = variants_.try_emplace({pc, static_cast<int>(i)}, v);
+        if (!fresh && it->second.expected == v.expected && it->second.dtype == v.dtype) continue;
+        if (!fresh) it->second = v;
+        any = true;
+    }
+    return any;
+}
+
+int Builder::version_at(int pc, State& s) {
+    const bool header = s.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)];
+    normalize(pc, &s);
+    std::erase_if(s.context, [&](const auto& c) {
+        return s.levels.size() == 1 && (c.first == pc || pc < c.first || pc > loop_end_[c.first]);
+    });
+    std::string key;
+    for (const Level& l : s.levels) key += fmt::format("{}:{},", static_cast<const void*>(l.code), l.return_pc);
+    for (const auto& c : s.context) key += fmt::format("{}={} ", c.first, c.second);
+    const std::string where = key;
+    for (const Value& v : s.slots) sign(v, &key);
+    const bool is_clean = s.levels.size() == 1 && std::all_of(s.slots.begin() + nlocals_, s.slots.end(),
+                                                              [](const Value& v) { return v.is_iterator(); });
+    if (!is_clean) key += fmt::format("#{}", static_cast<const void*>(s.resume.get()));
+    auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
+    if (!fresh) return it->second;
+    if (header) {
+        for (int other : header_versions_[{pc, where}])
+            if (widen(pc, versions_[static_cast<size_t>(other)].state, s)) {
+                ++widened_;
+                return -1;
+            }
+        header_versions_[{pc, where}].push_back(it->second);
+    }
+    if (++versions_per_pc_[pc] > kMostVersions || r_->blocks.size() > kMostBlocks) {
+        refuse(Reason::RegionTypes, "the kinds of its variables change too often");
+        return -1;
+    }
+    Version v{pc, s, static_cast<graph::BlockId>(r_->blocks.size())};
+    r_->blocks.emplace_back();
+    for (size_t i = 0; i < v.state.slots.size(); ++i) {
+        if (!carries(i)) continue;
+        each_variable(v.state.slots[i], [&](ValueId& id) {
+            const ValueId param = r_->add(type_of(*r_, id));
+            r_->blocks.back().params.push_back(param);
+            id = param;
+        });
+        // What made it is not known here any more.
+        v.state.slots[i].part_of = -1;
+    }
+    if (header) v.state.context.emplace_back(pc, it->second);
+    if (is_clean) {
+        v.state.resume = std::make_shared<ResumePoint>();
+        v.state.resume->pc = pc;
+        v.state.resume->slots = v.state.slots;
+    }
+    versions_.push_back(std::move(v));
+    todo_.push_back(it->second);
+    return it->second;
+}
+
+graph::Edge Builder::edge_to(int pc, const State& s, bool* ok) {
+    graph::Edge edge;
+    State from = s;
+    const int index = version_at(pc, from);
+    if (index < 0) {
+        *ok = false;
+        return edge;
+    }
+    edge.to = versions_[static_cast<size_t>(index)].block;
+    for (size_t i = 0; i < from.slots.size(); ++i) {
+        if (!carries(i)) continue;
+        each_variable(from.slots[i], [&](ValueId& id) { edge.args.push_back(id); });
+    }
+    return edge;
+}
+
+}  // namespace stator::frontend::regions
