@@ -22,8 +22,8 @@ enum class Change : uint8_t { None, Drop, IsOperand, Plain, FromEnd };
 
 class CheckHoister {
   public:
-    CheckHoister(Region& r, BlockId header)
-        : r_(r), cfg_(region_cfg(r)), header_(header), bounds_(r, cfg_, header) {}
+    CheckHoister(Region& r, BlockId header, std::vector<RegionBounds::Range> ranges)
+        : r_(r), cfg_(region_cfg(r)), header_(header), bounds_(r, cfg_, header, std::move(ranges)) {}
 
     void run() {
         for (const BlockId b : cfg_.order)
@@ -193,6 +193,8 @@ class CheckHoister {
             also(emit(out, Op::GreaterEqual, kBool, {v, low}));
             also(emit(out, Op::LessEqual, kBool, {v, high}));
         }
+        for (const LinearForm& f : bounds_.needs())
+            if (std::find(facts_.begin(), facts_.end(), f) == facts_.end()) facts_.push_back(f);
         for (const LinearForm& f : facts_) {
             ValueId sum = emit_constant(out, kI64, f.constant);
             for (const auto& [v, k] : f.terms) {
@@ -314,12 +316,126 @@ class CheckHoister {
     std::map<int, int> loop_, exit_;
 };
 
+// Loops that are entered in the middle count by a step which only the iterator knows. Where such a loop
+// starts and ends is computed in front of it.
+class RunTimeSteps {
+  public:
+    RunTimeSteps(Region& r, BlockId header)
+        : r_(r),
+          cfg_(region_cfg(r)),
+          header_(header),
+          inst_(r.types.size(), nullptr),
+          block_(r.types.size(), -1) {
+        for (size_t b = 0; b < r.blocks.size(); ++b) {
+            for (const ValueId p : r.blocks[b].params)
+                block_[static_cast<size_t>(p)] = static_cast<BlockId>(b);
+            for (const Inst& i : r.blocks[b].insts) {
+                if (i.result < 0) continue;
+                inst_[static_cast<size_t>(i.result)] = &i;
+                block_[static_cast<size_t>(i.result)] = static_cast<BlockId>(b);
+            }
+        }
+    }
+
+    std::vector<RegionBounds::Range> run() {
+        std::vector<RegionBounds::Range> out;
+        const Block& header = r_.blocks[static_cast<size_t>(header_)];
+        if (!single_entry() || header.end.kind != Terminator::Branch) return out;
+        const Inst* test = inst_[static_cast<size_t>(header.end.cond)];
+        if (!test || test->op != RegionOp::Pointwise || test->pointwise != Op::Greater) return out;
+        const auto counter = std::find(header.params.begin(), header.params.end(), test->in[0]);
+        if (counter == header.params.end()) return out;
+        const ValueId count = start_of(static_cast<size_t>(counter - header.params.begin()));
+        std::vector<std::pair<size_t, ValueId>> found;
+        for (size_t k = 0; k < header.params.size(); ++k)
+            if (const ValueId step = step_of(k); step >= 0) found.emplace_back(k, step);
+        std::vector<Inst> code;
+        for (const auto& [k, step] : found)
+            out.push_back(range(header.params[k], start_of(k), step, count, code));
+        auto& insts = r_.blocks[static_cast<size_t>(entry_)].insts;
+        insts.insert(insts.end(), code.begin(), code.end());
+        return out;
+    }
+
+  private:
+    bool single_entry() {
+        for (const BlockId from : cfg_.preds[static_cast<size_t>(header_)]) {
+            if (cfg_.dominates(header_, from)) continue;
+            if (entry_ >= 0) return false;
+            entry_ = from;
+        }
+        return entry_ >= 0;
+    }
+    ValueId start_of(size_t k) const {
+        ValueId v = -1;
+        for_edges(r_.blocks[static_cast<size_t>(entry_)], [&](const Edge& e) {
+            if (e.to == header_) v = e.args[k];
+        });
+        return v;
+    }
+    // What every way back adds to the parameter; -1: no value known in front of the loop.
+    ValueId step_of(size_t k) const {
+        const ValueId param = r_.blocks[static_cast<size_t>(header_)].params[k];
+        if (r_.types[static_cast<size_t>(param)] != kI64) return -1;
+        ValueId step = -1;
+        bool ok = true;
+        for (const BlockId from : cfg_.preds[static_cast<size_t>(header_)])
+            for_edges(r_.blocks[static_cast<size_t>(from)], [&](const Edge& e) {
+                if (e.to != header_ || from == entry_) return;
+                const Inst* sum = inst_[static_cast<size_t>(e.args[k])];
+                const bool adds = sum && sum->op == RegionOp::Pointwise && sum->pointwise == Op::Add;
+                const ValueId by = !adds                 ? -1
+                                   : sum->in[0] == param ? sum->in[1]
+                                   : sum->in[1] == param ? sum->in[0]
+                                                         : -1;
+                ok &= by >= 0 && (step < 0 || step == by);
+                step = by;
+            });
+        if (!ok || step < 0) return -1;
+        const Inst* made = inst_[static_cast<size_t>(step)];
+        const BlockId at = block_[static_cast<size_t>(step)];
+        const bool constant = made && made->op == RegionOp::Const;
+        return constant || (at >= 0 && cfg_.dominates(header_, at)) ? -1 : step;
+    }
+
+    ValueId emit(std::vector<Inst>& code, Op op, ValueId a, ValueId b) {
+        Inst i;
+        i.op = RegionOp::Pointwise;
+        i.pointwise = op;
+        i.operand = DType::I64;
+        i.in = {a, b};
+        i.result = r_.add(kI64);
+        code.push_back(i);
+        return i.result;
+    }
+    // Between start and start + step * (count - 1).
+    RegionBounds::Range range(ValueId value, ValueId start, ValueId step, ValueId count,
+                              std::vector<Inst>& code) {
+        Inst one;
+        one.ints = {1};
+        one.result = r_.add(kI64);
+        code.push_back(one);
+        const ValueId times =
+            emit(code, Op::Subtract, emit(code, Op::Maximum, count, one.result), one.result);
+        const ValueId last = emit(code, Op::Add, start, emit(code, Op::Multiply, step, times));
+        return {value, emit(code, Op::Minimum, start, last), emit(code, Op::Maximum, start, last), step,
+                count};
+    }
+
+    Region& r_;
+    const RegionCfg cfg_;
+    const BlockId header_;
+    BlockId entry_ = -1;
+    std::vector<const Inst*> inst_;
+    std::vector<BlockId> block_;
+};
+
 }  // namespace
 
 void hoist_checks(Region& r) {
     // Loops of the text come in order; the first of the outermost ones dominates what there is to gain.
     for (const LoopInfo& l : r.loops)
-        if (l.parent < 0) return CheckHoister(r, l.header).run();
+        if (l.parent < 0) return CheckHoister(r, l.header, RunTimeSteps(r, l.header).run()).run();
 }
 
 }  // namespace stator::graph
