@@ -1,7 +1,7 @@
 // hoist_checks: one test in front of the outermost loop instead of many inside.
 //
 // A check can go when region_bounds.h derives from values known in front of the loop that it never fails.
-// What it takes for that becomes a fact: a linear form that must not be negative. The facts of all checks are
+// What it takes for that becomes a fact about linear forms. The facts of all checks are
 // tested together, once; if they hold the loop runs as a copy without those checks, else as it is. So an
 // index that is out of range, or negative, is found at the very iteration that Python would find it in.
 #include <algorithm>
@@ -16,6 +16,9 @@ namespace {
 constexpr size_t kMaxFacts = 32;
 constexpr RegionType kI64{DType::I64, -1};
 constexpr RegionType kBool{DType::Bool, -1};
+
+// Forms of which at least one must not be negative: bounds of one number from several sides.
+using Fact = std::vector<LinearForm>;
 
 // What becomes of an instruction in the copy.
 enum class Change : uint8_t { None, Drop, IsOperand, Plain, FromEnd };
@@ -44,22 +47,24 @@ class CheckHoister {
   private:
     // ---- which checks go ----
 
-    // Facts under which f >= 0 in the block; false: none known.
-    bool assume(const LinearForm& f, BlockId at, std::vector<LinearForm>& facts) {
-        const LinearForm* best = nullptr;
-        const std::vector<LinearForm> bounds = bounds_.lower(f, at);
+    // A fact under which f >= 0 in the block; false: none known.
+    bool assume(const LinearForm& f, BlockId at, std::vector<Fact>& facts) {
+        return assume_any(bounds_.lower(f, at), facts);
+    }
+    static bool assume_any(const std::vector<LinearForm>& bounds, std::vector<Fact>& facts) {
+        Fact fact;
         for (const LinearForm& g : bounds) {
             if (g.is_constant() && g.constant >= 0) return true;
-            if (!g.is_constant() && !best) best = &g;
+            if (!g.is_constant()) fact.push_back(g);
         }
-        if (!best) return false;
-        facts.push_back(*best);
+        if (fact.empty()) return false;
+        facts.push_back(std::move(fact));
         return true;
     }
 
-    bool accept(const std::vector<LinearForm>& facts) {
-        std::vector<LinearForm> all = facts_;
-        for (const LinearForm& f : facts)
+    bool accept(const std::vector<Fact>& facts) {
+        std::vector<Fact> all = facts_;
+        for (const Fact& f : facts)
             if (std::find(all.begin(), all.end(), f) == all.end()) all.push_back(f);
         if (all.size() > kMaxFacts) return false;
         facts_ = std::move(all);
@@ -94,7 +99,7 @@ class CheckHoister {
         const LinearForm f = bounds_.form(i.in[0]), n = bounds_.form(i.in[1]);
         const MaybeForm room = add_scaled(n, f, -1);  // n - i
         const MaybeForm below = room ? add_scaled(*room, {1, {}}, -1) : std::nullopt;
-        std::vector<LinearForm> facts;
+        std::vector<Fact> facts;
         if (below && assume(f, at, facts) && assume(*below, at, facts) && accept(facts))
             return Change::IsOperand;
         facts.clear();
@@ -110,10 +115,8 @@ class CheckHoister {
         const int loop = r_.blocks[static_cast<size_t>(at)].loop;
         if (loop < 0 || r_.loops[static_cast<size_t>(loop)].parent < 0 || !innermost(loop))
             return Change::None;
-        for (const LinearForm& f : bounds_.trip_count_limits(loop)) {
-            if (f.is_constant() && f.constant < 0) continue;
-            if (f.is_constant() || accept({f})) return Change::Drop;
-        }
+        std::vector<Fact> facts;
+        if (assume_any(bounds_.trip_count_limits(loop), facts) && accept(facts)) return Change::Drop;
         return Change::None;
     }
 
@@ -182,6 +185,15 @@ class CheckHoister {
         return out.back().result;
     }
 
+    ValueId emit_form(std::vector<Inst>& out, const LinearForm& f) {
+        ValueId sum = emit_constant(out, kI64, f.constant);
+        for (const auto& [v, k] : f.terms) {
+            const ValueId term = k == 1 ? v : emit(out, Op::Multiply, kI64, {v, emit_constant(out, kI64, k)});
+            sum = emit(out, Op::Add, kI64, {sum, term});
+        }
+        return sum;
+    }
+
     // All facts and, for every value they rest on, that it is small.
     ValueId emit_test(std::vector<Inst>& out) {
         ValueId all = -1;
@@ -193,16 +205,14 @@ class CheckHoister {
             also(emit(out, Op::GreaterEqual, kBool, {v, low}));
             also(emit(out, Op::LessEqual, kBool, {v, high}));
         }
-        for (const LinearForm& f : bounds_.needs())
-            if (std::find(facts_.begin(), facts_.end(), f) == facts_.end()) facts_.push_back(f);
-        for (const LinearForm& f : facts_) {
-            ValueId sum = emit_constant(out, kI64, f.constant);
-            for (const auto& [v, k] : f.terms) {
-                const ValueId term =
-                    k == 1 ? v : emit(out, Op::Multiply, kI64, {v, emit_constant(out, kI64, k)});
-                sum = emit(out, Op::Add, kI64, {sum, term});
+        for (const LinearForm& f : bounds_.needs()) facts_.push_back({f});
+        for (const Fact& fact : facts_) {
+            ValueId any = -1;
+            for (const LinearForm& f : fact) {
+                const ValueId holds = emit(out, Op::GreaterEqual, kBool, {emit_form(out, f), zero});
+                any = any < 0 ? holds : emit(out, Op::LogicalOr, kBool, {any, holds});
             }
-            also(emit(out, Op::GreaterEqual, kBool, {sum, zero}));
+            also(any);
         }
         return all < 0 ? emit_constant(out, kBool, 1) : all;
     }
@@ -310,7 +320,7 @@ class CheckHoister {
     RegionBounds bounds_;
     std::vector<BlockId> inside_;  // blocks that the header dominates, in order
     std::map<BlockId, std::vector<Change>> changes_;
-    std::vector<LinearForm> facts_;
+    std::vector<Fact> facts_;
     std::map<BlockId, BlockId> block_;
     std::map<ValueId, ValueId> value_;
     std::map<int, int> loop_, exit_;
