@@ -46,8 +46,13 @@ MaybeForm add_scaled(const LinearForm& a, const LinearForm& b, int64_t factor) {
     return sum;
 }
 
-RegionBounds::RegionBounds(const Region& r, const RegionCfg& cfg, BlockId outer)
-    : r_(r), cfg_(cfg), outer_(outer), place_(r.types.size()), forming_(r.types.size(), 0) {
+RegionBounds::RegionBounds(const Region& r, const RegionCfg& cfg, BlockId outer, std::vector<Range> ranges)
+    : r_(r),
+      cfg_(cfg),
+      outer_(outer),
+      place_(r.types.size()),
+      forming_(r.types.size(), 0),
+      ranges_(std::move(ranges)) {
     for (size_t b = 0; b < r.blocks.size(); ++b) {
         const auto id = static_cast<BlockId>(b);
         for (size_t k = 0; k < r.blocks[b].params.size(); ++k)
@@ -209,11 +214,14 @@ std::vector<LinearForm> RegionBounds::lower(const LinearForm& f, BlockId at) {
     return out;
 }
 
+void RegionBounds::use_atom(ValueId v) {
+    if (std::find(atoms_.begin(), atoms_.end(), v) == atoms_.end()) atoms_.push_back(v);
+}
+
 void RegionBounds::search(const LinearForm& f, BlockId at, int depth, std::vector<LinearForm>& out) {
     const ValueId x = latest(f);
     if (x < 0) {
-        for (const auto& [v, k] : f.terms)
-            if (std::find(atoms_.begin(), atoms_.end(), v) == atoms_.end()) atoms_.push_back(v);
+        for (const auto& [v, k] : f.terms) use_atom(v);
         if (std::find(out.begin(), out.end(), f) == out.end()) out.push_back(f);
         return;
     }
@@ -257,6 +265,16 @@ void RegionBounds::by_induction(const LinearForm& f, ValueId x, BlockId at, std:
         if (!inside_body(c, at)) return;
         replace(f, x, k > 0 ? constant_form(1) : value_form(c.count), out);
         return;
+    }
+    for (const Range& range : ranges_) {
+        if (range.value != x || !inside_body(c, at)) continue;
+        for (const int64_t sign : {1, -1}) {
+            const LinearForm need{kSmallStep, {{range.step, sign}}};
+            if (std::find(needs_.begin(), needs_.end(), need) == needs_.end()) needs_.push_back(need);
+        }
+        use_atom(range.step);
+        use_atom(range.count);
+        return replace(f, x, value_form(k > 0 ? range.low : range.high), out);
     }
     const auto step = step_of(x);
     if (!step) return;

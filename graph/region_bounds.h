@@ -28,13 +28,22 @@ class RegionBounds {
   public:
     static constexpr int64_t kSmall = int64_t{1} << 46;
 
+    // A parameter of the outermost loop's header that advances by a step known only at run time: between two
+    // atoms while the body runs, if the step is at most kSmallStep either way.
+    struct Range {
+        ValueId value = -1, low = -1, high = -1, step = -1, count = -1;
+    };
+    static constexpr int64_t kSmallStep = 1 << 15;
+
     // `outer`: header of the loop in question; everything it dominates is inside.
-    RegionBounds(const Region& r, const RegionCfg& cfg, BlockId outer);
+    RegionBounds(const Region& r, const RegionCfg& cfg, BlockId outer, std::vector<Range> ranges = {});
 
     bool is_atom(ValueId v) const;  // known before `outer`
     LinearForm form(ValueId v);     // the value, exactly
     // Every atom that a result rests on, so far.
     const std::vector<ValueId>& atoms() const { return atoms_; }
+    // Forms that must not be negative for results to hold.
+    const std::vector<LinearForm>& needs() const { return needs_; }
     // Forms over atoms that are at most f whenever block `at` runs; none if none is found.
     std::vector<LinearForm> lower(const LinearForm& f, BlockId at);
     // For the loop's counter: how often its body runs at most, over atoms. The loop must count down.
@@ -81,7 +90,11 @@ class RegionBounds {
     std::vector<Counted> counted_;  // by loop; counter -1: does not count down
     std::map<ValueId, LinearForm> form_;
     std::vector<char> forming_;
+    void use_atom(ValueId v);
+
+    const std::vector<Range> ranges_;
     std::vector<ValueId> atoms_;
+    std::vector<LinearForm> needs_;
     int budget_ = 0;
 };
 

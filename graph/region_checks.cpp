@@ -1,7 +1,7 @@
 // hoist_checks: one test in front of the outermost loop instead of many inside.
 //
 // A check can go when region_bounds.h derives from values known in front of the loop that it never fails.
-// What it takes for that becomes a fact: a linear form that must not be negative. The facts of all checks are
+// What it takes for that becomes a fact about linear forms. The facts of all checks are
 // tested together, once; if they hold the loop runs as a copy without those checks, else as it is. So an
 // index that is out of range, or negative, is found at the very iteration that Python would find it in.
 #include <algorithm>
@@ -17,13 +17,16 @@ constexpr size_t kMaxFacts = 32;
 constexpr RegionType kI64{DType::I64, -1};
 constexpr RegionType kBool{DType::Bool, -1};
 
+// Forms of which at least one must not be negative: bounds of one number from several sides.
+using Fact = std::vector<LinearForm>;
+
 // What becomes of an instruction in the copy.
 enum class Change : uint8_t { None, Drop, IsOperand, Plain, FromEnd };
 
 class CheckHoister {
   public:
-    CheckHoister(Region& r, BlockId header)
-        : r_(r), cfg_(region_cfg(r)), header_(header), bounds_(r, cfg_, header) {}
+    CheckHoister(Region& r, BlockId header, std::vector<RegionBounds::Range> ranges)
+        : r_(r), cfg_(region_cfg(r)), header_(header), bounds_(r, cfg_, header, std::move(ranges)) {}
 
     void run() {
         for (const BlockId b : cfg_.order)
@@ -44,22 +47,24 @@ class CheckHoister {
   private:
     // ---- which checks go ----
 
-    // Facts under which f >= 0 in the block; false: none known.
-    bool assume(const LinearForm& f, BlockId at, std::vector<LinearForm>& facts) {
-        const LinearForm* best = nullptr;
-        const std::vector<LinearForm> bounds = bounds_.lower(f, at);
+    // A fact under which f >= 0 in the block; false: none known.
+    bool assume(const LinearForm& f, BlockId at, std::vector<Fact>& facts) {
+        return assume_any(bounds_.lower(f, at), facts);
+    }
+    static bool assume_any(const std::vector<LinearForm>& bounds, std::vector<Fact>& facts) {
+        Fact fact;
         for (const LinearForm& g : bounds) {
             if (g.is_constant() && g.constant >= 0) return true;
-            if (!g.is_constant() && !best) best = &g;
+            if (!g.is_constant()) fact.push_back(g);
         }
-        if (!best) return false;
-        facts.push_back(*best);
+        if (fact.empty()) return false;
+        facts.push_back(std::move(fact));
         return true;
     }
 
-    bool accept(const std::vector<LinearForm>& facts) {
-        std::vector<LinearForm> all = facts_;
-        for (const LinearForm& f : facts)
+    bool accept(const std::vector<Fact>& facts) {
+        std::vector<Fact> all = facts_;
+        for (const Fact& f : facts)
             if (std::find(all.begin(), all.end(), f) == all.end()) all.push_back(f);
         if (all.size() > kMaxFacts) return false;
         facts_ = std::move(all);
@@ -94,7 +99,7 @@ class CheckHoister {
         const LinearForm f = bounds_.form(i.in[0]), n = bounds_.form(i.in[1]);
         const MaybeForm room = add_scaled(n, f, -1);  // n - i
         const MaybeForm below = room ? add_scaled(*room, {1, {}}, -1) : std::nullopt;
-        std::vector<LinearForm> facts;
+        std::vector<Fact> facts;
         if (below && assume(f, at, facts) && assume(*below, at, facts) && accept(facts))
             return Change::IsOperand;
         facts.clear();
@@ -110,10 +115,8 @@ class CheckHoister {
         const int loop = r_.blocks[static_cast<size_t>(at)].loop;
         if (loop < 0 || r_.loops[static_cast<size_t>(loop)].parent < 0 || !innermost(loop))
             return Change::None;
-        for (const LinearForm& f : bounds_.trip_count_limits(loop)) {
-            if (f.is_constant() && f.constant < 0) continue;
-            if (f.is_constant() || accept({f})) return Change::Drop;
-        }
+        std::vector<Fact> facts;
+        if (assume_any(bounds_.trip_count_limits(loop), facts) && accept(facts)) return Change::Drop;
         return Change::None;
     }
 
@@ -182,6 +185,15 @@ class CheckHoister {
         return out.back().result;
     }
 
+    ValueId emit_form(std::vector<Inst>& out, const LinearForm& f) {
+        ValueId sum = emit_constant(out, kI64, f.constant);
+        for (const auto& [v, k] : f.terms) {
+            const ValueId term = k == 1 ? v : emit(out, Op::Multiply, kI64, {v, emit_constant(out, kI64, k)});
+            sum = emit(out, Op::Add, kI64, {sum, term});
+        }
+        return sum;
+    }
+
     // All facts and, for every value they rest on, that it is small.
     ValueId emit_test(std::vector<Inst>& out) {
         ValueId all = -1;
@@ -193,14 +205,14 @@ class CheckHoister {
             also(emit(out, Op::GreaterEqual, kBool, {v, low}));
             also(emit(out, Op::LessEqual, kBool, {v, high}));
         }
-        for (const LinearForm& f : facts_) {
-            ValueId sum = emit_constant(out, kI64, f.constant);
-            for (const auto& [v, k] : f.terms) {
-                const ValueId term =
-                    k == 1 ? v : emit(out, Op::Multiply, kI64, {v, emit_constant(out, kI64, k)});
-                sum = emit(out, Op::Add, kI64, {sum, term});
+        for (const LinearForm& f : bounds_.needs()) facts_.push_back({f});
+        for (const Fact& fact : facts_) {
+            ValueId any = -1;
+            for (const LinearForm& f : fact) {
+                const ValueId holds = emit(out, Op::GreaterEqual, kBool, {emit_form(out, f), zero});
+                any = any < 0 ? holds : emit(out, Op::LogicalOr, kBool, {any, holds});
             }
-            also(emit(out, Op::GreaterEqual, kBool, {sum, zero}));
+            also(any);
         }
         return all < 0 ? emit_constant(out, kBool, 1) : all;
     }
@@ -308,10 +320,124 @@ class CheckHoister {
     RegionBounds bounds_;
     std::vector<BlockId> inside_;  // blocks that the header dominates, in order
     std::map<BlockId, std::vector<Change>> changes_;
-    std::vector<LinearForm> facts_;
+    std::vector<Fact> facts_;
     std::map<BlockId, BlockId> block_;
     std::map<ValueId, ValueId> value_;
     std::map<int, int> loop_, exit_;
+};
+
+// Loops that are entered in the middle count by a step which only the iterator knows. Where such a loop
+// starts and ends is computed in front of it.
+class RunTimeSteps {
+  public:
+    RunTimeSteps(Region& r, BlockId header)
+        : r_(r),
+          cfg_(region_cfg(r)),
+          header_(header),
+          inst_(r.types.size(), nullptr),
+          block_(r.types.size(), -1) {
+        for (size_t b = 0; b < r.blocks.size(); ++b) {
+            for (const ValueId p : r.blocks[b].params)
+                block_[static_cast<size_t>(p)] = static_cast<BlockId>(b);
+            for (const Inst& i : r.blocks[b].insts) {
+                if (i.result < 0) continue;
+                inst_[static_cast<size_t>(i.result)] = &i;
+                block_[static_cast<size_t>(i.result)] = static_cast<BlockId>(b);
+            }
+        }
+    }
+
+    std::vector<RegionBounds::Range> run() {
+        std::vector<RegionBounds::Range> out;
+        const Block& header = r_.blocks[static_cast<size_t>(header_)];
+        if (!single_entry() || header.end.kind != Terminator::Branch) return out;
+        const Inst* test = inst_[static_cast<size_t>(header.end.cond)];
+        if (!test || test->op != RegionOp::Pointwise || test->pointwise != Op::Greater) return out;
+        const auto counter = std::find(header.params.begin(), header.params.end(), test->in[0]);
+        if (counter == header.params.end()) return out;
+        const ValueId count = start_of(static_cast<size_t>(counter - header.params.begin()));
+        std::vector<std::pair<size_t, ValueId>> found;
+        for (size_t k = 0; k < header.params.size(); ++k)
+            if (const ValueId step = step_of(k); step >= 0) found.emplace_back(k, step);
+        std::vector<Inst> code;
+        for (const auto& [k, step] : found)
+            out.push_back(range(header.params[k], start_of(k), step, count, code));
+        auto& insts = r_.blocks[static_cast<size_t>(entry_)].insts;
+        insts.insert(insts.end(), code.begin(), code.end());
+        return out;
+    }
+
+  private:
+    bool single_entry() {
+        for (const BlockId from : cfg_.preds[static_cast<size_t>(header_)]) {
+            if (cfg_.dominates(header_, from)) continue;
+            if (entry_ >= 0) return false;
+            entry_ = from;
+        }
+        return entry_ >= 0;
+    }
+    ValueId start_of(size_t k) const {
+        ValueId v = -1;
+        for_edges(r_.blocks[static_cast<size_t>(entry_)], [&](const Edge& e) {
+            if (e.to == header_) v = e.args[k];
+        });
+        return v;
+    }
+    // What every way back adds to the parameter; -1: no value known in front of the loop.
+    ValueId step_of(size_t k) const {
+        const ValueId param = r_.blocks[static_cast<size_t>(header_)].params[k];
+        if (r_.types[static_cast<size_t>(param)] != kI64) return -1;
+        ValueId step = -1;
+        bool ok = true;
+        for (const BlockId from : cfg_.preds[static_cast<size_t>(header_)])
+            for_edges(r_.blocks[static_cast<size_t>(from)], [&](const Edge& e) {
+                if (e.to != header_ || from == entry_) return;
+                const Inst* sum = inst_[static_cast<size_t>(e.args[k])];
+                const bool adds = sum && sum->op == RegionOp::Pointwise && sum->pointwise == Op::Add;
+                const ValueId by = !adds                 ? -1
+                                   : sum->in[0] == param ? sum->in[1]
+                                   : sum->in[1] == param ? sum->in[0]
+                                                         : -1;
+                ok &= by >= 0 && (step < 0 || step == by);
+                step = by;
+            });
+        if (!ok || step < 0) return -1;
+        const Inst* made = inst_[static_cast<size_t>(step)];
+        const BlockId at = block_[static_cast<size_t>(step)];
+        const bool constant = made && made->op == RegionOp::Const;
+        return constant || (at >= 0 && cfg_.dominates(header_, at)) ? -1 : step;
+    }
+
+    ValueId emit(std::vector<Inst>& code, Op op, ValueId a, ValueId b) {
+        Inst i;
+        i.op = RegionOp::Pointwise;
+        i.pointwise = op;
+        i.operand = DType::I64;
+        i.in = {a, b};
+        i.result = r_.add(kI64);
+        code.push_back(i);
+        return i.result;
+    }
+    // Between start and start + step * (count - 1).
+    RegionBounds::Range range(ValueId value, ValueId start, ValueId step, ValueId count,
+                              std::vector<Inst>& code) {
+        Inst one;
+        one.ints = {1};
+        one.result = r_.add(kI64);
+        code.push_back(one);
+        const ValueId times =
+            emit(code, Op::Subtract, emit(code, Op::Maximum, count, one.result), one.result);
+        const ValueId last = emit(code, Op::Add, start, emit(code, Op::Multiply, step, times));
+        return {value, emit(code, Op::Minimum, start, last), emit(code, Op::Maximum, start, last), step,
+                count};
+    }
+
+    Region& r_;
+    const RegionCfg cfg_;
+    const BlockId header_;
+    BlockId entry_ = -1;
+    std::vector<const Inst*> inst_;
+    std::vector<BlockId> block_;
 };
 
 }  // namespace
@@ -319,7 +445,7 @@ class CheckHoister {
 void hoist_checks(Region& r) {
     // Loops of the text come in order; the first of the outermost ones dominates what there is to gain.
     for (const LoopInfo& l : r.loops)
-        if (l.parent < 0) return CheckHoister(r, l.header).run();
+        if (l.parent < 0) return CheckHoister(r, l.header, RunTimeSteps(r, l.header).run()).run();
 }
 
 }  // namespace stator::graph

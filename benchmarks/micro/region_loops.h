@@ -1,5 +1,5 @@
-// The loops of the regions beside this file in C, compiled for this machine with -O3 -ffp-contract=off: what regions are
-// measured against.
+// The loops of the regions beside this file in C, compiled for this machine with -O3 -ffp-contract=off: what
+// regions are measured against.
 #pragma once
 
 #include <cstdint>
