@@ -242,7 +242,8 @@ void add_inspection(py::module_& m) {
         .def_readonly("assembly", &kernels::Artifacts::assembly)
         .def_readonly("error", &kernels::Artifacts::error, "Why there is none; empty otherwise.");
 
-    py::class_<frontend::RegionInfo>(m, "Region", "A loop compiled as a whole, as it was when it was asked for.")
+    py::class_<frontend::RegionInfo>(m, "Region",
+                                     "A loop compiled as a whole, as it was when it was asked for.")
         .def_readonly("name", &frontend::RegionInfo::name)
         .def_readonly("place", &frontend::RegionInfo::place, "File and line of the loop.")
         .def_readonly("graph_text", &frontend::RegionInfo::graph, "Its blocks and instructions.")

@@ -48,9 +48,9 @@ struct CudaSource {
     std::string error;  // why there is no code; names the op and its dtypes
 };
 
-// One source for several programs of one graph, in the order in which they run (null: one that runs elsewhere).
-// `prefix` begins the names of the kernels; with `fastmath` results may differ in their last bits. Never fails
-// otherwise than by `error`.
+// One source for several programs of one graph, in the order in which they run (null: one that runs
+// elsewhere). `prefix` begins the names of the kernels; with `fastmath` results may differ in their last
+// bits. Never fails otherwise than by `error`.
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
                      const std::string& prefix, bool fastmath);
 

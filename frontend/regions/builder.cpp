@@ -53,7 +53,8 @@ void Builder::find_loop() {
         if (falls && i + 1 < n) before[i + 1].push_back(static_cast<int>(i));
         if (insn.target >= 0) {
             before[static_cast<size_t>(insn.target)].push_back(static_cast<int>(i));
-            if (insn.flags & Insn::kBackward) loop_end_[insn.target] = std::max(loop_end_[insn.target], static_cast<int>(i));
+            if (insn.flags & Insn::kBackward)
+                loop_end_[insn.target] = std::max(loop_end_[insn.target], static_cast<int>(i));
             if (insn.target == header_ && (insn.flags & Insn::kBackward)) todo.push_back(static_cast<int>(i));
         }
     }
@@ -69,7 +70,8 @@ void Builder::find_loop() {
     stored_.assign(static_cast<size_t>(nlocals_), 0);
     for (size_t i = 0; i < n; ++i) {
         const Opcode op = code_.insns[i].op;
-        if (inside_[i] && (op == Opcode::StoreFast || op == Opcode::DeleteFast || op == Opcode::LoadFastAndClear))
+        if (inside_[i] &&
+            (op == Opcode::StoreFast || op == Opcode::DeleteFast || op == Opcode::LoadFastAndClear))
             stored_[static_cast<size_t>(code_.insns[i].arg)] = 1;
     }
 }
@@ -131,7 +133,8 @@ bool Builder::jump_to(int pc) {
     return true;
 }
 
-bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false, const State& on_false) {
+bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false,
+                        const State& on_false) {
     graph::Terminator t;
     t.kind = graph::Terminator::Branch;
     t.cond = cond;
@@ -200,7 +203,8 @@ bool Builder::on_branch(const Insn& insn) {
     if (!keeps) pop();
     State taken = s_, next = s_;
     if (keeps) next.slots.pop_back();
-    if ((insn.flags & Insn::kBackward) && s_.levels.size() > 1) return unknown("a loop in a function that it calls");
+    if ((insn.flags & Insn::kBackward) && s_.levels.size() > 1)
+        return unknown("a loop in a function that it calls");
     if (insn.flags & Insn::kBackward) {
         // Asked whether or not the loop goes on: Python tests the condition once more.
         graph::Inst poll;
@@ -261,7 +265,8 @@ bool Builder::on_for_iter(const Insn& insn) {
     return unknown("a loop over " + describe(it));
 }
 
-// A variable may turn out to be a variant when its loop has been followed once: then all of it is built again with that known.
+// A variable may turn out to be a variant when its loop has been followed once: then all of it is built again
+// with that known.
 std::unique_ptr<BuiltRegion> Builder::build() {
     constexpr int kMostAttempts = 12;
     pc_ = header_;
@@ -275,8 +280,9 @@ std::unique_ptr<BuiltRegion> Builder::build() {
     return nullptr;
 }
 
-// What the builder does not know is left to Python, which comes back at the next header: no matter where it is seldom done. On the way
-// that every iteration takes it would be a loop that never goes round (goes_round).
+// What the builder does not know is left to Python, which comes back at the next header: no matter where it
+// is seldom done. On the way that every iteration takes it would be a loop that never goes round
+// (goes_round).
 bool Builder::leave_for_python() {
     if (reason_ != Reason::RegionOp || ended_ || !s_.resume) return false;
     graph::Terminator t;
@@ -329,7 +335,8 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         if (!run(v) && !leave_for_python()) return nullptr;
     }
     if (!goes_round()) {
-        refuse(Reason::RegionOp, out_->left_out.empty() ? "it never comes round" : out_->left_out.front().detail);
+        refuse(Reason::RegionOp,
+               out_->left_out.empty() ? "it never comes round" : out_->left_out.front().detail);
         if (!out_->left_out.empty()) pc_ = out_->left_out.front().pc;
         return nullptr;
     }

@@ -1,17 +1,20 @@
 // From bytecode to a region, without running anything.
 //
-// At a loop's header the frame holds real objects, whose kinds are the types of the region's inputs. From there the builder runs ahead
-// over the bytecode with Values instead of objects, following both sides of every branch, and writes down what each instruction would do.
-// Nothing is executed; an instruction whose meaning it does not know ends the attempt with a reason.
+// At a loop's header the frame holds real objects, whose kinds are the types of the region's inputs. From
+// there the builder runs ahead over the bytecode with Values instead of objects, following both sides of
+// every branch, and writes down what each instruction would do. Nothing is executed; an instruction whose
+// meaning it does not know ends the attempt with a reason.
 //
-// **Versions.** The code at an instruction is made once for each signature of the frame (the kinds of all slots) with which it is
-// reached. So a variable that is an int in the first iteration and a float later simply gives two versions of the loop's header, of which
-// the second is the loop and the first its peeled iteration. A place that would need more than kMostVersions is refused.
+// **Versions.** The code at an instruction is made once for each signature of the frame (the kinds of all
+// slots) with which it is reached. So a variable that is an int in the first iteration and a float later
+// simply gives two versions of the loop's header, of which the second is the loop and the first its peeled
+// iteration. A place that would need more than kMostVersions is refused.
 //
-// **Exits.** Where the region cannot do what Python would (an index out of range, overflow, a floating-point flag), Python does it. It is
-// resumed not at the very instruction but at the last *resume point*: an instruction behind all visible effects so far where the stack
-// holds iterators only, in practice the beginning of the statement. What lies between is pure, so Python may do it again, and a statement
-// needs one exit however many checks it makes.
+// **Exits.** Where the region cannot do what Python would (an index out of range, overflow, a floating-point
+// flag), Python does it. It is resumed not at the very instruction but at the last *resume point*: an
+// instruction behind all visible effects so far where the stack holds iterators only, in practice the
+// beginning of the statement. What lies between is pure, so Python may do it again, and a statement needs one
+// exit however many checks it makes.
 #pragma once
 
 #include <deque>
@@ -38,7 +41,8 @@ struct ResumePoint {
 };
 using ResumeRef = std::shared_ptr<ResumePoint>;
 
-// A frame of the region: the loop's own, or that of a function which it calls, whose code is followed in place.
+// A frame of the region: the loop's own, or that of a function which it calls, whose code is followed in
+// place.
 struct Level {
     const CodeInfo* code = nullptr;
     PyObject* function = nullptr;
@@ -49,8 +53,8 @@ struct Level {
 struct State {
     std::vector<Value> slots;  // of all levels: localsplus, then the stack
     std::vector<Level> levels;
-    // Which version of each loop around this place it belongs to. A peeled iteration is not mixed with the loop: that would have two
-    // entries.
+    // Which version of each loop around this place it belongs to. A peeled iteration is not mixed with the
+    // loop: that would have two entries.
     std::vector<std::pair<int, int>> context;  // header, version
     ResumeRef resume;                          // nullptr: none since the last effect
 };
@@ -67,7 +71,17 @@ struct Followed {
 
 // What an input is read from when the region is entered.
 struct EntryInput {
-    enum Kind : uint8_t { Int, Float, Bool, Scalar, Array, RangeNext, RangeLeft, RangeStep, IterPosition } kind;
+    enum Kind : uint8_t {
+        Int,
+        Float,
+        Bool,
+        Scalar,
+        Array,
+        RangeNext,
+        RangeLeft,
+        RangeStep,
+        IterPosition
+    } kind;
     int slot;
     std::vector<int> path;  // into nested tuples
     DType dtype = DType::F64;
@@ -81,22 +95,23 @@ struct EntryInput {
 // A region as the frontend knows it: the graph, how it is entered and how it is left.
 struct BuiltRegion {
     std::shared_ptr<graph::Region> graph;
-    std::vector<EntryInput> inputs;               // as Region::inputs
-    std::vector<std::pair<int, PyRef>> same;      // entry slots that must hold these objects
-    std::vector<std::pair<int, int>> tuples;      // entry slots (no nesting) that must hold tuples of so many items
-    std::vector<int> empty;                       // entry slots that must be empty
+    std::vector<EntryInput> inputs;           // as Region::inputs
+    std::vector<std::pair<int, PyRef>> same;  // entry slots that must hold these objects
+    std::vector<std::pair<int, int>>
+        tuples;              // entry slots (no nesting) that must hold tuples of so many items
+    std::vector<int> empty;  // entry slots that must be empty
     std::vector<Pinned> pinned;
     std::vector<Followed> functions;
-    std::vector<ResumeRef> exits;                 // as Region::exits
-    std::vector<PyRef> objects;                   // that Values refer to
-    int depth = 0;                                // of the frame's slots at entry
+    std::vector<ResumeRef> exits;  // as Region::exits
+    std::vector<PyRef> objects;    // that Values refer to
+    int depth = 0;                 // of the frame's slots at entry
     struct LeftOut {
         const CodeInfo* code;
         int pc;
         std::string detail;
     };
     std::vector<LeftOut> left_out;  // instructions that Python does: the region leaves before them
-    bool raises = false;  // some exit stands for a floating-point condition
+    bool raises = false;            // some exit stands for a floating-point condition
 };
 
 class Builder {
@@ -177,12 +192,13 @@ class Builder {
     bool compare(int py_op, const Value& a, const Value& b, Value* out);
     bool truth(const Value& v, ValueId* out);
     bool negate(const Value& v, Value* out);
-    bool to_int(const Value& v, ValueId* out);        // an index or a count: i64
+    bool to_int(const Value& v, ValueId* out);  // an index or a count: i64
     bool promote(const Value& a, const Value& b, bool divide, DType* out);
-    bool convert(const Value& v, DType to, ValueId* out);  // as a NumPy operation on `to` converts this operand
+    bool convert(const Value& v, DType to,
+                 ValueId* out);  // as a NumPy operation on `to` converts this operand
     bool unary_ufunc(const std::string& name, const Value& a, Value* out);
     bool binary_ufunc(const std::string& name, const Value& a, const Value& b, Value* out);
-    ValueId int_to_float(ValueId i);                  // exact or leaves
+    ValueId int_to_float(ValueId i);  // exact or leaves
     void guard_range(ValueId i, int64_t low, int64_t high);
 
     // ---- builder_arrays.cpp: arrays ----
@@ -191,7 +207,8 @@ class Builder {
         ValueId a = -1, count = -1, step = -1;  // Index: a. Slice: start, count, step
         int64_t const_step = 1;
     };
-    bool parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts, std::vector<ValueId>* ids);
+    bool parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts,
+                   std::vector<ValueId>* ids);
     bool slice_part(const Value& slice, ValueId extent, KeyPart* out);
     bool item_at(const Value& array, ValueId position, Value* out);
     bool subscript(const Value& array, const Value& key, Value* out);
@@ -202,14 +219,17 @@ class Builder {
     bool binary_arrays(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
     bool elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in, Value* out);
     std::vector<ValueId> extents_of(const Value& v);
-    bool assign(const Value& dest, const Value& value);   // dest[...] = value
+    bool assign(const Value& dest, const Value& value);  // dest[...] = value
     bool fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checked);
-    bool scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out, bool fresh = false);
-    bool fresh_array(Value* v);  // a Lazy one that a variable is going to hold
-    bool as_array(const Value& v, Value* out);            // a Lazy one is computed into scratch memory
+    bool scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out,
+                    bool fresh = false);
+    bool fresh_array(Value* v);                 // a Lazy one that a variable is going to hold
+    bool as_array(const Value& v, Value* out);  // a Lazy one is computed into scratch memory
     bool align(const Value& v, const std::vector<ValueId>& extents, Value* out);
-    bool align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents, ExprRef* out);
-    bool join_extents(const std::vector<ValueId>& a, const std::vector<ValueId>& b, std::vector<ValueId>* out);
+    bool align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents,
+               ExprRef* out);
+    bool join_extents(const std::vector<ValueId>& a, const std::vector<ValueId>& b,
+                      std::vector<ValueId>* out);
     bool cast_expr(ExprRef* e, DType to);
     void mark_written(int slot);
     bool no_lazy_left();
@@ -252,9 +272,9 @@ class Builder {
     const CodeInfo& code_;
     const int header_;
     int nlocals_;
-    std::vector<char> inside_;         // per instruction: in the loop
-    std::vector<char> stored_;         // per local: the loop rebinds it
-    std::map<int, int> loop_end_;      // of a header: its last back edge
+    std::vector<char> inside_;     // per instruction: in the loop
+    std::vector<char> stored_;     // per local: the loop rebinds it
+    std::map<int, int> loop_end_;  // of a header: its last back edge
     std::map<const CodeInfo*, std::vector<char>> leaders_;
     std::unique_ptr<BuiltRegion> out_;
     graph::Region* r_ = nullptr;
@@ -262,7 +282,8 @@ class Builder {
     std::vector<graph::RegionType> input_types_;
     std::map<std::pair<int, std::string>, int> version_index_;
     std::unordered_map<int, int> versions_per_pc_;
-    std::map<std::pair<int, int>, Value> variants_;  // of header and slot: what the slot is there (kept between attempts)
+    std::map<std::pair<int, int>, Value>
+        variants_;  // of header and slot: what the slot is there (kept between attempts)
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
     int widened_ = 0;
     std::map<std::string, int> sites_;

@@ -1,8 +1,9 @@
 // Arrays: elements, views, elementwise expressions, stores.
 //
-// An expression of arrays stays a tree (Expr) until it is stored: then it is one nest over the destination. What an element may raise is known
-// only when it is computed, and NumPy computes the whole expression before it stores anything: so an expression that may raise goes into scratch
-// memory first, and is copied when no flag was up.
+// An expression of arrays stays a tree (Expr) until it is stored: then it is one nest over the destination.
+// What an element may raise is known only when it is computed, and NumPy computes the whole expression before
+// it stores anything: so an expression that may raise goes into scratch memory first, and is copied when no
+// flag was up.
 
 #include <fmt/format.h>
 
@@ -17,9 +18,25 @@ namespace {
 using graph::RegionOp;
 using graph::ViewAxis;
 
-enum Nb { Add, And, FloorDivide, Lshift, Matmul, Multiply, Remainder, Or, Power, Rshift, Subtract, TrueDivide, Xor };
-constexpr int kFreshSlots = 1000;  // "entry slots" of arrays that the region makes: each site has its own memory
-constexpr int kFlags = 1 | 2 | 8;  // divide, overflow, invalid: underflow is ignored by default, and guarded to be
+enum Nb {
+    Add,
+    And,
+    FloorDivide,
+    Lshift,
+    Matmul,
+    Multiply,
+    Remainder,
+    Or,
+    Power,
+    Rshift,
+    Subtract,
+    TrueDivide,
+    Xor
+};
+constexpr int kFreshSlots =
+    1000;  // "entry slots" of arrays that the region makes: each site has its own memory
+constexpr int kFlags =
+    1 | 2 | 8;  // divide, overflow, invalid: underflow is ignored by default, and guarded to be
 
 bool reads_slot(const Expr& e, int slot) {
     if (e.kind == Expr::Leaf) return e.slot == slot || e.slot < 0;
@@ -29,7 +46,8 @@ bool reads_slot(const Expr& e, int slot) {
 // Whether every element that is read of `slot` lies where the result's is put.
 bool reads_in_place(const Expr& e, int slot, ValueId dest) {
     if (e.kind == Expr::Leaf) return (e.slot != slot && e.slot >= 0) || e.id == dest;
-    return std::all_of(e.in.begin(), e.in.end(), [&](const ExprRef& x) { return reads_in_place(*x, slot, dest); });
+    return std::all_of(e.in.begin(), e.in.end(),
+                       [&](const ExprRef& x) { return reads_in_place(*x, slot, dest); });
 }
 
 }  // namespace
@@ -45,14 +63,20 @@ std::vector<ValueId> Builder::extents_of(const Value& v) {
 
 bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
     using graph::Op;
-    const auto i64 = [&](Op op, ValueId a, ValueId b) { return pointwise(op, DType::I64, DType::I64, {a, b}); };
-    const auto bound = [&](const Value& v, ValueId* id) { return v.is_none() ? (*id = -1, true) : to_int(v, id); };
+    const auto i64 = [&](Op op, ValueId a, ValueId b) {
+        return pointwise(op, DType::I64, DType::I64, {a, b});
+    };
+    const auto bound = [&](const Value& v, ValueId* id) {
+        return v.is_none() ? (*id = -1, true) : to_int(v, id);
+    };
     ValueId start, stop, step;
-    if (!bound(slice.items[0], &start) || !bound(slice.items[1], &stop) || !bound(slice.items[2], &step)) return false;
+    if (!bound(slice.items[0], &start) || !bound(slice.items[1], &stop) || !bound(slice.items[2], &step))
+        return false;
     int64_t k = 1;
     if (step >= 0) {
         const auto known_step = known_int(step);
-        if (!known_step || *known_step == 0 || *known_step == INT64_MIN) return unknown("a slice with such a step");
+        if (!known_step || *known_step == 0 || *known_step == INT64_MIN)
+            return unknown("a slice with such a step");
         k = *known_step;
     }
     const ValueId zero = const_int(0), one = const_int(1), last = i64(Op::Subtract, n, one);
@@ -84,12 +108,12 @@ bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
     return true;
 }
 
-bool Builder::parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts, std::vector<ValueId>*) {
+bool Builder::parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts,
+                        std::vector<ValueId>*) {
     const std::vector<Value> single{key};
     const std::vector<Value>& items = key.kind == Kind::Tuple ? key.items : single;
     int takes = 0;
-    for (const Value& v : items)
-        takes += v.is_number() || v.kind == Kind::Slice;
+    for (const Value& v : items) takes += v.is_number() || v.kind == Kind::Slice;
     if (takes > array.rank) return unknown("too many indices");
     int axis = 0;
     bool ellipsis = false;
@@ -171,16 +195,19 @@ bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value*
     r_->views.push_back(std::move(spec));
     out->rank = static_cast<int>(extents.size());
     out->id = emit(std::move(inst), {array.dtype, static_cast<int8_t>(out->rank)});
-    for (size_t i = 0; i < extents.size(); ++i) extents_.try_emplace({out->id, static_cast<int>(i)}, extents[i]);
+    for (size_t i = 0; i < extents.size(); ++i)
+        extents_.try_emplace({out->id, static_cast<int>(i)}, extents[i]);
     return true;
 }
 
 bool Builder::subscript(const Value& array, const Value& key, Value* out) {
     std::vector<KeyPart> parts;
     if (!parse_key(array, key, &parts, nullptr)) return false;
-    const bool element = std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
+    const bool element =
+        std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
     if (!element) return view(array, parts, out);
-    if (graph::is_complex(array.dtype) || array.dtype == DType::F16) return unknown("elements of " + describe(array));
+    if (graph::is_complex(array.dtype) || array.dtype == DType::F16)
+        return unknown("elements of " + describe(array));
     graph::Inst load;
     load.op = RegionOp::Load;
     load.in = {array.id};
@@ -191,7 +218,8 @@ bool Builder::subscript(const Value& array, const Value& key, Value* out) {
 
 // array[position], which is in range: an element, or a row.
 bool Builder::item_at(const Value& array, ValueId position, Value* out) {
-    if (graph::is_complex(array.dtype) || array.dtype == DType::F16) return unknown("elements of " + describe(array));
+    if (graph::is_complex(array.dtype) || array.dtype == DType::F16)
+        return unknown("elements of " + describe(array));
     if (array.rank > 1) {
         std::vector<KeyPart> parts(static_cast<size_t>(array.rank), KeyPart{KeyPart::All, -1, -1, -1, 1});
         parts[0] = KeyPart{KeyPart::Index, position, -1, -1, 1};
@@ -221,12 +249,15 @@ bool Builder::no_lazy_left() {
 // Converts as an assignment to an element does; what would warn or raise leaves.
 bool Builder::element_of(const Value& v, DType to, ValueId* out) {
     if (!v.is_number()) return unknown("storing " + describe(v) + " to an element");
-    if (graph::is_complex(to) || to == DType::F16) return unknown("elements of " + std::string(graph::info(to).text));
+    if (graph::is_complex(to) || to == DType::F16)
+        return unknown("elements of " + std::string(graph::info(to).text));
     if (to == DType::Bool) return truth(v, out);
     if (graph::is_float(v.dtype) && !graph::is_float(to)) {
         const ValueId x = cast(v.id, v.dtype, DType::F64);
-        const ValueId low = pointwise(graph::Op::Greater, DType::F64, DType::Bool, {x, const_float(-2147483649.0)});
-        const ValueId high = pointwise(graph::Op::Less, DType::F64, DType::Bool, {x, const_float(2147483648.0)});
+        const ValueId low =
+            pointwise(graph::Op::Greater, DType::F64, DType::Bool, {x, const_float(-2147483649.0)});
+        const ValueId high =
+            pointwise(graph::Op::Less, DType::F64, DType::Bool, {x, const_float(2147483648.0)});
         if (!guard(pointwise(graph::Op::LogicalAnd, DType::Bool, DType::Bool, {low, high}))) return false;
         Value i = int_value(cast(x, DType::F64, DType::I64));
         return convert(i, to, out);
@@ -240,10 +271,12 @@ bool Builder::element_of(const Value& v, DType to, ValueId* out) {
 }
 
 bool Builder::store(const Value& array, const Value& key, const Value& value) {
-    if (array.held || (array.slot < 0 && !array.fresh)) return unknown("a store into an array of several places");
+    if (array.held || (array.slot < 0 && !array.fresh))
+        return unknown("a store into an array of several places");
     std::vector<KeyPart> parts;
     if (!parse_key(array, key, &parts, nullptr)) return false;
-    const bool element = std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
+    const bool element =
+        std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
     if (element) {
         ValueId v;
         if (!element_of(value, array.dtype, &v) || !no_lazy_left()) return false;
@@ -275,7 +308,8 @@ bool Builder::assign(const Value& dest, const Value& value) {
     } else if (value.is_array()) {
         if (value.rank > dest.rank) return unknown("storing " + describe(value) + " into " + describe(dest));
         ExprRef own;
-        if (!lazy_of(value, &own) || !align(own, extents_of(value), extents, &e) || !cast_expr(&e, dest.dtype))
+        if (!lazy_of(value, &own) || !align(own, extents_of(value), extents, &e) ||
+            !cast_expr(&e, dest.dtype))
             return false;
     } else {
         return unknown("storing " + describe(value));
@@ -367,7 +401,8 @@ bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& exten
     return true;
 }
 
-// An expression becomes an array that a variable holds. Two cells take turns, so that what the variable held is intact until it is rebound.
+// An expression becomes an array that a variable holds. Two cells take turns, so that what the variable held
+// is intact until it is rebound.
 bool Builder::fresh_array(Value* v) {
     if (v->permuted) return unknown("an array whose axes are not in the order of C");
     return scratch_of(v->expr, v->extents, v, true);
@@ -408,15 +443,18 @@ bool Builder::cast_expr(ExprRef* e, DType to) {
     c->kind = Expr::Op;
     c->op = graph::Op::Cast;
     c->dtype = to;
-    const bool narrows = graph::is_float((*e)->dtype) && (!graph::is_float(to) || graph::info(to).size < graph::info((*e)->dtype).size);
+    const bool narrows = graph::is_float((*e)->dtype) &&
+                         (!graph::is_float(to) || graph::info(to).size < graph::info((*e)->dtype).size);
     c->faults = (*e)->faults || narrows;
     c->in = {*e};
     *e = c;
     return true;
 }
 
-// Extents of the common shape, the last axes against each other. Extents that are not known to be equal or 1 have to be equal.
-bool Builder::join_extents(const std::vector<ValueId>& a, const std::vector<ValueId>& b, std::vector<ValueId>* out) {
+// Extents of the common shape, the last axes against each other. Extents that are not known to be equal or 1
+// have to be equal.
+bool Builder::join_extents(const std::vector<ValueId>& a, const std::vector<ValueId>& b,
+                           std::vector<ValueId>* out) {
     const auto& longer = a.size() >= b.size() ? a : b;
     const auto& shorter = a.size() >= b.size() ? b : a;
     *out = longer;
@@ -456,7 +494,8 @@ bool Builder::align(const Value& v, const std::vector<ValueId>& extents, Value* 
                              known_int(own[static_cast<size_t>(axis)]) == 1;
         if (axis >= 0 && !stretch) {
             if (own[static_cast<size_t>(axis)] != extents[i] &&
-                !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {own[static_cast<size_t>(axis)], extents[i]})))
+                !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool,
+                                 {own[static_cast<size_t>(axis)], extents[i]})))
                 return false;
             spec.push_back(a);
             continue;
@@ -475,11 +514,13 @@ bool Builder::align(const Value& v, const std::vector<ValueId>& extents, Value* 
     inst.ints = {static_cast<int64_t>(r_->views.size())};
     r_->views.push_back(std::move(spec));
     out->id = emit(std::move(inst), {v.dtype, static_cast<int8_t>(out->rank)});
-    for (size_t i = 0; i < extents.size(); ++i) extents_.try_emplace({out->id, static_cast<int>(i)}, extents[i]);
+    for (size_t i = 0; i < extents.size(); ++i)
+        extents_.try_emplace({out->id, static_cast<int>(i)}, extents[i]);
     return true;
 }
 
-bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents, ExprRef* out) {
+bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents,
+                    ExprRef* out) {
     if (own == extents || e->kind == Expr::Number) return *out = e, true;
     auto copy = std::make_shared<Expr>(*e);
     if (e->kind == Expr::Leaf) {
@@ -500,8 +541,10 @@ bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std
     return true;
 }
 
-bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in, Value* out) {
-    if (graph::is_complex(operand) || operand == DType::F16) return unknown("arrays of " + std::string(graph::info(operand).text));
+bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in,
+                          Value* out) {
+    if (graph::is_complex(operand) || operand == DType::F16)
+        return unknown("arrays of " + std::string(graph::info(operand).text));
     std::vector<ValueId> extents;
     bool first = true;
     for (const Value& v : in) {
@@ -527,7 +570,8 @@ bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::
         out->permuted |= v.permuted;
         if (v.is_array()) {
             ExprRef own;
-            if (!lazy_of(v, &own) || !align(own, extents_of(v), extents, &x) || !cast_expr(&x, operand)) return false;
+            if (!lazy_of(v, &own) || !align(own, extents_of(v), extents, &x) || !cast_expr(&x, operand))
+                return false;
         } else {
             auto n = std::make_shared<Expr>();
             n->kind = Expr::Number;
@@ -564,7 +608,8 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
         case Or: op = Op::BitwiseOr; break;
         case Xor: op = Op::BitwiseXor; break;
         case Power:
-            if (b.kind != Kind::Int || known_int(b.id) != 2 || a.dtype == DType::Bool) return unknown("a power of arrays");
+            if (b.kind != Kind::Int || known_int(b.id) != 2 || a.dtype == DType::Bool)
+                return unknown("a power of arrays");
             op = Op::Square;
             in.pop_back();
             break;
@@ -574,7 +619,8 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
     Value lazy;
     if (!elementwise(op, t, t, in, &lazy)) return false;
     if (!in_place || !a.is_array()) return *out = lazy, true;
-    if (a.kind != Kind::Array || a.held || a.slot == -1) return unknown("an operator in place on an expression");
+    if (a.kind != Kind::Array || a.held || a.slot == -1)
+        return unknown("an operator in place on an expression");
     const bool same_kind = t == a.dtype || (graph::is_float(t) && graph::is_float(a.dtype)) ||
                            (graph::is_signed(t) && graph::is_signed(a.dtype));
     if (!same_kind || lazy.rank != a.rank) return unknown("an operator in place that changes the kind");
@@ -620,7 +666,8 @@ bool Builder::is_dense(const Value& v) const {
     return false;
 }
 
-// A reduction of all elements. NumPy calls the loop once for a vector, and for an array in one piece as if it were one.
+// A reduction of all elements. NumPy calls the loop once for a vector, and for an array in one piece as if it
+// were one.
 bool Builder::reduce(const std::string& ufunc, const Value& a, Value* out) {
     const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || a.dtype == DType::I64;
     if (!a.is_array() || !types || a.permuted || (a.rank != 1 && !is_dense(a)))
@@ -664,7 +711,8 @@ bool Builder::filled(const Value& shape, DType t, double value, Value* out) {
     for (const Value& n : shape.kind == Kind::Tuple ? shape.items : one) {
         ValueId id;
         if (!to_int(n, &id)) return false;
-        if (!guard(pointwise(graph::Op::GreaterEqual, DType::I64, DType::Bool, {id, const_int(0)}))) return false;
+        if (!guard(pointwise(graph::Op::GreaterEqual, DType::I64, DType::Bool, {id, const_int(0)})))
+            return false;
         out->extents.push_back(id);
     }
     auto e = std::make_shared<Expr>();

@@ -28,9 +28,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
         case EntryKind::Int: v = int_value(add(EntryInput::Int, DType::I64, -1)); break;
         case EntryKind::Float: v = float_value(add(EntryInput::Float, DType::F64, -1)); break;
         case EntryKind::Bool: v = bool_value(add(EntryInput::Bool, DType::Bool, -1)); break;
-        case EntryKind::Scalar:
-            v = scalar_value(kind.dtype, add(EntryInput::Scalar, kind.dtype, -1));
-            break;
+        case EntryKind::Scalar: v = scalar_value(kind.dtype, add(EntryInput::Scalar, kind.dtype, -1)); break;
         case EntryKind::Array: {
             in.contiguous = kind.contiguous;
             v.kind = Kind::Array;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "frontend/hosts/host.h"
-#include "frontend/regions/builder.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
 
@@ -15,13 +15,12 @@ constexpr int kInPlace = 13;                        // NB_INPLACE_ADD
 
 bool is_numpy_function(PyObject* function) {
     PyObject* module = PyFunction_GET_MODULE(function);
-    return module && PyUnicode_Check(module) && std::string_view(PyUnicode_AsUTF8(module)).starts_with("numpy");
+    return module && PyUnicode_Check(module) &&
+           std::string_view(PyUnicode_AsUTF8(module)).starts_with("numpy");
 }
 
 // ndarray's method descriptor of that name; the type keeps it.
-PyObject* array_method(const char* name) {
-    return PyDict_GetItemString(PyArray_Type.tp_dict, name);
-}
+PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
 
 PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 
@@ -84,7 +83,8 @@ bool Builder::step(const Insn& insn) {
         case Opcode::StoreFast: {
             Value v = pop();
             if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
-            if (v.kind == Kind::Empty || v.part || v.slot == -2) return unknown("a variable that holds " + describe(v));
+            if (v.kind == Kind::Empty || v.part || v.slot == -2)
+                return unknown("a variable that holds " + describe(v));
             for (const Value& other : s_.slots)
                 if (v.fresh && other.kind == Kind::Array && other.id == v.id && &other != &local(insn.arg))
                     return unknown("two names for an array that it makes");
@@ -126,7 +126,8 @@ bool Builder::step(const Insn& insn) {
             Value t = composed(Kind::Tuple, {});
             t.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
             for (const Value& v : t.items)
-                if (v.kind == Kind::Lazy || v.kind == Kind::Empty) return unknown("a tuple with " + describe(v));
+                if (v.kind == Kind::Lazy || v.kind == Kind::Empty)
+                    return unknown("a tuple with " + describe(v));
             s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
             push(std::move(t));
             return true;
@@ -166,7 +167,8 @@ bool Builder::on_load_global(const Insn& insn) {
     PyObject* function = s_.levels.back().function;
     PyObject* globals = function ? PyFunction_GET_GLOBALS(function) : f_.globals();
     PyObject* builtins = f_.builtins();
-    if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins)) return unknown("a namespace that is no dict");
+    if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins))
+        return unknown("a namespace that is no dict");
     PyObject* o = PyDict_GetItem(globals, insn.obj);
     out_->pinned.push_back({PyRef::borrow(globals), PyRef::borrow(insn.obj), PyRef::borrow(o)});
     if (!o) {
@@ -209,11 +211,13 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         }
         if (attr == "size") {
             ValueId n = const_int(1);
-            for (ValueId e : extents_of(owner)) n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
+            for (ValueId e : extents_of(owner))
+                n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
             return done(int_value(n));
         }
         if (attr == "ndim") return done(int_value(const_int(owner.rank)));
-        if (method && (attr == "copy" || attr == "sum" || attr == "max" || attr == "min") && !owner.permuted) {
+        if (method && (attr == "copy" || attr == "sum" || attr == "max" || attr == "min") &&
+            !owner.permuted) {
             push(known(array_method(attr.c_str())));  // [method, self], in all versions
             push(owner);
             return true;
@@ -268,7 +272,8 @@ bool Builder::on_compare(const Insn& insn) {
         push(std::move(out));
         return true;
     }
-    if (!a.is_number() || !b.is_number()) return unknown("a comparison of " + describe(a) + " with " + describe(b));
+    if (!a.is_number() || !b.is_number())
+        return unknown("a comparison of " + describe(a) + " with " + describe(b));
     if (!compare(insn.arg, a, b, &out)) return false;
     if (insn.flags & Insn::kToBool) {
         ValueId t;
@@ -286,13 +291,15 @@ bool Builder::on_unary(const Insn& insn) {
         case Opcode::UnaryNot: {
             ValueId t;
             if (!truth(a, &t)) return false;
-            if (insn.op == Opcode::UnaryNot) t = pointwise(graph::Op::LogicalNot, DType::Bool, DType::Bool, {t});
+            if (insn.op == Opcode::UnaryNot)
+                t = pointwise(graph::Op::LogicalNot, DType::Bool, DType::Bool, {t});
             out = bool_value(t);
             break;
         }
         case Opcode::UnaryNegative:
             if (a.is_array()) {
-                if (!graph::is_float(a.dtype) && !graph::is_signed(a.dtype)) return unknown("- of " + describe(a));
+                if (!graph::is_float(a.dtype) && !graph::is_signed(a.dtype))
+                    return unknown("- of " + describe(a));
                 if (!elementwise(graph::Op::Negative, a.dtype, a.dtype, {a}, &out)) return false;
             } else if (!negate(a, &out)) {
                 return false;
@@ -361,7 +368,8 @@ bool Builder::on_store_subscript(const Insn& insn) {
 
 bool Builder::on_unpack(const Insn& insn) {
     const Value t = pop();
-    if (t.kind != Kind::Tuple || static_cast<int>(t.items.size()) != insn.arg) return unknown("unpacking " + describe(t));
+    if (t.kind != Kind::Tuple || static_cast<int>(t.items.size()) != insn.arg)
+        return unknown("unpacking " + describe(t));
     for (auto it = t.items.rbegin(); it != t.items.rend(); ++it) push(*it);
     return true;
 }
@@ -396,7 +404,8 @@ bool Builder::on_get_iter(const Insn&) {
         left = length;
     } else {  // rounded up
         const ValueId size = down ? const_int(-*s) : step;
-        const ValueId more = checked(graph::RegionOp::CheckedAdd, DType::I64, length, op(Op::Subtract, size, const_int(1)));
+        const ValueId more =
+            checked(graph::RegionOp::CheckedAdd, DType::I64, length, op(Op::Subtract, size, const_int(1)));
         if (more < 0) return false;
         left = checked(graph::RegionOp::FloorDiv, DType::I64, more, size);
         if (left < 0) return false;
@@ -461,7 +470,8 @@ bool Builder::call_minmax(bool greatest, std::vector<Value>& args, Value* out) {
 
 bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* out) {
     static PyObject *const range = builtin("range"), *const len = builtin("len"), *const abs = builtin("abs"),
-                           *const min = builtin("min"), *const max = builtin("max"), *const divmod = builtin("divmod");
+                           *const min = builtin("min"), *const max = builtin("max"),
+                           *const divmod = builtin("divmod");
     if (callable == range) return call_range(args, out);
     if (callable == min || callable == max) return call_minmax(callable == max, args, out);
     if (callable == len && args.size() == 1) {
@@ -489,7 +499,8 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         out->id = pointwise(graph::Op::Maximum, DType::I64, DType::I64, {a.id, minus});
         return true;
     }
-    if (callable == abs && args.size() == 1 && args[0].is_array() && !graph::is_complex(args[0].dtype) && !graph::is_unsigned(args[0].dtype) && args[0].dtype != DType::Bool)
+    if (callable == abs && args.size() == 1 && args[0].is_array() && !graph::is_complex(args[0].dtype) &&
+        !graph::is_unsigned(args[0].dtype) && args[0].dtype != DType::Bool)
         return elementwise(graph::Op::Absolute, args[0].dtype, args[0].dtype, {args[0]}, out);
     if (callable == divmod && args.size() == 2 && args[0].kind == Kind::Int && args[1].kind == Kind::Int) {
         Value q, m;
@@ -511,7 +522,8 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         if (graph::is_float(a.dtype)) {
             const ValueId x = cast(a.id, a.dtype, DType::F64);
             const ValueId ax = pointwise(graph::Op::Absolute, DType::F64, DType::F64, {x});
-            if (!guard(pointwise(graph::Op::Less, DType::F64, DType::Bool, {ax, const_float(9.2e18)}))) return false;
+            if (!guard(pointwise(graph::Op::Less, DType::F64, DType::Bool, {ax, const_float(9.2e18)})))
+                return false;
             *out = int_value(cast(x, DType::F64, DType::I64));
             return true;
         }
@@ -525,7 +537,8 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
     if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
         const std::string ufunc = reinterpret_cast<PyUFuncObject*>(callable)->name;
-        if (args.size() == 1 && (args[0].is_number() || args[0].is_array())) return unary_ufunc(ufunc, args[0], out);
+        if (args.size() == 1 && (args[0].is_number() || args[0].is_array()))
+            return unary_ufunc(ufunc, args[0], out);
         if (args.size() == 2 && (args[0].is_number() || args[0].is_array()) &&
             (args[1].is_number() || args[1].is_array()))
             return binary_ufunc(ufunc, args[0], args[1], out);
@@ -536,13 +549,17 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
         return f && f == callable;
     };
-    if (callable == array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array) return copy_of(args[0], out);
-    if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && !args[0].permuted) return copy_of(args[0], out);
+    if (callable == array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array)
+        return copy_of(args[0], out);
+    if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && !args[0].permuted)
+        return copy_of(args[0], out);
     if (is("dot") && args.size() == 2) return dot(args[0], args[1], false, out);
     if (args.size() == 1 && args[0].is_array()) {
         if (is("sum") || callable == array_method("sum")) return reduce("add", args[0], out);
-        if (is("max") || is("amax") || callable == array_method("max")) return reduce("maximum", args[0], out);
-        if (is("min") || is("amin") || callable == array_method("min")) return reduce("minimum", args[0], out);
+        if (is("max") || is("amax") || callable == array_method("max"))
+            return reduce("maximum", args[0], out);
+        if (is("min") || is("amin") || callable == array_method("min"))
+            return reduce("minimum", args[0], out);
         const bool zeros = is("zeros_like") || is("empty_like");
         if (zeros && !args[0].permuted) {
             Value shape = composed(Kind::Tuple, {});
@@ -560,8 +577,9 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
     }
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__qualname__"));
     if (!name) PyErr_Clear();
-    return unknown(std::string("a call of ") +
-                   (name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : Py_TYPE(callable)->tp_name));
+    return unknown(std::string("a call of ") + (name && PyUnicode_Check(name.get())
+                                                    ? PyUnicode_AsUTF8(name.get())
+                                                    : Py_TYPE(callable)->tp_name));
 }
 
 }  // namespace stator::frontend::regions

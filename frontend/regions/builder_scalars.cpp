@@ -1,8 +1,9 @@
 // Numbers: Python's ints, floats and bools, and NumPy's scalars, exactly.
 //
-// A Python int is an i64 as long as it fits; an operation that would need more leaves the region. Python's floats are silent (inf and NaN come
-// without a warning) but for division by zero; NumPy's scalars warn, so every result that is not finite leaves. NumPy's rules for mixed
-// operands are NEP 50's: a Python number takes the dtype of the NumPy operand, if its value fits.
+// A Python int is an i64 as long as it fits; an operation that would need more leaves the region. Python's
+// floats are silent (inf and NaN come without a warning) but for division by zero; NumPy's scalars warn, so
+// every result that is not finite leaves. NumPy's rules for mixed operands are NEP 50's: a Python number
+// takes the dtype of the NumPy operand, if its value fits.
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -12,10 +13,26 @@ namespace stator::frontend::regions {
 
 namespace {
 
-enum Nb { Add, And, FloorDivide, Lshift, Matmul, Multiply, Remainder, Or, Power, Rshift, Subtract, TrueDivide, Xor };
+enum Nb {
+    Add,
+    And,
+    FloorDivide,
+    Lshift,
+    Matmul,
+    Multiply,
+    Remainder,
+    Or,
+    Power,
+    Rshift,
+    Subtract,
+    TrueDivide,
+    Xor
+};
 constexpr int64_t kExactInt = int64_t{1} << 53;  // up to which every int is a float
 
-graph::Op bit_op(int nb) { return nb == And ? graph::Op::BitwiseAnd : nb == Or ? graph::Op::BitwiseOr : graph::Op::BitwiseXor; }
+graph::Op bit_op(int nb) {
+    return nb == And ? graph::Op::BitwiseAnd : nb == Or ? graph::Op::BitwiseOr : graph::Op::BitwiseXor;
+}
 
 graph::Op compare_op(int py) {
     using graph::Op;
@@ -62,11 +79,13 @@ bool Builder::negate(const Value& v, Value* out) {
         *out = number(v.kind, v.dtype, pointwise(graph::Op::Negative, v.dtype, v.dtype, {v.id}));
         return true;
     }
-    if (v.kind == Kind::Int || v.kind == Kind::Bool || (v.kind == Kind::Scalar && graph::is_signed(v.dtype))) {
+    if (v.kind == Kind::Int || v.kind == Kind::Bool ||
+        (v.kind == Kind::Scalar && graph::is_signed(v.dtype))) {
         const bool python = v.kind != Kind::Scalar;
         const DType t = python ? DType::I64 : v.dtype;
         const ValueId i = cast(v.id, v.dtype, t);
-        if (auto k = known_int(i); k && python && *k != INT64_MIN) return *out = int_value(const_int(-*k)), true;
+        if (auto k = known_int(i); k && python && *k != INT64_MIN)
+            return *out = int_value(const_int(-*k)), true;
         const ValueId r = checked(graph::RegionOp::CheckedSub, t, cast(const_int(0), DType::I64, t), i);
         *out = number(python ? Kind::Int : Kind::Scalar, t, r);
         return r >= 0;
@@ -75,7 +94,8 @@ bool Builder::negate(const Value& v, Value* out) {
 }
 
 bool Builder::binary(int nb, bool, const Value& a, const Value& b, Value* out) {
-    if (!a.is_number() || !b.is_number()) return unknown("an operator on " + describe(a) + " and " + describe(b));
+    if (!a.is_number() || !b.is_number())
+        return unknown("an operator on " + describe(a) + " and " + describe(b));
     if (a.kind == Kind::Scalar || b.kind == Kind::Scalar) return binary_scalars(nb, a, b, out);
     return binary_python(nb, a, b, out);
 }
@@ -92,7 +112,8 @@ bool Builder::binary_python(int nb, const Value& a, const Value& b, Value* out) 
         };
         return binary_floats(nb, as_float(a), as_float(b), out);
     }
-    return binary_ints(nb, int_value(cast(a.id, a.dtype, DType::I64)), int_value(cast(b.id, b.dtype, DType::I64)), out);
+    return binary_ints(nb, int_value(cast(a.id, a.dtype, DType::I64)),
+                       int_value(cast(b.id, b.dtype, DType::I64)), out);
 }
 
 bool Builder::binary_ints(int nb, const Value& a, const Value& b, Value* out) {
@@ -102,7 +123,9 @@ bool Builder::binary_ints(int nb, const Value& a, const Value& b, Value* out) {
         *out = int_value(id);
         return id >= 0;
     };
-    const auto i64 = [&](Op op, ValueId x, ValueId y) { return pointwise(op, DType::I64, DType::I64, {x, y}); };
+    const auto i64 = [&](Op op, ValueId x, ValueId y) {
+        return pointwise(op, DType::I64, DType::I64, {x, y});
+    };
     switch (nb) {
         case Add: return done(checked(RegionOp::CheckedAdd, DType::I64, a.id, b.id));
         case Subtract: return done(checked(RegionOp::CheckedSub, DType::I64, a.id, b.id));
@@ -126,14 +149,13 @@ bool Builder::binary_ints(int nb, const Value& a, const Value& b, Value* out) {
             if (!guard(pointwise(Op::Equal, DType::I64, DType::Bool, {back, a.id}))) return false;
             return done(r);
         }
-        case Rshift:
-            guard_range(b.id, 0, INT64_MAX);
-            return done(i64(Op::RightShift, a.id, b.id));
+        case Rshift: guard_range(b.id, 0, INT64_MAX); return done(i64(Op::RightShift, a.id, b.id));
         case Power: {
             const auto k = known_int(b.id);
             if (!k || *k < 0 || *k > 8) return unknown("an int to a power that is not a small constant");
             ValueId r = const_int(1);
-            for (int64_t i = 0; i < *k; ++i) r = i == 0 ? a.id : checked(RegionOp::CheckedMul, DType::I64, r, a.id);
+            for (int64_t i = 0; i < *k; ++i)
+                r = i == 0 ? a.id : checked(RegionOp::CheckedMul, DType::I64, r, a.id);
             return done(r);
         }
         default: return unknown("this operator on ints");
@@ -158,20 +180,20 @@ bool Builder::binary_floats(int nb, ValueId a, ValueId b, Value* out) {
         case Remainder: {
             if (!nonzero(b)) return false;
             const char* name = nb == Remainder ? "py_mod" : "py_floordiv";
-            *out = float_value(call({graph::RegionCall::Scalar, name, {DType::F64, DType::F64, DType::F64}}, DType::F64,
-                                    DType::F64, {a, b}));
+            *out = float_value(call({graph::RegionCall::Scalar, name, {DType::F64, DType::F64, DType::F64}},
+                                    DType::F64, DType::F64, {a, b}));
             return true;
         }
         case Power: {
             // A negative base may make a complex number, a zero one an error; what overflows raises.
             const ValueId positive = pointwise(Op::Greater, DType::F64, DType::Bool, {a, const_float(0)});
-            const ValueId whole = pointwise(
-                Op::Equal, DType::F64, DType::Bool, {pointwise(Op::Floor, DType::F64, DType::F64, {b}), b});
+            const ValueId whole = pointwise(Op::Equal, DType::F64, DType::Bool,
+                                            {pointwise(Op::Floor, DType::F64, DType::F64, {b}), b});
             const ValueId upward = pointwise(Op::GreaterEqual, DType::F64, DType::Bool, {b, const_float(0)});
             const ValueId tame = pointwise(Op::LogicalAnd, DType::Bool, DType::Bool, {whole, upward});
             if (!guard(pointwise(Op::LogicalOr, DType::Bool, DType::Bool, {positive, tame}))) return false;
-            const ValueId r = call({graph::RegionCall::Scalar, "pow", {DType::F64, DType::F64, DType::F64}}, DType::F64,
-                                   DType::F64, {a, b});
+            const ValueId r = call({graph::RegionCall::Scalar, "pow", {DType::F64, DType::F64, DType::F64}},
+                                   DType::F64, DType::F64, {a, b});
             *out = float_value(r);
             return finite(r, DType::F64);
         }
@@ -182,7 +204,9 @@ bool Builder::binary_floats(int nb, ValueId a, ValueId b, Value* out) {
 // ---- NumPy's scalars ----
 
 bool Builder::promote(const Value& a, const Value& b, bool divide, DType* out) {
-    const auto strong = [](const Value& v) { return v.kind == Kind::Scalar || v.is_array() || v.kind == Kind::Bool; };
+    const auto strong = [](const Value& v) {
+        return v.kind == Kind::Scalar || v.is_array() || v.kind == Kind::Bool;
+    };
     DType t;
     if (strong(a) && strong(b)) {
         t = a.dtype;
@@ -211,7 +235,8 @@ bool Builder::promote(const Value& a, const Value& b, bool divide, DType* out) {
     }
     if (divide && (graph::is_integer(t) || t == DType::Bool)) t = DType::F64;
     *out = t;
-    if (graph::is_complex(t) || t == DType::F16 || t == DType::BF16) return unknown("arithmetic of " + std::string(graph::info(t).text));
+    if (graph::is_complex(t) || t == DType::F16 || t == DType::BF16)
+        return unknown("arithmetic of " + std::string(graph::info(t).text));
     return true;
 }
 
@@ -261,8 +286,9 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
                 break;
             case FloorDivide:
             case Remainder:
-                r = call({graph::RegionCall::UfuncLoop, nb == Remainder ? "remainder" : "floor_divide", {t, t, t}}, t, t,
-                         {x, y});
+                r = call(
+                    {graph::RegionCall::UfuncLoop, nb == Remainder ? "remainder" : "floor_divide", {t, t, t}},
+                    t, t, {x, y});
                 break;
             default: return unknown("this operator on " + describe(a));
         }
@@ -311,12 +337,13 @@ bool Builder::compare(int py_op, const Value& a, const Value& b, Value* out) {
 bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
     const auto op = graph::find_op(name);
     DType t = a.dtype;
-    const bool known_op = op && graph::info(*op).cls == graph::OpClass::Pointwise && graph::info(*op).arity == 1 &&
-                          graph::info(*op).host == name;
+    const bool known_op = op && graph::info(*op).cls == graph::OpClass::Pointwise &&
+                          graph::info(*op).arity == 1 && graph::info(*op).host == name;
     const bool keeps_ints = name == "absolute" || name == "negative" || name == "square" || name == "invert";
     if (!graph::is_float(t) && !(keeps_ints && graph::is_integer(t))) {
         const bool integer_loop = numpy::find_loop({name, {t, t}}).fn != nullptr;
-        if ((t != DType::I64 && t != DType::I32) || integer_loop) return unknown("np." + name + " of " + describe(a));
+        if ((t != DType::I64 && t != DType::I32) || integer_loop)
+            return unknown("np." + name + " of " + describe(a));
         t = DType::F64;
     }
     if (t == DType::F16) return unknown("np." + name + " of " + describe(a));
@@ -344,8 +371,9 @@ bool Builder::binary_ufunc(const std::string& name, const Value& a, const Value&
     // The loop looks at how its exponent lies in memory.
     if (name == "power" || name == "float_power") return unknown("np." + name);
     if (!promote(a, b, name == "divide", &t)) return false;
-    const bool native = op && graph::info(*op).cls == graph::OpClass::Pointwise && graph::info(*op).arity == 2 &&
-                        graph::info(*op).host == name && graph::is_native(*op, t);
+    const bool native = op && graph::info(*op).cls == graph::OpClass::Pointwise &&
+                        graph::info(*op).arity == 2 && graph::info(*op).host == name &&
+                        graph::is_native(*op, t);
     if (a.is_array() || b.is_array()) {
         if (!native) return unknown("np." + name + " of arrays");
         const DType result = graph::info(*op).dtype == graph::DTypeRule::bool_ ? DType::Bool : t;

@@ -17,7 +17,9 @@ graph::RegionType type_of(const graph::Region& r, ValueId id) { return r.types[s
 
 }  // namespace
 
-bool Builder::is_loop_header(int pc) const { return s_.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)]; }
+bool Builder::is_loop_header(int pc) const {
+    return s_.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)];
+}
 
 // Whether a block gets its own names for what is in the slot. What the loop does not rebind keeps its name.
 bool Builder::carries(size_t slot) const { return slot >= static_cast<size_t>(nlocals_) || stored_[slot]; }
@@ -46,7 +48,8 @@ namespace {
 
 bool can_hold(const Value& v) { return v.kind == Kind::Empty || (v.kind == Kind::Array && !v.part); }
 
-// Two arrays of one type, at least one of which is not an entry slot's: those stay apart, since they keep their places.
+// Two arrays of one type, at least one of which is not an entry slot's: those stay apart, since they keep
+// their places.
 bool one_array(const Value& a, const Value& b, Value* out) {
     const auto loose = [](const Value& v) { return v.kind == Kind::Empty || v.fresh || v.held; };
     if (!can_hold(a) || !can_hold(b) || (!loose(a) && !loose(b))) return false;
@@ -118,7 +121,8 @@ Value Builder::as_variant(const Value& v, const Value& like) {
 // What reads it needs a value of the kind that it was built with; Python complains about one that has none.
 bool Builder::bound(Value* v) {
     if (v->held) {
-        const ValueId there = pointwise(graph::Op::NotEqual, DType::I64, DType::Bool, {v->items[0].id, const_int(Held::Nothing)});
+        const ValueId there = pointwise(graph::Op::NotEqual, DType::I64, DType::Bool,
+                                        {v->items[0].id, const_int(Held::Nothing)});
         return guard(there);
     }
     if (v->kind != Kind::Variant) return true;
@@ -127,12 +131,16 @@ bool Builder::bound(Value* v) {
     if (v->expected == Kind::Float) tag = Tag::Float;
     if (v->expected == Kind::Bool) tag = Tag::Bool;
     if (v->expected == Kind::Scalar) tag = Tag::Scalar + static_cast<int>(v->dtype);
-    if (!guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {v->items[0].id, const_int(tag)}))) return false;
-    const DType t = v->expected == Kind::Scalar ? v->dtype : v->expected == Kind::Bool ? DType::Bool : DType::I64;
+    if (!guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {v->items[0].id, const_int(tag)})))
+        return false;
+    const DType t = v->expected == Kind::Scalar ? v->dtype
+                    : v->expected == Kind::Bool ? DType::Bool
+                                                : DType::I64;
     const bool floating = v->expected == Kind::Float || graph::is_float(t);
     const ValueId bits = v->items[floating ? 2 : 1].id;
-    *v = v->expected == Kind::Float ? float_value(bits)
-                                    : number(v->expected, t, cast(bits, floating ? DType::F64 : DType::I64, t));
+    *v = v->expected == Kind::Float
+             ? float_value(bits)
+             : number(v->expected, t, cast(bits, floating ? DType::F64 : DType::I64, t));
     return true;
 }
 
@@ -147,8 +155,8 @@ void Builder::normalize(int pc, State* s) {
     }
 }
 
-// Two states arrive at a header: variables that only one of them has a value of, and those of other types that are dead, become variants.
-// True when there is a new one: everything is built again then.
+// Two states arrive at a header: variables that only one of them has a value of, and those of other types
+// that are dead, become variants. True when there is a new one: everything is built again then.
 bool Builder::widen(int pc, const State& a, const State& b) {
     bool any = false;
     for (size_t i = 0; i < static_cast<size_t>(nlocals_); ++i) {
@@ -183,7 +191,8 @@ int Builder::version_at(int pc, State& s) {
         return s.levels.size() == 1 && (c.first == pc || pc < c.first || pc > loop_end_[c.first]);
     });
     std::string key;
-    for (const Level& l : s.levels) key += fmt::format("{}:{},", static_cast<const void*>(l.code), l.return_pc);
+    for (const Level& l : s.levels)
+        key += fmt::format("{}:{},", static_cast<const void*>(l.code), l.return_pc);
     for (const auto& c : s.context) key += fmt::format("{}={} ", c.first, c.second);
     const std::string where = key;
     for (const Value& v : s.slots) sign(v, &key);

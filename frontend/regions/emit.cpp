@@ -1,5 +1,5 @@
-// How the builder writes instructions down. Equal pure instructions of a block are one: Python computes an index once to read
-// and once to store, and a view that is stored to itself is recognized by that.
+// How the builder writes instructions down. Equal pure instructions of a block are one: Python computes an
+// index once to read and once to store, and a view that is stored to itself is recognized by that.
 
 #include <bit>
 #include <cstring>
@@ -44,7 +44,8 @@ ValueId Builder::emit(graph::Inst inst, graph::RegionType type, bool may_leave) 
                 continue;
             }
             for (const graph::ViewAxis& a : r_->views[static_cast<size_t>(i)])
-                key += fmt::format(" {}:{}:{}:{}:{}", static_cast<int>(a.kind), a.axis, a.start, a.count, a.step);
+                key += fmt::format(" {}:{}:{}:{}:{}", static_cast<int>(a.kind), a.axis, a.start, a.count,
+                                   a.step);
         }
         if (auto it = same_.find(key); it != same_.end()) return it->second;
     }
@@ -104,7 +105,8 @@ ValueId Builder::pointwise(graph::Op op, DType operand, DType result, std::vecto
         }
         if (b && *b == 0 && (op == graph::Op::Add || op == graph::Op::Subtract)) return in[0];
         if (a && *a == 0 && op == graph::Op::Add) return in[1];
-        if (op == graph::Op::Multiply && ((a && *a == 1) || (b && *b == 1))) return a && *a == 1 ? in[1] : in[0];
+        if (op == graph::Op::Multiply && ((a && *a == 1) || (b && *b == 1)))
+            return a && *a == 1 ? in[1] : in[0];
     }
     graph::Inst inst;
     inst.op = RegionOp::Pointwise;

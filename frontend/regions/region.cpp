@@ -97,14 +97,16 @@ EntryKind classify(PyObject* o) {
         for (int i = 0; i < graph::kDTypeCount; ++i) {
             if (graph::kDTypes[i].numpy_type != number) continue;
             k.dtype = static_cast<graph::DType>(i);
-            const bool plain = PyArray_ISNOTSWAPPED(a) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) >= 1 && PyArray_NDIM(a) <= 8;
+            const bool plain = PyArray_ISNOTSWAPPED(a) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) >= 1 &&
+                               PyArray_NDIM(a) <= 8;
             bool forward = true;
             for (int d = 0; d < PyArray_NDIM(a); ++d)
                 forward &= PyArray_STRIDE(a, d) >= 0 && PyArray_STRIDE(a, d) % graph::kDTypes[i].size == 0;
             if (plain && forward && PyArray_DESCR(a) == numpy::descr_of(k.dtype)) k.kind = EntryKind::Array;
         }
         k.ordered = true;
-        for (int d = 1; d < PyArray_NDIM(a); ++d) k.ordered &= PyArray_STRIDE(a, d) <= PyArray_STRIDE(a, d - 1);
+        for (int d = 1; d < PyArray_NDIM(a); ++d)
+            k.ordered &= PyArray_STRIDE(a, d) <= PyArray_STRIDE(a, d - 1);
         k.rank = PyArray_NDIM(a);
         k.contiguous = PyArray_IS_C_CONTIGUOUS(a);
     } else if (PyArray_CheckScalar(o) && PyArray_IsScalar(o, Generic)) {
@@ -114,7 +116,8 @@ EntryKind classify(PyObject* o) {
         PyErr_Clear();
         for (int i = 0; i < graph::kDTypeCount; ++i) {
             const auto t = static_cast<graph::DType>(i);
-            if (graph::kDTypes[i].numpy_type != number || graph::is_complex(t) || t == graph::DType::F16) continue;
+            if (graph::kDTypes[i].numpy_type != number || graph::is_complex(t) || t == graph::DType::F16)
+                continue;
             if (Py_TYPE(o) != numpy::descr_of(t)->typeobj) continue;
             k.kind = EntryKind::Scalar;
             k.dtype = t;
@@ -123,7 +126,8 @@ EntryKind classify(PyObject* o) {
     return k;
 }
 
-CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath, bool async)
+CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath,
+                               bool async)
     : built_(std::move(built)), name_(std::move(name)), request_(std::make_shared<kernels::RegionRequest>()) {
     graph::Region& r = *built_->graph;
     r.name = name_;
@@ -247,7 +251,9 @@ bool CompiledRegion::read_inputs(Frame& f) {
             case EntryInput::RangeStep: {
                 if (!is_range_iter(o) || Py_REFCNT(o) != 1) return false;
                 const RangeState s = range_iter_state(o);
-                const int64_t v = in.kind == EntryInput::RangeNext ? s.next : in.kind == EntryInput::RangeLeft ? s.left : s.step;
+                const int64_t v = in.kind == EntryInput::RangeNext   ? s.next
+                                  : in.kind == EntryInput::RangeLeft ? s.left
+                                                                     : s.step;
                 scalar(&v, 8);
                 break;
             }
@@ -338,7 +344,8 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
         }
         case Kind::Range: {
             const int64_t start = number(), stop = number(), step = number();
-            return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", start, stop, step);
+            return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", start, stop,
+                                         step);
         }
         case Kind::Array: {
             const char* p = take(1 + 2 * v.rank);
@@ -347,7 +354,8 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
             const auto part_of = [&](int64_t slot) {
                 PyObject* base = old[static_cast<size_t>(slot)];
                 if (is_array_iter(base)) base = array_iter_state(base).array;
-                return numpy::new_view(base, v.dtype, v.rank, words + 1, words + 1 + v.rank, reinterpret_cast<char*>(words[0]));
+                return numpy::new_view(base, v.dtype, v.rank, words + 1, words + 1 + v.rank,
+                                       reinterpret_cast<char*>(words[0]));
             };
             bool fresh = v.fresh;
             if (v.held) {
@@ -359,7 +367,9 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
             }
             if (fresh) {
                 PyObject* a = numpy::new_array(v.dtype, v.rank, words + 1, {});
-                if (a) std::memcpy(numpy::data(a), reinterpret_cast<const char*>(words[0]), static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(a))));
+                if (a)
+                    std::memcpy(numpy::data(a), reinterpret_cast<const char*>(words[0]),
+                                static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(a))));
                 return a;
             }
             return part_of(v.slot);
@@ -395,9 +405,12 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
                 PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), item);
             }
             if (v.kind == Kind::Tuple) return t.release();
-            return PySlice_New(PyTuple_GET_ITEM(t.get(), 0), PyTuple_GET_ITEM(t.get(), 1), PyTuple_GET_ITEM(t.get(), 2));
+            return PySlice_New(PyTuple_GET_ITEM(t.get(), 0), PyTuple_GET_ITEM(t.get(), 1),
+                               PyTuple_GET_ITEM(t.get(), 2));
         }
-        default: PyErr_SetString(PyExc_SystemError, "stator: a region left with a value that has no object"); return nullptr;
+        default:
+            PyErr_SetString(PyExc_SystemError, "stator: a region left with a value that has no object");
+            return nullptr;
     }
 }
 
@@ -408,8 +421,8 @@ bool CompiledRegion::leave(Frame& f, const ResumePoint& r, const char* out) {
     fresh.reserve(r.slots.size());
     for (size_t i = 0; i < r.slots.size(); ++i) {
         const Value& v = r.slots[i];
-        const bool keeps_array_iterator = v.kind == Kind::ArrayIter && static_cast<int>(i) < depth && old[i] &&
-                                          is_array_iter(old[i]) && Py_REFCNT(old[i]) == 1;
+        const bool keeps_array_iterator = v.kind == Kind::ArrayIter && static_cast<int>(i) < depth &&
+                                          old[i] && is_array_iter(old[i]) && Py_REFCNT(old[i]) == 1;
         const bool keeps_iterator = v.kind == Kind::RangeIter && static_cast<int>(i) < depth && old[i] &&
                                     is_range_iter(old[i]) && Py_REFCNT(old[i]) == 1;
         PyObject* o;

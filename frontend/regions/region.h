@@ -1,4 +1,5 @@
-// A region that is ready to run, or will be: the built graph, its code, and entering and leaving it from a real frame.
+// A region that is ready to run, or will be: the built graph, its code, and entering and leaving it from a
+// real frame.
 #pragma once
 
 #include <memory>

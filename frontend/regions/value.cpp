@@ -51,7 +51,8 @@ std::string describe(const Value& v) {
         case Kind::Bool: return "a bool";
         case Kind::Scalar: return fmt::format("a scalar of dtype {}", graph::info(v.dtype).text);
         case Kind::Array:
-        case Kind::Lazy: return fmt::format("an array of dtype {} and rank {}", graph::info(v.dtype).text, v.rank);
+        case Kind::Lazy:
+            return fmt::format("an array of dtype {} and rank {}", graph::info(v.dtype).text, v.rank);
         case Kind::Tuple: return "a tuple";
         case Kind::Slice: return "a slice";
         case Kind::Range: return "a range";

@@ -1,8 +1,9 @@
-// What the region builder knows of an object without having it: its kind, and the region's values that make it up.
+// What the region builder knows of an object without having it: its kind, and the region's values that make
+// it up.
 //
-// A Value stands for one slot of the frame. Kinds and everything but the ids of region values are known while the region is
-// built and are the same in every run of it; they are the block's *signature* (builder.h). Two paths that meet with other
-// signatures go on in different versions of the code.
+// A Value stands for one slot of the frame. Kinds and everything but the ids of region values are known while
+// the region is built and are the same in every run of it; they are the block's *signature* (builder.h). Two
+// paths that meet with other signatures go on in different versions of the code.
 #pragma once
 
 #include <memory>
@@ -19,35 +20,42 @@ using graph::ValueId;
 
 // Where an array that a variable holds came from.
 struct Held {
-    enum : int64_t { Nothing, Fresh, Whole, View = 1 << 20 };  // Whole + slot: the object there; View + slot: a part of it
+    enum : int64_t {
+        Nothing,
+        Fresh,
+        Whole,
+        View = 1 << 20
+    };  // Whole + slot: the object there; View + slot: a part of it
 };
 
 enum class Kind : uint8_t {
-    Empty,      // no object (an unbound local, CPython's NULL on the stack)
-    Known,      // this object, `obj`
-    Passed,     // what was in entry slot `slot`; never looked at
-    Int,        // a Python int that fits 64 bits
-    Float,      // a Python float
-    Bool,       // True or False, a b1
-    Scalar,     // a NumPy scalar of `dtype`
-    Array,      // an ndarray of `dtype` and `rank`: a part of, or (`whole`) the very object in, entry slot `slot`
-    Lazy,       // a fresh array that an expression of arrays is going to be, see Expr; never seen by Python
-    Tuple,      // of `items`
-    Slice,      // slice(*items): start, stop, step
-    Range,      // range(*items): start, stop, step
+    Empty,   // no object (an unbound local, CPython's NULL on the stack)
+    Known,   // this object, `obj`
+    Passed,  // what was in entry slot `slot`; never looked at
+    Int,     // a Python int that fits 64 bits
+    Float,   // a Python float
+    Bool,    // True or False, a b1
+    Scalar,  // a NumPy scalar of `dtype`
+    Array,  // an ndarray of `dtype` and `rank`: a part of, or (`whole`) the very object in, entry slot `slot`
+    Lazy,   // a fresh array that an expression of arrays is going to be, see Expr; never seen by Python
+    Tuple,  // of `items`
+    Slice,  // slice(*items): start, stop, step
+    Range,  // range(*items): start, stop, step
     RangeIter,  // its iterator: next value, items left, step
     ArrayIter,  // iter(array): the array and the next position
     Variant,    // a number or nothing: which, is known when the region runs (see Tag)
 };
 
-// What a Variant holds: items[0] is the Tag, items[1] and items[2] its bits as an int or as a float. A variable that has a
-// value on some paths only is one, and so is one of several types whose value nothing reads any more.
+// What a Variant holds: items[0] is the Tag, items[1] and items[2] its bits as an int or as a float. A
+// variable that has a value on some paths only is one, and so is one of several types whose value nothing
+// reads any more.
 struct Tag {
     enum : int64_t { Empty, Int, Float, Bool, Scalar };  // Scalar + dtype
 };
 
-// An elementwise expression of arrays that has not been computed yet. NumPy's operations are pure, so when they are done does not
-// show, as long as nothing that they read is written in between (builder_arrays.cpp looks after that).
+// An elementwise expression of arrays that has not been computed yet. NumPy's operations are pure, so when
+// they are done does not show, as long as nothing that they read is written in between (builder_arrays.cpp
+// looks after that).
 struct Expr {
     enum Kind : uint8_t { Leaf, Number, Op, Call } kind = Leaf;
     DType dtype = DType::F64;
@@ -71,15 +79,16 @@ struct Value {
     std::vector<Value> items;
     ExprRef expr;                    // Lazy
     std::vector<ValueId> extents{};  // Lazy
-    // Array: a view is the same array as another one that was made of `part_of` by the same instruction operands, so that storing a part to
-    // its own place is known to change nothing.
+    // Array: a view is the same array as another one that was made of `part_of` by the same instruction
+    // operands, so that storing a part to its own place is known to change nothing.
     ValueId part_of = -1;
     bool backward = false;  // an Array some stride of which is negative
     bool fresh = false;     // an Array in memory of the region's own, which Python would have made anew
     bool part = false;      // an Array that no variable can hold: a view of a fresh one, say
-    // An Array that came from several places, or a variable that has one on some paths only: items[0] is a Held.
+    // An Array that came from several places, or a variable that has one on some paths only: items[0] is a
+    // Held.
     bool held = false;
-    bool permuted = false;  // its axes are not in the order of C
+    bool permuted = false;        // its axes are not in the order of C
     Kind expected = Kind::Empty;  // Variant: the one kind that it has when it has a value (Empty: several)
 
     bool is_number() const {
@@ -116,7 +125,8 @@ inline Value composed(Kind kind, std::vector<Value> items) {
 
 // Everything but ids, as text: "i", "s:f64", "a:f64:2@3". `object` numbers known objects.
 void sign(const Value& v, std::string* out);
-// Calls f with the id of every value in it that may differ from one run of a block to the next, in a fixed order.
+// Calls f with the id of every value in it that may differ from one run of a block to the next, in a fixed
+// order.
 template <class F>
 void each_variable(Value& v, F f) {
     if (v.whole) return;

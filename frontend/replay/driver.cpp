@@ -272,8 +272,10 @@ Step FrameDriver::step_with_loops(const Insn& insn) {
     if (insn.op == Opcode::Call && regions_on() && !fs_.options.cuda) {
         PyObject* callable = call_operands(f_, insn).callable;
         if (callable && Py_TYPE(callable) == &PyFunction_Type) {
-            const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable)));
-            if (code && code->has_loops && fs_.places(*code).open_headers > 0 && !is_traced(f_.ts(), code->code)) {
+            const CodeInfo* code =
+                CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable)));
+            if (code && code->has_loops && fs_.places(*code).open_headers > 0 &&
+                !is_traced(f_.ts(), code->code)) {
                 CalleeContext ctx{&fs_, callable};
                 HookScope scope(callee_handler, &ctx);
                 return step(f_, code_, &pc_);

@@ -39,7 +39,7 @@ struct LoopHeader {
     std::vector<std::shared_ptr<regions::CompiledRegion>> regions;  // by kinds of variables
     std::vector<char> inside;                                       // per instruction: in the loop
     int arrivals = 0, attempts = 0, refusals = 0;
-    bool serves = false;  // since the last arrival: a region ran, or its code is being made
+    bool serves = false;     // since the last arrival: a region ran, or its code is being made
     bool in_region = false;  // a region was built that has it
     bool dead = false;
 };

@@ -1,7 +1,8 @@
 // See headers.h.
 //
-// A region is built when the header is reached for the second time in all: the first iteration has then given the variables that it
-// makes their kinds. When the frame is of another kind than those before, another one is built.
+// A region is built when the header is reached for the second time in all: the first iteration has then given
+// the variables that it makes their kinds. When the frame is of another kind than those before, another one
+// is built.
 
 #include "frontend/replay/headers.h"
 
@@ -35,7 +36,8 @@ std::vector<char> instructions_inside(const CodeInfo& code, int header) {
     // Python lays a loop's body out in one piece: from the header to its last back edge.
     int last = header;
     for (size_t i = 0; i < code.insns.size(); ++i)
-        if (code.insns[i].target == header && (code.insns[i].flags & Insn::kBackward)) last = static_cast<int>(i);
+        if (code.insns[i].target == header && (code.insns[i].flags & Insn::kBackward))
+            last = static_cast<int>(i);
     std::vector<char> inside(code.insns.size(), 0);
     for (int i = header; i <= last; ++i) inside[static_cast<size_t>(i)] = 1;
     return inside;
@@ -50,7 +52,8 @@ bool waits_for_code(const LoopHeader& h) {
     return !h.regions.empty() && !h.regions.back()->ready() && !h.regions.back()->failed();
 }
 
-void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code, int pc) {
+void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code,
+           int pc) {
     ++h.attempts;
     regions::Builder builder(f, code, pc);
     std::unique_ptr<regions::BuiltRegion> built = builder.build();
@@ -62,17 +65,20 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     }
     const std::string name = fmt::format("{}@{}", fs.name, code.insns[static_cast<size_t>(pc)].line);
     if (std::string wrong = graph::verify(*built->graph); !wrong.empty()) {
-        log(LogTopic::Errors, "stator: internal error in region " + name + ", its loop stays with Python: " + wrong);
+        log(LogTopic::Errors,
+            "stator: internal error in region " + name + ", its loop stays with Python: " + wrong);
         fs.kill(places, h);
         return;
     }
     for (const auto& part : built->left_out)
-        fs.remark(Reason::RegionPart, part.detail, *part.code, part.code->insns[static_cast<size_t>(part.pc)]);
+        fs.remark(Reason::RegionPart, part.detail, *part.code,
+                  part.code->insns[static_cast<size_t>(part.pc)]);
     h.inside = instructions_inside(code, pc);
     for (auto& [inner, other] : places.headers)
-        if (h.inside[static_cast<size_t>(inner)] && !std::exchange(other.in_region, true)) ++fs.counters.regions;
-    h.regions.push_back(
-        std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath, fs.options.async));
+        if (h.inside[static_cast<size_t>(inner)] && !std::exchange(other.in_region, true))
+            ++fs.counters.regions;
+    h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
+                                                                  fs.options.async));
     if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
 }
 
@@ -104,13 +110,16 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.request = r->request();
                 all.push_back(std::move(info));
             }
-    std::sort(all.begin(), all.end(), [](const RegionInfo& a, const RegionInfo& b) { return a.name < b.name; });
+    std::sort(all.begin(), all.end(),
+              [](const RegionInfo& a, const RegionInfo& b) { return a.name < b.name; });
     return all;
 }
 
-AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code, int* pc) {
+AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code,
+                          int* pc) {
     auto it = places.headers.find(*pc);
-    if (it == places.headers.end() || it->second.dead || !enabled || fs.options.cuda || stance() == Stance::Eager)
+    if (it == places.headers.end() || it->second.dead || !enabled || fs.options.cuda ||
+        stance() == Stance::Eager)
         return AtHeader::Nothing;
     LoopHeader& h = it->second;
     ++h.arrivals;

@@ -12,7 +12,8 @@ enum class AtHeader : uint8_t {
     Again,    // consider *pc anew
     Raised,   // a Python error is set; *pc is the instruction to blame
 };
-AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code, int* pc);
+AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code,
+                          int* pc);
 
 // Whether a loop around instruction `pc` is a region, or is about to be one: then its body needs no traces.
 bool region_serves(const CodePlaces& places, int pc);

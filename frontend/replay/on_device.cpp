@@ -218,7 +218,8 @@ bool DeviceRun::segment(int index) {
             params.push_back(values.data() + kScalarBytes * i);
             ok = fill_param(index, all[k].params[i], launch, values.data() + kScalarBytes * i);
         }
-        ok = ok && (launch.empty() || api_.launch(code_, static_cast<int>(k), launch, params.data(), kStream, &error_));
+        ok = ok && (launch.empty() ||
+                    api_.launch(code_, static_cast<int>(k), launch, params.data(), kStream, &error_));
         if (all[k].schedule.phase + 1 == all[k].schedule.phases && partials_) {
             api_.release(device_, partials_, kStream);
             partials_ = 0;

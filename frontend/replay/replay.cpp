@@ -448,8 +448,7 @@ template <bool kPlain>
     Materializer m(st);
     for (const TraceStep& step : t.steps) {
         const bool looks = step.kind == StepKind::Library || step.kind == StepKind::Guard;
-        if (device && looks && !to_host(st, step.node))
-            return device_failed(st);
+        if (device && looks && !to_host(st, step.node)) return device_failed(st);
         if (gpu && looks) {
             const Id condition = step.kind == StepKind::Guard ? t.graph.nodes[step.node].in[0] : -1;
             if (!look(st, step.node, condition)) return gpu_failed(st, step.redo);
@@ -474,10 +473,8 @@ template <bool kPlain>
             case StepKind::Library:
                 if (run_library(st, step, m)) {
                     if (device) st.device->host_wrote();
-                    if (gpu && t.graph.nodes[step.node].ints[3] == graph::kGivesNothing)
-                        st.gpu->host_wrote();
-                    if (gpu && t.graph.nodes[step.node].box != graph::Box::Array)
-                        ++t.device_waits[step.node];
+                    if (gpu && t.graph.nodes[step.node].ints[3] == graph::kGivesNothing) st.gpu->host_wrote();
+                    if (gpu && t.graph.nodes[step.node].box != graph::Box::Array) ++t.device_waits[step.node];
                     break;
                 }
                 ++t.redone;

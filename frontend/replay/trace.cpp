@@ -388,7 +388,8 @@ static void mark_host_numbers(graph::Graph& g) {
         const bool computed =
             graph::info(n.op).cls == OpClass::Pointwise &&
             std::all_of(n.in.begin(), n.in.end(), [&](Id v) { return g.nodes[v].host_number; });
-        // An operation of the GPU's library on numbers gives an array there; its conversions are the kernels'.
+        // An operation of the GPU's library on numbers gives an array there; its conversions are the
+        // kernels'.
         const bool array = computed && graph::on_gpu(n.host);
         n.host_number = n.shape.empty() && (given || computed) && !array;
     }
