@@ -154,7 +154,7 @@ bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_
 
 bool Builder::clean() const {
     return s_.levels.size() == 1 && std::all_of(s_.slots.begin() + nlocals_, s_.slots.end(),
-                                                [](const Value& v) { return v.is_iterator(); });
+                                                [](const Value& v) { return v.is_between_statements(); });
 }
 
 // ---- the walk ----

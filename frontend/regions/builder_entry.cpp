@@ -112,6 +112,11 @@ bool Builder::read_entry() {
         passed.kind = Kind::Passed;
         passed.slot = i;
         passed.whole = true;
+        // Only its own iterator is the loop's.
+        if (on_stack && !(i == depth - 1 && code_.insns[static_cast<size_t>(header_)].op == Opcode::ForIter)) {
+            s_.slots.push_back(passed);
+            continue;
+        }
         const bool changes = !on_stack && stored_[static_cast<size_t>(i)];
         if (on_stack || named[static_cast<size_t>(i)]) {
             auto v = entry_value(o, i, {});

@@ -359,6 +359,10 @@ int64_t now_ns() {
 // Whether all code that was asked for is there, or will never be.
 bool code_settled(const FunctionState::Impl& fs) {
     for (auto& [code, cp] : fs.codes)
+        for (auto& [pc, header] : cp->headers)
+            for (auto& r : header.regions)
+                if (!r->ready() && !r->failed()) return false;
+    for (auto& [code, cp] : fs.codes)
         for (auto& [pc, place] : cp->by_pc)
             for (auto& t : place->traces)
                 for (const Segment& s : t->segments)
