@@ -59,20 +59,11 @@ def while_loop(a, n):
 
 
 PROGRAMS = [nest, in_a_helper, one_call_of_a_helper, that_prints, while_loop]
-OPEN = {in_a_helper: "the outer loop is not a region", that_prints: "what prints is not left to Python alone"}
 SIDE, SWEEPS = 32, 1500  # some seconds in the evaluator
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "function",
-    [
-        pytest.param(
-            f, id=f.__name__, marks=[pytest.mark.xfail(strict=False, reason=OPEN[f])] if f in OPEN else []
-        )
-        for f in PROGRAMS
-    ],
-)
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_first_call_is_fast(function, capsys):
     """In a tenth of what the evaluator takes, by its time for a fifteenth of the work, and half a second."""
     start = np.random.default_rng(0).random((SIDE, SIDE))
