@@ -59,10 +59,11 @@ py::dict describe(const KernelLaunch& k) {
 }
 
 // Calls `call` and lists the kernels that its replays stand for; `arrays` are the arrays among its arguments.
-py::tuple launches(const py::function& call, const py::list& arrays, int64_t shared_limit, int cluster) {
+py::tuple launches(const py::function& call, const py::list& arrays, int64_t shared_limit, int cluster,
+                   int64_t grain) {
     std::vector<frontend::PyRef> arguments;
     for (py::handle a : arrays) arguments.push_back(frontend::PyRef::borrow(a.ptr()));
-    LaunchObserver observer(std::move(arguments), {shared_limit, cluster});
+    LaunchObserver observer(std::move(arguments), {shared_limit, cluster, grain});
     LaunchObserver* outer = std::exchange(frontend::active_observer, &observer);
     py::object result;
     try {

@@ -335,11 +335,14 @@ void share_rows(Launch& l, const GpuKernel& k, const GpuLimits& limits, int64_t 
         return rows * n < kEnoughBlocks ||
                kReduceScratch + staged_bytes(k, slice_columns(k, columns, n)) > kHalfShared;
     };
-    while (l.cluster < most && crowded(l.cluster) && columns / (2 * l.cluster) >= kClusterColumns)
+    while (l.cluster < most && crowded(l.cluster) &&
+           columns / (2 * l.cluster) >= kClusterColumns / limits.grain)
         l.cluster *= 2;
     l.slices = l.cluster;
-    if (rows * l.slices >= kEnoughBlocks || slice_columns(k, columns, l.slices) < kFewLong) return;
-    int64_t slices = std::min(ceil_div(4 * kEnoughBlocks, rows), ceil_div(columns, kSliceColumns));
+    if (rows * l.slices >= kEnoughBlocks || slice_columns(k, columns, l.slices) < kFewLong / limits.grain)
+        return;
+    int64_t slices =
+        std::min(ceil_div(4 * kEnoughBlocks, rows), ceil_div(columns, kSliceColumns / limits.grain));
     l.cluster = 1;
     cut(l, k, std::clamp<int64_t>(slices, 2, kMostRowSlices), rows);
 }
@@ -370,12 +373,13 @@ void plan_tiles(Launch& l, const GpuKernel& k, const int64_t* syms, int64_t colu
         blocks(ceil_div(columns, int64_t{k.side} * k.side / height) * ceil_div(across, height) * rows);
 }
 
-void plan_columns(Launch& l, const GpuKernel& k, int64_t rows, int64_t columns, int64_t depth) {
+void plan_columns(Launch& l, const GpuKernel& k, const GpuLimits& limits, int64_t rows, int64_t columns,
+                  int64_t depth) {
     l.block[0] = static_cast<uint32_t>(std::clamp<int64_t>(power_of_two(columns), 1, 32));
     l.block[1] = kBlockThreads / l.block[0];
     int64_t tiles = rows * ceil_div(columns, l.block[0]);
     int64_t slices = std::min(ceil_div(2 * kEnoughBlocks, std::max<int64_t>(tiles, 1)),
-                              depth / (kSliceDepth * l.block[1]));
+                              depth / (std::max<int64_t>(kSliceDepth / limits.grain, 1) * l.block[1]));
     if (slices > 1) cut(l, k, slices, rows * columns);
     l.grid[0] = blocks(tiles * l.slices);
 }
@@ -445,7 +449,7 @@ Launch plan_launch(const GpuKernel& k, const int64_t* syms, const GpuLimits& lim
         }
         case Form::Tiles: plan_tiles(l, k, syms, columns); break;
         case Form::Rows: plan_rows(l, k, limits, rows, columns); break;
-        case Form::Columns: plan_columns(l, k, rows, columns, product(k.depth, syms)); break;
+        case Form::Columns: plan_columns(l, k, limits, rows, columns, product(k.depth, syms)); break;
         case Form::Partial:
         case Form::Combine: {
             int64_t slice = int64_t{kBlockThreads} * k.vector * kSliceVectors;

@@ -84,6 +84,7 @@ struct Launch {
 struct GpuLimits {
     int64_t shared = 48 << 10;  // bytes of shared memory that a block may use
     int cluster = 1;            // blocks of a cluster
+    int64_t grain = 1;          // divides the sizes from which on blocks share a row or column; for tests
 };
 // `syms` are the values of Program::syms.
 Launch plan_launch(const GpuKernel& k, const int64_t* syms, const GpuLimits& limits);

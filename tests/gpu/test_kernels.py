@@ -11,4 +11,4 @@ from tests.gpu.suite import PROGRAMS
 def test_program(program):
     for size in program.sizes:
         rng = np.random.default_rng(7)
-        runner.check(program, program.arguments(rng, size), archs=program.archs)
+        runner.check(program, program.arguments(rng, size))

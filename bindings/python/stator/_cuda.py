@@ -238,7 +238,8 @@ class Recorded:
         self.name = function.__qualname__
         self.arch = arch
         self.results: list = []
-        self._limits = 1024 * _SHARED_LIMIT.get(int(match[1]), 48), 8 if int(match[1]) >= 90 else 1
+        # Bytes of shared memory, blocks of a cluster; the last one makes tests cut up small arrays.
+        self._limits = 1024 * _SHARED_LIMIT.get(int(match[1]), 48), 8 if int(match[1]) >= 90 else 1, 1
         state = _stator.function_options(function)
         self._device = _stator.compile_for_cuda(function.__wrapped__, fastmath=state["fastmath"])
         self._recorded = False
