@@ -196,8 +196,9 @@ int Builder::version_at(int pc, State& s) {
     for (const auto& c : s.context) key += fmt::format("{}={} ", c.first, c.second);
     const std::string where = key;
     for (const Value& v : s.slots) sign(v, &key);
-    const bool is_clean = s.levels.size() == 1 && std::all_of(s.slots.begin() + nlocals_, s.slots.end(),
-                                                              [](const Value& v) { return v.is_between_statements(); });
+    const bool is_clean =
+        s.levels.size() == 1 && std::all_of(s.slots.begin() + nlocals_, s.slots.end(),
+                                            [](const Value& v) { return v.is_between_statements(); });
     if (!is_clean) key += fmt::format("#{}", static_cast<const void*>(s.resume.get()));
     auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
     if (!fresh) return it->second;

@@ -96,7 +96,8 @@ struct Value {
     }
     bool is_array() const { return kind == Kind::Array || kind == Kind::Lazy; }
     bool is_iterator() const { return kind == Kind::RangeIter || kind == Kind::ArrayIter; }
-    // What the stack holds between statements: iterators of loops, and what belongs to statements around the region's loop.
+    // What the stack holds between statements: iterators of loops, and what belongs to statements around the
+    // region's loop.
     bool is_between_statements() const { return is_iterator() || kind == Kind::Passed; }
     bool is_none() const { return kind == Kind::Known && obj == Py_None; }
 };
