@@ -3,10 +3,23 @@
 #include <fmt/format.h>
 
 #include "frontend/cpython/iterators.h"
+#include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 
 namespace stator::frontend::regions {
+
+namespace {
+
+// Objects that are what they were in the next call. Others (lists, instances) are handed on without being
+// looked at.
+bool keeps_identity(PyObject* o) {
+    return o == Py_None || o == Py_Ellipsis || PyModule_Check(o) || PyFunction_Check(o) ||
+           PyCFunction_Check(o) || PyType_Check(o) || PyUnicode_Check(o) ||
+           PyObject_TypeCheck(o, &PyUFunc_Type);
+}
+
+}  // namespace
 
 std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int> path) {
     EntryInput in{};
@@ -80,6 +93,12 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
         }
         case EntryKind::Other:
             if (!path.empty()) return std::nullopt;
+            if (!keeps_identity(o)) {
+                v.kind = Kind::Passed;
+                v.whole = true;
+                v.obj = reinterpret_cast<PyObject*>(Py_TYPE(o));
+                break;
+            }
             v = known(keep(o));
             out_->same.emplace_back(slot, PyRef::borrow(o));
             break;
@@ -127,7 +146,8 @@ bool Builder::read_entry() {
             if (v) {
                 if (!o) out_->empty.push_back(i);
                 // What the loop rebinds has no fixed place, but for arrays, which keep their identity.
-                v->whole = o && (v->kind == Kind::Array || v->kind == Kind::Known || (!changes && !on_stack));
+                v->whole = o && (v->kind == Kind::Array || v->kind == Kind::Known ||
+                                 v->kind == Kind::Passed || (!changes && !on_stack));
                 if (v->kind == Kind::RangeIter) v->whole = false;
                 if (v->kind == Kind::Tuple && changes) v->whole = false;
                 s_.slots.push_back(std::move(*v));

@@ -45,7 +45,9 @@ std::string describe(const Value& v) {
             Py_XDECREF(name);
             return text;
         }
-        case Kind::Passed: return "an object of another kind";
+        case Kind::Passed:
+            return v.obj ? std::string("a ") + reinterpret_cast<PyTypeObject*>(v.obj)->tp_name
+                         : "an object of another kind";
         case Kind::Int: return "an int";
         case Kind::Float: return "a float";
         case Kind::Bool: return "a bool";

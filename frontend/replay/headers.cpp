@@ -63,7 +63,8 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         if (++h.refusals >= kMostRefusals) fs.kill(places, h);
         return;
     }
-    const std::string name = fmt::format("{}@{}", fs.name, code.insns[static_cast<size_t>(pc)].line);
+    std::string name = fmt::format("{}@{}", fs.name, code.insns[static_cast<size_t>(pc)].line);
+    if (!h.regions.empty()) name += fmt::format("/{}", h.regions.size() + 1);
     if (std::string wrong = graph::verify(*built->graph); !wrong.empty()) {
         log(LogTopic::Errors,
             "stator: internal error in region " + name + ", its loop stays with Python: " + wrong);
