@@ -191,6 +191,15 @@ bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value*
         }
         spec.push_back(a);
     }
+    out->walk.clear();
+    if (array.whole || (array.fresh && !array.part)) {
+        int8_t at = 0;
+        for (const KeyPart& p : parts) {
+            if (extents.size() == 1 && (p.kind == KeyPart::Slice || p.kind == KeyPart::All))
+                out->walk = fmt::format("{}:{}", at, p.kind == KeyPart::All ? 1 : p.const_step);
+            at = static_cast<int8_t>(at + (p.kind != KeyPart::New));
+        }
+    }
     inst.ints = {static_cast<int64_t>(r_->views.size())};
     r_->views.push_back(std::move(spec));
     out->rank = static_cast<int>(extents.size());
@@ -306,6 +315,12 @@ bool Builder::assign(const Value& dest, const Value& value) {
         if (!element_of(value, dest.dtype, &n->id)) return false;
         e = n;
     } else if (value.is_array()) {
+        // NumPy copies a vector onto one that overlaps it element by element, in an order that is right for
+        // equal strides only.
+        const bool overlaps = value.kind == Kind::Array && (value.slot == dest.slot || value.slot == -1);
+        const std::string from = value.whole || (value.fresh && !value.part) ? "0:1" : value.walk;
+        if (overlaps && dest.rank == 1 && value.id != dest.id && (from.empty() || from != dest.walk))
+            return unknown("storing a part of an array into another part of it");
         if (value.rank > dest.rank) return unknown("storing " + describe(value) + " into " + describe(dest));
         ExprRef own;
         if (!lazy_of(value, &own) || !align(own, extents_of(value), extents, &e) ||

@@ -225,6 +225,7 @@ int Builder::version_at(int pc, State& s) {
         });
         // What made it is not known here any more.
         v.state.slots[i].part_of = -1;
+        v.state.slots[i].walk.clear();
     }
     if (header) v.state.context.emplace_back(pc, it->second);
     if (is_clean) {
