@@ -36,5 +36,7 @@ const char* remark_reason(const frontend::Remark& remark);
 const char* remark_hint(const frontend::Remark& remark);
 // Whether the remark means that something stayed in Python, as fullgraph=True counts it.
 bool is_break(const frontend::Remark& remark);
+// It says why a loop, or a part of one, is not native code: the loop is served all the same.
+bool is_about_region(const frontend::Remark& r);
 
 }  // namespace stator::bindings

@@ -43,7 +43,8 @@ static_assert(static_cast<int>(frontend::LogTopic::Timings) == static_cast<int>(
 
 void publish() {
     frontend::set_log_sink(frontend_line, current.log);
-    frontend::set_remark_text([](const frontend::Remark& r) { return is_break(r) ? remark_text(r) : ""; });
+    frontend::set_remark_text(
+        [](const frontend::Remark& r) { return is_break(r) || is_about_region(r) ? remark_text(r) : ""; });
     frontend::set_verify(current.verify);
     frontend::set_retirement(current.retire);
     frontend::set_regions(current.regions);

@@ -228,6 +228,7 @@ void add_inspection(py::module_& m) {
         .def_property_readonly("message", &remark_message)
         .def_property_readonly("hint", &remark_hint, "What to do about it; may be empty.")
         .def_property_readonly("is_break", &is_break, "Whether fullgraph=True objects to it.")
+        .def_property_readonly("is_about_region", &is_about_region, "Whether it is about a loop as a whole.")
         .def_readonly("detail", &Remark::detail)
         .def_readonly("file", &Remark::file)
         .def_readonly("function", &Remark::function)

@@ -38,7 +38,14 @@ std::string remark_text(const frontend::Remark& r) {
 bool is_break(const frontend::Remark& r) {
     using frontend::Reason;
     // A loop's body is a trace of its own, and an exception is the program's.
-    return r.reason != Reason::None && r.reason != Reason::LoopHeader && r.reason != Reason::Exception;
+    const bool shown =
+        r.reason != Reason::None && r.reason != Reason::LoopHeader && r.reason != Reason::Exception;
+    return shown && !is_about_region(r);
+}
+
+bool is_about_region(const frontend::Remark& r) {
+    using frontend::Reason;
+    return r.reason == Reason::RegionOp || r.reason == Reason::RegionPart || r.reason == Reason::RegionTypes;
 }
 
 }  // namespace stator::bindings

@@ -269,7 +269,7 @@ def test_tensors_of_torch_stay_on_the_cpu():
     try:
         stator.compile(f).cuda(torch.arange(10.0))
     except NotImplementedError as error:
-        assert "NumPy arrays" in str(error), error
+        assert "NumPy's arrays" in str(error), error
     else:
         raise AssertionError("no error")
     """

@@ -136,7 +136,7 @@ def test_loop(function):
 )
 def test_making_the_iterator_is_no_step_of_its_own(function):
     compiled = stator.compile(function)
-    for n in (3, 5, 4, 6):
+    for n in (3, 5, 4, 6) * 2:  # a loop that becomes a region is first met as traces
         compiled(np.ones(9), n)
     before = compiled.stats()
     for n in range(3, 8):

@@ -184,7 +184,7 @@ class Explanation:
         self.traces = _stator.traces(function)
         self.device = _stator.function_options(function)["device"]
         self.waits = _wait_rows(self.traces, waits or {})
-        self.reasons = [r for r in _stator.remarks(function) if r.is_break]
+        self.reasons = [r for r in _stator.remarks(function) if r.is_break or r.is_about_region]
         self.core = _stator.core_info(False)
 
     @property

@@ -1,0 +1,49 @@
+"""Found by the fuzzer as structured-202-1183.
+
+Found by Python 3.11.7, NumPy 2.4.6: call 0: events: expected (('warning', 'RuntimeWarning', 'divide by zero
+encountered in scalar divide', '<structured-202-1183>', 17), ('warning', 'RuntimeWarning', 'overflow
+encountered in cast', '<structured-202-1183>', 10), ('warning', 'RuntimeWarning', 'overflow encountered in
+cast', [...]
+"""
+
+import pytest
+from fuzz.arguments import Array, Scalar, View  # noqa: F401
+from fuzz.check import run_source
+
+SOURCE = """\
+import numpy as np
+
+def h1(p, q):
+    size = len(p)
+    for j0 in range(2, size):
+        try:
+            s3 = 10.0 ** 100
+        except (IndexError, ArithmeticError, ValueError) as e:
+            pass
+        p[j0] = max(s3, p[j0])
+
+def f(a, b, x):
+    n = a.shape[0]
+    for i0 in range(x.shape[0]):
+        for l1 in range(n):
+            try:
+                k1 = int(b[i0, i0] / l1)
+            except ArithmeticError as e:
+                h1(a[l1], a)
+"""
+
+CALLS = [
+    [
+        Array(dtype="f4", shape=(1, 3), layout="C", values="tame"),
+        Array(dtype="f8", shape=(1, 1), layout="C", values="tame"),
+        Array(dtype="f8", shape=(1,), layout="C", values="tame"),
+    ],
+]
+KEYWORDS = []
+
+
+@pytest.mark.xfail(
+    strict=True, reason="recording min or max of numbers of two kinds compares them once more, which warns"
+)
+def test_structured_202_1183():
+    assert run_source(SOURCE, CALLS, KEYWORDS) is None
