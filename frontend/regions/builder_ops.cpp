@@ -50,6 +50,12 @@ bool Builder::constant(PyObject* o, Value* out) {
         }
         return true;
     }
+    if (PySlice_Check(o)) {  // a constant from 3.14 on
+        auto* slice = reinterpret_cast<PySliceObject*>(o);
+        *out = composed(Kind::Slice, {Value{}, Value{}, Value{}});
+        return constant(slice->start, &out->items[0]) && constant(slice->stop, &out->items[1]) &&
+               constant(slice->step, &out->items[2]);
+    }
     return *out = known(keep(o)), true;
 }
 
