@@ -138,6 +138,7 @@ def test_making_the_iterator_is_no_step_of_its_own(function):
     compiled = stator.compile(function)
     for n in (3, 5, 4, 6) * 2:  # a loop that becomes a region is first met as traces
         compiled(np.ones(9), n)
+        stator.wait()
     before = compiled.stats()
     for n in range(3, 8):
         compiled(np.ones(n + 5), n)
