@@ -454,7 +454,8 @@ bool CompiledRegion::leave(Frame& f, const ResumePoint& r, const char* out) {
 }
 
 Left CompiledRegion::run(Frame& f, int* pc) {
-    if (retired || !ready() || !resolve_calls() || !admit(f) || !read_inputs(f)) return Left::NotEntered;
+    if (busy_ || retired || !ready() || !resolve_calls() || !admit(f) || !read_inputs(f))
+        return Left::NotEntered;
     RegionArgs args{};
     args.arrays = arrays_.data();
     args.dims = dims_.data();
@@ -468,7 +469,10 @@ Left CompiledRegion::run(Frame& f, int* pc) {
     const int32_t exit = request_->slot->fn(&args);
     const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
     const std::string& label = built_->graph->exits[static_cast<size_t>(exit)].label;
-    if (!leave(f, r, out_.data())) return Left::Failed;
+    busy_ = true;
+    const bool left = leave(f, r, out_.data());
+    busy_ = false;
+    if (!left) return Left::Failed;
     *pc = r.pc;
     if (label == "end") return Left::End;
     if (label == "poll") return Left::Poll;

@@ -52,6 +52,7 @@ class CompiledRegion {
     std::string name_;
     std::shared_ptr<kernels::RegionRequest> request_;
     std::vector<kernels::RegionCallTarget> calls_;
+    bool busy_ = false;  // making objects may collect garbage, whose finalizers may come here again
     bool resolved_ = false, unresolvable_ = false;
     std::vector<char*> arrays_;
     std::vector<int64_t> dims_;
