@@ -66,7 +66,7 @@ struct Pinned {
 
 // A function whose code is part of the region.
 struct Followed {
-    PyRef function, code, defaults;
+    PyRef function, code, defaults, kwdefaults;
 };
 
 // What an input is read from when the region is entered.
@@ -172,7 +172,7 @@ class Builder {
     bool on_unpack(const Insn& insn);
     bool on_branch(const Insn& insn);
     bool on_return();
-    bool call_function(PyObject* function, std::vector<Value>& args);
+    bool call_function(PyObject* function, std::vector<Value>& args, PyObject* names);
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
     int site_cells();
@@ -182,6 +182,12 @@ class Builder {
     bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
+
+    // ---- builder_bind.cpp: arguments and parameters ----
+    bool bind_known(PyObject* callable, std::vector<Value>* args, PyObject* names);
+    bool bind_python(PyObject* function, const std::vector<Value>& args, PyObject* names,
+                     std::vector<Value>* slots);
+    bool dtype_argument(const Value& v, DType standard, DType* out);
 
     // ---- builder_scalars.cpp: numbers ----
     bool binary(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);

@@ -6,7 +6,7 @@ namespace stator::frontend::regions {
 
 // Follows a plain Python function in place. Whatever it cannot do, Python does from the caller's statement
 // on: so what it stores must come last (exit_here sees to it).
-bool Builder::call_function(PyObject* function, std::vector<Value>& args) {
+bool Builder::call_function(PyObject* function, std::vector<Value>& args, PyObject* names) {
     constexpr size_t kMostLevels = 4;
     auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     const char* why = nullptr;
@@ -15,36 +15,18 @@ bool Builder::call_function(PyObject* function, std::vector<Value>& args) {
     if (!callee || s_.levels.size() >= kMostLevels) return unknown(named);
     for (const Level& l : s_.levels)
         if (l.code == callee) return unknown(named + ", which calls itself");
-    if (co->co_kwonlyargcount || (co->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) || co->co_nfreevars ||
-        co->co_ncellvars)
-        return unknown(named + ", which takes more than positions or has cells");
-    PyObject* defaults = PyFunction_GET_DEFAULTS(function);
-    const auto given = static_cast<int>(args.size());
-    const int missing = co->co_argcount - given;
-    if (missing < 0 || missing > (defaults ? PyTuple_GET_SIZE(defaults) : 0)) return unknown(named);
-    out_->functions.push_back(
-        {PyRef::borrow(function), PyRef::borrow(reinterpret_cast<PyObject*>(co)), PyRef::borrow(defaults)});
-    for (const Value& v : args)
+    if (co->co_nfreevars || co->co_ncellvars) return unknown(named + ", which has cells");
+    for (Value& v : args) {
         if (v.kind == Kind::Empty || v.kind == Kind::Passed) return unknown(named + " with " + describe(v));
-    Level level{callee, function, static_cast<int>(s_.slots.size()), pc_ + 1};
-    for (int i = 0; i < callee->nlocalsplus; ++i) {
-        if (i < given) {
-            if (args[static_cast<size_t>(i)].kind == Kind::Lazy) {
-                Value held = args[static_cast<size_t>(i)];
-                if (!as_array(held, &held)) return false;
-                push(std::move(held));
-            } else {
-                push(args[static_cast<size_t>(i)]);
-            }
-            continue;
-        }
-        Value v;
-        if (i < co->co_argcount &&
-            !constant(PyTuple_GET_ITEM(defaults, PyTuple_GET_SIZE(defaults) - (co->co_argcount - i)), &v))
-            return false;
-        push(std::move(v));
+        if (v.kind == Kind::Lazy && !as_array(Value(v), &v)) return false;
     }
-    s_.levels.push_back(level);
+    std::vector<Value> slots(static_cast<size_t>(callee->nlocalsplus));
+    if (!bind_python(function, args, names, &slots)) return false;
+    out_->functions.push_back({PyRef::borrow(function), PyRef::borrow(reinterpret_cast<PyObject*>(co)),
+                               PyRef::borrow(PyFunction_GET_DEFAULTS(function)),
+                               PyRef::borrow(PyFunction_GET_KW_DEFAULTS(function))});
+    s_.levels.push_back({callee, function, static_cast<int>(s_.slots.size()), pc_ + 1});
+    for (Value& v : slots) push(std::move(v));
     pc_ = -1;  // the next instruction is its first
     return true;
 }

@@ -43,6 +43,7 @@ bool Builder::constant(PyObject* o, Value* out) {
     }
     if (PyTuple_CheckExact(o)) {
         *out = composed(Kind::Tuple, {});
+        out->obj = keep(o);
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
             Value item;
             if (!constant(PyTuple_GET_ITEM(o, i), &item)) return false;
@@ -423,7 +424,12 @@ bool Builder::on_get_iter(const Insn&) {
 // ---- calls ----
 
 bool Builder::on_call(const Insn& insn) {
-    if (insn.obj || (insn.flags & Insn::kKwOnStack)) return unknown("a call with keywords");
+    PyObject* names = insn.obj;
+    if (insn.flags & Insn::kKwOnStack) {
+        const Value v = pop();
+        if (v.kind != Kind::Tuple || !v.obj) return unknown("a call with keywords");
+        names = v.obj;
+    }
     std::vector<Value> args(s_.slots.end() - insn.arg, s_.slots.end());
     s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
     const Value second = pop(), first = pop();
@@ -437,7 +443,8 @@ bool Builder::on_call(const Insn& insn) {
     if (callable.kind != Kind::Known) return unknown("a call of " + describe(callable));
     Value out;
     const bool numpys = PyFunction_Check(callable.obj) && is_numpy_function(callable.obj);
-    if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable.obj, args);
+    if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable.obj, args, names);
+    if (!bind_known(callable.obj, &args, names)) return false;
     if (!call_python(callable.obj, args, &out)) return false;
     push(std::move(out));
     return true;
@@ -573,9 +580,12 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
             return filled(shape, args[0].dtype, 0, out);
         }
     }
-    if (args.size() == 1 && (args[0].kind == Kind::Int || args[0].kind == Kind::Tuple)) {
-        if (is("zeros") || is("empty")) return filled(args[0], DType::F64, 0, out);
-        if (is("ones")) return filled(args[0], DType::F64, 1, out);
+    const bool array_type = callable == reinterpret_cast<PyObject*>(&PyArray_Type);
+    if (!args.empty() && args.size() <= 2 && (args[0].kind == Kind::Int || args[0].kind == Kind::Tuple) &&
+        (is("zeros") || is("empty") || is("ones") || array_type)) {
+        DType t;
+        if (!dtype_argument(args.size() > 1 ? args[1] : Value{}, DType::F64, &t)) return false;
+        return filled(args[0], t, is("ones") ? 1 : 0, out);
     }
     if (is("flip") && args.size() == 1 && args[0].kind == Kind::Array && args[0].rank == 1) {
         Value key = composed(Kind::Slice, {known(Py_None), known(Py_None), int_value(const_int(-1))});

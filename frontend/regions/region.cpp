@@ -200,7 +200,8 @@ bool CompiledRegion::admit(Frame& f) {
         if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get()) return false;
     for (const Followed& fn : b.functions)
         if (PyFunction_GET_CODE(fn.function.get()) != fn.code.get() ||
-            PyFunction_GET_DEFAULTS(fn.function.get()) != fn.defaults.get())
+            PyFunction_GET_DEFAULTS(fn.function.get()) != fn.defaults.get() ||
+            PyFunction_GET_KW_DEFAULTS(fn.function.get()) != fn.kwdefaults.get())
             return false;
     if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return false;
     return true;
@@ -486,6 +487,7 @@ int CompiledRegion::traverse(visitproc visit, void* arg) const {
     for (const Followed& fn : built_->functions) {
         Py_VISIT(fn.function.get());
         Py_VISIT(fn.defaults.get());
+        Py_VISIT(fn.kwdefaults.get());
     }
     for (const Pinned& p : built_->pinned) {
         Py_VISIT(p.dict.get());
