@@ -175,6 +175,7 @@ class Builder {
     bool call_function(PyObject* function, std::vector<Value>& args, PyObject* names);
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
+    bool call_outer(const std::vector<Value>& args, Value* out);
     int site_cells();
     bool is_dense(const Value& v) const;
     bool filled(const Value& shape, DType t, double value, Value* out);
@@ -239,6 +240,8 @@ class Builder {
     bool cast_expr(ExprRef* e, DType to);
     void mark_written(int slot);
     bool no_lazy_left();
+    bool copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
+                     std::map<const Expr*, ExprRef>& done);
     bool dot(const Value& a, const Value& b, bool operator_, Value* out);
     bool reduce(const std::string& ufunc, const Value& a, Value* out);
     ValueId nest_value(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "frontend/regions/builder.h"
 
@@ -48,6 +49,13 @@ bool reads_in_place(const Expr& e, int slot, ValueId dest) {
     if (e.kind == Expr::Leaf) return (e.slot != slot && e.slot >= 0) || e.id == dest;
     return std::all_of(e.in.begin(), e.in.end(),
                        [&](const ExprRef& x) { return reads_in_place(*x, slot, dest); });
+}
+
+// Whether all that it reads elsewhere in the slot's array than where the result is put is broadcast.
+bool only_narrow_ones_move(const Expr& e, int slot, ValueId dest) {
+    if (e.kind == Expr::Leaf) return reads_in_place(e, slot, dest) || e.narrow >= 0;
+    return std::all_of(e.in.begin(), e.in.end(),
+                       [&](const ExprRef& x) { return only_narrow_ones_move(*x, slot, dest); });
 }
 
 }  // namespace
@@ -331,13 +339,43 @@ bool Builder::assign(const Value& dest, const Value& value) {
     }
     if (!no_lazy_left()) return false;
     const bool hazard = reads_slot(*e, dest.slot) && !reads_in_place(*e, dest.slot, dest.id);
-    if (e->faults || hazard) {
+    const bool copies = hazard && !e->faults;
+    if (copies && only_narrow_ones_move(*e, dest.slot, dest.id)) {
+        std::map<const Expr*, ExprRef> done;
+        if (!copy_moving(&e, dest, extents, done)) return false;
+    } else if (e->faults || hazard) {
         Value temp;
         if (!scratch_of(e, extents, &temp) || !lazy_of(temp, &e)) return false;
     }
     if (!fill(dest.id, extents, e, false)) return false;
     mark_written(dest.slot);
     effect();
+    return true;
+}
+
+// Of an expression that reads what is overwritten meanwhile, operands that are broadcast (a row, a column)
+// are copied first, instead of putting the whole result into scratch memory.
+bool Builder::copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
+                          std::map<const Expr*, ExprRef>& done) {
+    if (reads_in_place(**e, dest.slot, dest.id)) return true;
+    if (auto it = done.find(e->get()); it != done.end()) return *e = it->second, true;
+    const Expr* const was = e->get();
+    auto copy = std::make_shared<Expr>(**e);
+    if (copy->kind == Expr::Leaf) {
+        auto narrow = std::make_shared<Expr>(*copy);
+        narrow->id = std::exchange(narrow->narrow, -1);
+        Value temp;
+        ExprRef leaf, wide;
+        if (!scratch_of(narrow, narrow->narrow_extents, &temp) || !lazy_of(temp, &leaf) ||
+            !align(leaf, extents_of(temp), extents, &wide))
+            return false;
+        *e = wide;
+    } else {
+        for (ExprRef& x : copy->in)
+            if (!copy_moving(&x, dest, extents, done)) return false;
+        *e = copy;
+    }
+    done.emplace(was, *e);
     return true;
 }
 
@@ -548,6 +586,7 @@ bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std
         for (size_t i = 0; i < own.size(); ++i) extents_.try_emplace({v.id, static_cast<int>(i)}, own[i]);
         if (!align(v, extents, &aligned)) return false;
         copy->id = aligned.id;
+        if (e->narrow < 0 && aligned.id != v.id) copy->narrow = v.id, copy->narrow_extents = own;
     } else {
         for (ExprRef& x : copy->in)
             if (!align(x, own, extents, &x)) return false;

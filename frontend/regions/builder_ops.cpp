@@ -22,6 +22,9 @@ bool is_numpy_function(PyObject* function) {
 // ndarray's method descriptor of that name; the type keeps it.
 PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
 
+// The same of a ufunc: np.add.outer and the like.
+PyObject* ufunc_method(const char* name) { return PyDict_GetItemString(PyUFunc_Type.tp_dict, name); }
+
 PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 
 }  // namespace
@@ -208,6 +211,11 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         out_->pinned.push_back({PyRef::borrow(dict), PyRef::borrow(insn.obj), PyRef::borrow(o)});
         if (PyFloat_CheckExact(o)) return done(float_value(const_float(PyFloat_AS_DOUBLE(o))));
         return done(known(o));
+    }
+    if (method && owner.kind == Kind::Known && Py_TYPE(owner.obj) == &PyUFunc_Type && attr == "outer") {
+        push(known(ufunc_method("outer")));
+        push(owner);
+        return true;
     }
     if (owner.is_array()) {
         Value a;
@@ -547,6 +555,21 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
     return call_numpy(callable, args, out);
 }
 
+// np.add.outer(a, b) is a[..., None, ...] + b, with an axis for each of b's.
+bool Builder::call_outer(const std::vector<Value>& args, Value* out) {
+    const Value &ufunc = args[0], &b = args[2];
+    // Numbers become arrays, whose types count.
+    if (!args[1].is_array() || !b.is_array())
+        return unknown("outer() of " + describe(args[1]) + " and " + describe(b));
+    Value a, array;
+    if (!as_array(args[1], &array)) return false;
+    Value key = composed(Kind::Tuple, {known(Py_Ellipsis)});
+    key.items.resize(1 + static_cast<size_t>(b.rank), known(Py_None));
+    if (!subscript(array, key, &a)) return false;
+    std::vector<Value> operands{a, b};
+    return call_numpy(ufunc.obj, operands, out);
+}
+
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
     if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
         const std::string ufunc = reinterpret_cast<PyUFuncObject*>(callable)->name;
@@ -557,6 +580,7 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
             return binary_ufunc(ufunc, args[0], args[1], out);
         return unknown("a call of np." + ufunc);
     }
+    if (callable == ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
     static PyObject* const numpy = PyImport_ImportModule("numpy");
     const auto is = [&](const char* name) {
         PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);

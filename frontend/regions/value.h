@@ -65,6 +65,9 @@ struct Expr {
     int call = -1;  // Call: into Region::calls
     std::vector<std::shared_ptr<const Expr>> in;
     bool faults = false;  // it, or an operand, may raise floating-point flags
+    // Leaf that was broadcast: the array as it was before.
+    ValueId narrow = -1;
+    std::vector<ValueId> narrow_extents{};
 };
 using ExprRef = std::shared_ptr<const Expr>;
 

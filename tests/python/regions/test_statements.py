@@ -17,7 +17,8 @@ STATEMENTS = (
     "a[::2] = b[::2]", "a[::2] += a[1::2]", "a[i] = b[i - 1]", "a[i:] = b[i:]", "a[:i] = b[-i:]", "a[i:i + 2] *= 2", "a[...] = 3", "a[:] = s", "a[1:] = b[0]", "a[:i] = a[i]",
     "m[i] = a", "m[:, i] = b", "m[i, 1:] = m[i - 1, :-1]", "m[1:-1, 1:-1] = w[:-2, 1:-1] + w[2:, 1:-1]", "m[1:-1, 1:-1] += m[:-2, 1:-1]", "m[i] += m[i - 1]", "m[:, i] -= m[:, i - 1]",
     "m[i, :i] = w[:i, i]", "m[i:, i] *= 2", "m[:] = w.T", "m += m.T", "m[i][1:] = a[1:]", "m[::-1, i] = a", "m[i, i:] = a[i:] + w[i:, i]", "m[:] = a", "m[:] = a[:, None]",
-    "m[:] = np.minimum(m, m[:, i, None] + m[i])", "m[i, -1] = a[-1]", "m[i - 1:i + 1] = w[i]",
+    "m[:] = np.minimum(m, m[:, i, None] + m[i])", "m[:] = np.minimum(m[:], np.add.outer(m[:, i], m[i, :]))", "m[:] = m & m[i]", "m[1:] = m[1:] - m[:-1, i, None]", "m[:] = np.maximum(m, m[i]) + m[i, ::-1]",
+    "m[:] = np.multiply.outer(a, b)", "a = np.subtract.outer(a, 1)", "m = np.less.outer(b, a)", "m[:] = np.maximum.outer(a[::-1], m[:, i] + b)", "m[i, -1] = a[-1]", "m[i - 1:i + 1] = w[i]",
     # whole arrays
     "a = a + b", "a += b", "a -= 1", "a *= s", "a = a * 2", "a = a * 0.5", "a = b", "a = b.copy()", "a, b = b, a", "a = 0.5 * (a + b)", "a = -a", "a = abs(a)", "a = a / 2", "a //= 3", "a %= 3",
     "a = a // 2", "a = a ** 2", "a = a ** 0.5", "a **= 2", "a = a > b", "a = a & 3", "a ^= b", "a <<= 1", "m = m + a", "m = m * a[:, None]", "m *= a", "m = np.zeros_like(m)", "a = np.empty_like(b)\n        a[:] = 1",
