@@ -3,6 +3,7 @@
 #include "frontend/regions/builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frontend/hosts/host.h"
 
@@ -11,6 +12,11 @@ namespace stator::frontend::regions {
 namespace {
 
 constexpr bool kIteratorStays = PY_MINOR_VERSION >= 14;  // at the end of a loop, for POP_ITER
+
+bool falls_through(Opcode op) {
+    return op != Opcode::Jump && op != Opcode::ReturnValue && op != Opcode::RaiseVarargs &&
+           op != Opcode::Reraise;
+}
 
 }  // namespace
 
@@ -48,9 +54,7 @@ void Builder::find_loop() {
     std::vector<int> todo;
     for (size_t i = 0; i < n; ++i) {
         const Insn& insn = code_.insns[i];
-        const bool falls = insn.op != Opcode::Jump && insn.op != Opcode::ReturnValue &&
-                           insn.op != Opcode::RaiseVarargs && insn.op != Opcode::Reraise;
-        if (falls && i + 1 < n) before[i + 1].push_back(static_cast<int>(i));
+        if (falls_through(insn.op) && i + 1 < n) before[i + 1].push_back(static_cast<int>(i));
         if (insn.target >= 0) {
             before[static_cast<size_t>(insn.target)].push_back(static_cast<int>(i));
             if (insn.flags & Insn::kBackward)
@@ -74,6 +78,29 @@ void Builder::find_loop() {
             (op == Opcode::StoreFast || op == Opcode::DeleteFast || op == Opcode::LoadFastAndClear))
             stored_[static_cast<size_t>(code_.insns[i].arg)] = 1;
     }
+    for (int i = 0; i < nlocals_; ++i) exposed_.push_back(find_exposed(i));
+}
+
+// Whether some way through the loop from its header reads the local before it stores to it. What is read
+// behind the loop is no matter: exits know what the variable is.
+bool Builder::find_exposed(int local) const {
+    std::vector<char> seen(code_.insns.size(), 0);
+    std::vector<int> todo{header_};
+    while (!todo.empty()) {
+        const int i = todo.back();
+        todo.pop_back();
+        if (!inside_[static_cast<size_t>(i)] || std::exchange(seen[static_cast<size_t>(i)], 1)) continue;
+        const Insn& insn = code_.insns[static_cast<size_t>(i)];
+        if (insn.arg == local) {
+            if (insn.op == Opcode::StoreFast) continue;
+            if (insn.op == Opcode::LoadFast || insn.op == Opcode::LoadFastCheck ||
+                insn.op == Opcode::DeleteFast || insn.op == Opcode::LoadFastAndClear)
+                return true;
+        }
+        if (falls_through(insn.op)) todo.push_back(i + 1);
+        if (insn.target >= 0) todo.push_back(insn.target);
+    }
+    return false;
 }
 
 void Builder::end_block(graph::Terminator t) {

@@ -132,6 +132,7 @@ class Builder {
 
     // ---- builder.cpp: control flow ----
     void find_loop();
+    bool find_exposed(int local) const;
     const std::vector<char>& leaders(const CodeInfo& code);
     bool read_entry();
     std::unique_ptr<BuiltRegion> attempt();
@@ -283,6 +284,7 @@ class Builder {
     int nlocals_;
     std::vector<char> inside_;     // per instruction: in the loop
     std::vector<char> stored_;     // per local: the loop rebinds it
+    std::vector<char> exposed_;    // per local: the loop may read it before it has bound it
     std::map<int, int> loop_end_;  // of a header: its last back edge
     std::map<const CodeInfo*, std::vector<char>> leaders_;
     std::unique_ptr<BuiltRegion> out_;

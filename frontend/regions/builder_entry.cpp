@@ -138,6 +138,11 @@ bool Builder::read_entry() {
             continue;
         }
         const bool changes = !on_stack && stored_[static_cast<size_t>(i)];
+        // What it is rebound to before anything reads it does not matter.
+        if (changes && !exposed_[static_cast<size_t>(i)]) {
+            s_.slots.push_back(passed);
+            continue;
+        }
         if (on_stack || named[static_cast<size_t>(i)]) {
             auto v = entry_value(o, i, {});
             if (!v && changes) {

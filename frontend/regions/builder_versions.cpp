@@ -26,7 +26,9 @@ bool Builder::carries(size_t slot) const { return slot >= static_cast<size_t>(nl
 
 namespace {
 
-bool can_vary(const Value& v) { return v.kind == Kind::Empty || v.kind == Kind::Variant || v.is_number(); }
+// No value that anything reads.
+bool is_unread(const Value& v) { return v.kind == Kind::Empty || v.kind == Kind::Passed; }
+bool can_vary(const Value& v) { return is_unread(v) || v.kind == Kind::Variant || v.is_number(); }
 
 // The kind that a variable of both has when it has a value.
 bool one_kind(const Value& a, const Value& b, Value* out) {
@@ -35,7 +37,7 @@ bool one_kind(const Value& a, const Value& b, Value* out) {
         k.kind = v->kind == Kind::Variant ? v->expected : v->kind;
         k.dtype = v->dtype;
         if (v->kind == Kind::Variant && v->expected == Kind::Empty) return false;
-        if (k.kind == Kind::Empty) continue;
+        if (is_unread(k)) continue;
         if (out->kind != Kind::Empty && (out->kind != k.kind || out->dtype != k.dtype)) return false;
         *out = k;
     }
@@ -46,15 +48,15 @@ bool one_kind(const Value& a, const Value& b, Value* out) {
 
 namespace {
 
-bool can_hold(const Value& v) { return v.kind == Kind::Empty || (v.kind == Kind::Array && !v.part); }
+bool can_hold(const Value& v) { return is_unread(v) || (v.kind == Kind::Array && !v.part); }
 
 // Two arrays of one type, at least one of which is not an entry slot's: those stay apart, since they keep
 // their places.
 bool one_array(const Value& a, const Value& b, Value* out) {
-    const auto loose = [](const Value& v) { return v.kind == Kind::Empty || v.fresh || v.held; };
+    const auto loose = [](const Value& v) { return is_unread(v) || v.fresh || v.held; };
     if (!can_hold(a) || !can_hold(b) || (!loose(a) && !loose(b))) return false;
     for (const Value* v : {&a, &b}) {
-        if (v->kind == Kind::Empty) continue;
+        if (is_unread(*v)) continue;
         if (out->kind == Kind::Array && (out->dtype != v->dtype || out->rank != v->rank)) return false;
         out->kind = Kind::Array;
         out->dtype = v->dtype;
@@ -80,6 +82,7 @@ Value Builder::as_held(const Value& v, const Value& like) {
         out.id = v.id;
         from = v.fresh ? Held::Fresh : v.whole ? Held::Whole + v.slot : Held::View + v.slot;
     } else {  // no memory at all
+        if (v.kind == Kind::Passed) from = Held::Entry - v.slot;
         graph::Inst nothing;
         nothing.op = graph::RegionOp::Scratch;
         nothing.in.assign(static_cast<size_t>(like.rank), const_int(0));
@@ -112,6 +115,7 @@ Value Builder::as_variant(const Value& v, const Value& like) {
             else
                 as_int = cast(v.id, v.dtype, DType::I64);
             break;
+        case Kind::Passed: tag = Tag::Entry - v.slot; break;
         default: break;
     }
     out.items = {int_value(const_int(tag)), int_value(as_int), float_value(as_float)};
@@ -121,7 +125,7 @@ Value Builder::as_variant(const Value& v, const Value& like) {
 // What reads it needs a value of the kind that it was built with; Python complains about one that has none.
 bool Builder::bound(Value* v) {
     if (v->held) {
-        const ValueId there = pointwise(graph::Op::NotEqual, DType::I64, DType::Bool,
+        const ValueId there = pointwise(graph::Op::Greater, DType::I64, DType::Bool,
                                         {v->items[0].id, const_int(Held::Nothing)});
         return guard(there);
     }

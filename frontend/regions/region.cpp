@@ -362,6 +362,7 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
             if (v.held) {
                 const int64_t from = number();
                 if (from == Held::Nothing) return nullptr;
+                if (from <= Held::Entry) return Py_XNewRef(old[static_cast<size_t>(Held::Entry - from)]);
                 if (from >= Held::View) return part_of(from - Held::View);
                 if (from >= Held::Whole) return Py_NewRef(old[static_cast<size_t>(from - Held::Whole)]);
                 fresh = true;
@@ -379,6 +380,7 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
             const int64_t tag = number(), as_int = number();
             double as_float;
             std::memcpy(&as_float, take(), 8);
+            if (tag <= Tag::Entry) return Py_XNewRef(old[static_cast<size_t>(Tag::Entry - tag)]);
             switch (tag) {
                 case Tag::Empty: return nullptr;
                 case Tag::Int: return PyLong_FromLongLong(as_int);

@@ -20,12 +20,9 @@ using graph::ValueId;
 
 // Where an array that a variable holds came from.
 struct Held {
-    enum : int64_t {
-        Nothing,
-        Fresh,
-        Whole,
-        View = 1 << 20
-    };  // Whole + slot: the object there; View + slot: a part of it
+    // Whole + slot: the object there; View + slot: a part of it; Entry - slot: whatever was there, which is
+    // not looked at.
+    enum : int64_t { Entry = -1, Nothing = 0, Fresh, Whole, View = 1 << 20 };
 };
 
 enum class Kind : uint8_t {
@@ -50,7 +47,8 @@ enum class Kind : uint8_t {
 // variable that has a value on some paths only is one, and so is one of several types whose value nothing
 // reads any more.
 struct Tag {
-    enum : int64_t { Empty, Int, Float, Bool, Scalar };  // Scalar + dtype
+    // Scalar + dtype; Entry - slot: what was in that entry slot
+    enum : int64_t { Entry = -1, Empty = 0, Int, Float, Bool, Scalar };
 };
 
 // An elementwise expression of arrays that has not been computed yet. NumPy's operations are pure, so when
