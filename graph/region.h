@@ -41,7 +41,16 @@ struct RegionOpInfo {
     enum Result : uint8_t { none, scalar, array } result;
     std::string_view doc;
 };
+inline constexpr int kRegionOpCount = 0
+#define REGION_OP(id, text, operands, result, doc) +1
+#include "graph/region_ops.def"
+#undef REGION_OP
+    ;
 const RegionOpInfo& info(RegionOp op);
+// Whether it has a body in Region::nests, at ints[0].
+constexpr bool has_body(RegionOp op) { return op == RegionOp::Nest || op == RegionOp::Pack; }
+// A nest's fault besides floating-point flags: an index that is out of range (bits of Inst::ints[1]).
+inline constexpr int64_t kIndexFault = 32;
 inline std::string_view text(RegionOp op) { return info(op).text; }
 
 // A scalar or an array; arrays are described by address, extents and strides (bytes), all of them values at
@@ -104,8 +113,8 @@ struct LoopInfo {
 };
 
 struct NestBody {
-    std::vector<Inst> insts;  // Const, Pointwise, Call, NestLoad, NestStore, NestIndex; may use any value of
-                              // the region that dominates
+    std::vector<Inst> insts;  // Const, Pointwise, Call, Fma and what region_ops.def says is "in a nest"; may
+                              // use any value of the region that dominates
 };
 
 // Values for Python, in the order in which the frontend asked for them.

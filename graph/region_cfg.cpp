@@ -18,7 +18,12 @@ bool has_effect(const Inst& inst) {
     switch (inst.op) {
         case RegionOp::Store:
         case RegionOp::Nest:
-        case RegionOp::NestStore: return true;
+        case RegionOp::Pack:
+        case RegionOp::NestStore:
+        case RegionOp::NestWhen:
+        case RegionOp::NestWithin:
+        case RegionOp::NestScatter:
+        case RegionOp::NestAppend: return true;
         default: return inst.exit >= 0;
     }
 }

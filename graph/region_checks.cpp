@@ -125,8 +125,8 @@ class CheckHoister {
             if (l.parent == loop) return false;
         for (const Block& b : r_.blocks)
             for (const Inst& i : b.insts)
-                if (b.loop == loop && (i.op == RegionOp::Nest || i.op == RegionOp::Dot ||
-                                       i.op == RegionOp::Reduce || i.op == RegionOp::Call))
+                if (b.loop == loop && (has_body(i.op) || i.op == RegionOp::Dot || i.op == RegionOp::Reduce ||
+                                       i.op == RegionOp::Call))
                     return false;
         return true;
     }
@@ -250,7 +250,7 @@ class CheckHoister {
                 value_[i.result] = mapped(i.in[0]);
             else if (i.result >= 0)
                 fresh(i.result);
-            if (i.op == RegionOp::Nest)
+            if (has_body(i.op))
                 for (const Inst& n : r_.nests[static_cast<size_t>(i.ints[0])].insts)
                     if (n.result >= 0) fresh(n.result);
         }
@@ -281,7 +281,7 @@ class CheckHoister {
         Inst i = from;
         mapped(i.in);
         if (i.result >= 0) i.result = mapped(i.result);
-        if (i.op == RegionOp::Nest) {
+        if (has_body(i.op)) {
             NestBody body = r_.nests[static_cast<size_t>(i.ints[0])];
             for (Inst& n : body.insts) {
                 mapped(n.in);

@@ -8,6 +8,7 @@
 //     [%ID =] OP[.DTYPE][{INT, ...}] OPERANDS [else xN] [: TYPE] [@LINE]
 //     %ID = view %A [axis A from %S|_ count %C|_ step %T|_, drop A at %S, new %C] : TYPE
 //     nest[{FAULTS}] %EXTENT, ... [else xN] [@LINE] {      its body's instructions follow, and a line with }
+//     %ID = pack[{FAULTS}] %EXTENT, ... [else xN] : i64 [@LINE] {
 //     jump bN[(%ID, ...)] | branch %ID bN[(...)] else bM[(...)] | leave xN
 //   exit xN [%ID, ...] [as xM] ["LABEL"] [@LINE]
 //   }
@@ -297,7 +298,7 @@ class RegionParser {
 
     void op(Line& l, Inst& inst) {
         const std::string_view name = l.word();
-        for (int i = 0; i <= static_cast<int>(RegionOp::Reduce); ++i) {
+        for (int i = 0; i < kRegionOpCount; ++i) {
             if (text(static_cast<RegionOp>(i)) != name || name.empty()) continue;
             inst.op = static_cast<RegionOp>(i);
             if (inst.op == RegionOp::Call) {
@@ -382,7 +383,7 @@ class RegionParser {
         }
         inst.line = line_number(l);
         auto& block = r_.blocks[static_cast<size_t>(block_)].insts;
-        if (inst.op == RegionOp::Nest) {
+        if (has_body(inst.op)) {
             l.expect("{");
             nest_ = static_cast<int>(r_.nests.size());
             inst.ints.insert(inst.ints.begin(), nest_);

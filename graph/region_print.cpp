@@ -165,10 +165,12 @@ class RegionPrinter {
                 return;
             case RegionOp::View: return view(inst);
             case RegionOp::Load:
+            case RegionOp::NestTake:
                 if (in.empty()) break;
                 put(out_, " %{}[{}]", in[0], list(in, 1));
                 return;
             case RegionOp::Store:
+            case RegionOp::NestScatter:
                 if (in.size() < 2) break;
                 put(out_, " %{}[{}] = %{}", in[0], list({in.begin() + 1, in.end() - 1}), in.back());
                 return;
@@ -190,7 +192,7 @@ class RegionPrinter {
         if (inst.exit >= 0) put(out_, " else x{}", inst.exit);
         if (inst.result >= 0) put(out_, " : {}", type(inst.result));
         line(inst.line);
-        if (inst.op == RegionOp::Nest) {
+        if (has_body(inst.op)) {
             out_ += " {\n";
             const size_t body = inst.ints.empty() ? 0 : static_cast<size_t>(inst.ints[0]);
             if (body < r_.nests.size())
@@ -203,7 +205,7 @@ class RegionPrinter {
     // {1, 2}: what ints hold, less what is printed in place (constants, views, bodies of nests).
     void attributes(const Inst& inst) {
         if (inst.op == RegionOp::Const) return;
-        const size_t from = inst.op == RegionOp::View || inst.op == RegionOp::Nest ? 1 : 0;
+        const size_t from = inst.op == RegionOp::View || has_body(inst.op) ? 1 : 0;
         if (inst.ints.size() <= from) return;
         out_ += "{";
         for (size_t i = from; i < inst.ints.size(); ++i)

@@ -12,7 +12,7 @@ void for_insts(Region& r, F f) {
     for (Block& b : r.blocks)
         for (Inst& i : b.insts) {
             f(i);
-            if (i.op == RegionOp::Nest)
+            if (has_body(i.op))
                 for (Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) f(k);
         }
 }

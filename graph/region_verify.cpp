@@ -85,7 +85,7 @@ class RegionVerifier {
                 const Inst& inst = block.insts[i];
                 const auto at = static_cast<int>(i);
                 if (inst.result >= 0) define(inst.result, {id, at});
-                if (inst.op != RegionOp::Nest) continue;
+                if (!has_body(inst.op)) continue;
                 const NestBody& body = nest_of(inst);
                 for (size_t k = 0; k < body.insts.size(); ++k)
                     if (body.insts[k].result >= 0)
@@ -135,7 +135,7 @@ class RegionVerifier {
             for (const ValueId v : inst.in) available(v, id, at, -1, 0, where);
             if (inst.exit >= 0) exit_at(inst.exit, id, at, where);
             this->inst(inst, where, -1);
-            if (inst.op == RegionOp::Nest) nest(inst, id, at, where);
+            if (has_body(inst.op)) nest(inst, id, at, where);
         }
         terminator(id, b);
     }
@@ -143,6 +143,7 @@ class RegionVerifier {
     void nest(const Inst& nest, BlockId id, int at, std::string_view outer) {
         const auto index = static_cast<int>(nest.ints[0]);
         const NestBody& body = nest_of(nest);
+        bool conditional = false;
         for (size_t k = 0; k < body.insts.size(); ++k) {
             const Inst& inst = body.insts[k];
             const std::string where = fmt::format("{}, {} ({})", outer, k, name(inst));
@@ -151,13 +152,29 @@ class RegionVerifier {
                 case RegionOp::Const:
                 case RegionOp::Pointwise:
                 case RegionOp::Call:
+                case RegionOp::Fma:
                 case RegionOp::NestLoad:
                 case RegionOp::NestStore:
-                case RegionOp::NestIndex: break;
+                case RegionOp::NestIndex:
+                case RegionOp::NestTake:
+                case RegionOp::NestScatter: break;
+                case RegionOp::NestWhen:
+                    want(!conditional, where, "a nest has one condition");
+                    conditional = true;
+                    break;
+                case RegionOp::NestWithin:
+                    want(nest.exit >= 0 && (nest.ints[1] & kIndexFault), where,
+                         "its nest does not leave for it");
+                    break;
+                case RegionOp::NestAppend:
+                    want(nest.op == RegionOp::Pack && conditional, where,
+                         "it is not behind the `when` of a pack");
+                    break;
                 default: defect("{}: not an instruction of a nest", where);
             }
             this->inst(inst, where, static_cast<int>(nest.in.size()));
         }
+        want(nest.op != RegionOp::Pack || conditional, outer, "a pack has a condition");
     }
 
     static std::string_view name(const Inst& inst) {
@@ -246,12 +263,14 @@ class RegionVerifier {
                      where, "it makes a vector of an array");
                 break;
             case RegionOp::Load:
+            case RegionOp::NestTake:
                 want(!inst.in.empty() && in(0).is_array() &&
                          inst.in.size() == 1 + static_cast<size_t>(in(0).rank) && in(0).dtype == result.dtype,
                      where, "not an element of an array");
                 scalars(inst, 1, where);
                 break;
             case RegionOp::Store:
+            case RegionOp::NestScatter:
                 want(inst.in.size() >= 2 && in(0).is_array() &&
                          inst.in.size() == 2 + static_cast<size_t>(in(0).rank) &&
                          type(inst.in.back()) == RegionType{in(0).dtype, -1},
@@ -259,7 +278,21 @@ class RegionVerifier {
                 for (size_t i = 1; i + 1 < inst.in.size(); ++i)
                     want(in(i) == kI64, where, "an index is no i64");
                 break;
+            case RegionOp::Fma:
+                want(in(0) == in(1) && in(0) == in(2) && in(0) == result && is_float(result.dtype) &&
+                         result.dtype != DType::F16,
+                     where, "operands and result must be of one dtype, f32 or f64");
+                break;
+            case RegionOp::Part:
+                want(
+                    in(0).is_array() && is_complex(in(0).dtype) && inst.ints.size() == 1 &&
+                        (inst.ints[0] == 0 || inst.ints[0] == 1) &&
+                        result == RegionType{in(0).dtype == DType::C64 ? DType::F32 : DType::F64, in(0).rank},
+                    where, "not the parts of a complex array");
+                break;
             case RegionOp::Nest:
+            case RegionOp::Pack:
+                if (inst.op == RegionOp::Pack) want(result == kI64, where, "the result is no i64");
                 scalars(inst, 0, where);
                 want(inst.exit < 0 || inst.ints.size() == 2, where,
                      "an exit needs the faults that lead to it");
@@ -271,6 +304,15 @@ class RegionVerifier {
             case RegionOp::NestStore:
                 want(in(0).is_array() && in(0).rank == nest_rank && in(1) == RegionType{in(0).dtype, -1},
                      where, "not an element at the nest's point");
+                break;
+            case RegionOp::NestWhen: want(in(0) == kBool, where, "the condition is no b1"); break;
+            case RegionOp::NestWithin:
+                scalars(inst, 0, where);
+                want(result == kI64, where, "the result is no i64");
+                break;
+            case RegionOp::NestAppend:
+                want(in(0).rank == 1 && in(1) == RegionType{in(0).dtype, -1}, where,
+                     "not an element of a vector");
                 break;
             case RegionOp::NestIndex:
                 want(inst.ints.size() == 1 && inst.ints[0] >= 0 && inst.ints[0] < nest_rank && result == kI64,

@@ -74,12 +74,22 @@ void RegionEmitter::inst(const Inst& i) {
             v.strides = {i64(graph::info(type(i.result).dtype).size)};
             break;
         }
+        case RegionOp::Fma:
+            v.scalar = fma({value(i.in[0]).scalar, value(i.in[1]).scalar, value(i.in[2]).scalar});
+            break;
+        case RegionOp::Part: v = part(i); break;
         case RegionOp::Nest: nest(i); break;
+        case RegionOp::Pack: v.scalar = {nest(i), false}; break;
         case RegionOp::Scratch: v = scratch(i); break;
         case RegionOp::Dot: v.scalar = dot(i); break;
         case RegionOp::Reduce: v.scalar = reduce(i); break;
         case RegionOp::NestLoad:
         case RegionOp::NestStore:
+        case RegionOp::NestWhen:
+        case RegionOp::NestWithin:
+        case RegionOp::NestTake:
+        case RegionOp::NestScatter:
+        case RegionOp::NestAppend:
         case RegionOp::NestIndex: llvm_unreachable("only in nests");
     }
     if (i.result >= 0) values_[static_cast<size_t>(i.result)] = std::move(v);
@@ -113,6 +123,20 @@ Val RegionEmitter::pointwise(const Inst& i) {
     for (const ValueId v : i.in) in.push_back(value(v).scalar);
     OpContext c = ops();
     return compute(c, i.pointwise, i.operand, type(i.result).dtype, in);
+}
+
+Val RegionEmitter::fma(const std::vector<Val>& in) {
+    llvm::Type* t = in[0].v->getType();
+    std::vector<Value*> operands;
+    for (const Val& v : in) operands.push_back(v.v);
+    if (!b_.getIsFPConstrained()) return {b_.CreateIntrinsic(Intrinsic::fma, {t}, operands), false};
+    constexpr auto id = Intrinsic::experimental_constrained_fma;
+#if LLVM_VERSION_MAJOR >= 20
+    auto* function = Intrinsic::getOrInsertDeclaration(&m_, id, {t});
+#else
+    auto* function = Intrinsic::getDeclaration(&m_, id, {t});
+#endif
+    return {b_.CreateConstrainedFPCall(function, operands), false};
 }
 
 Val RegionEmitter::checked(const Inst& i) {
@@ -200,7 +224,7 @@ void RegionEmitter::find_roots() {
         if (type(in.value).is_array()) root_[static_cast<size_t>(in.value)] = roots++;
     for (const BlockId b : cfg_.order)
         for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts) {
-            if (i.op == RegionOp::View)
+            if (i.op == RegionOp::View || i.op == RegionOp::Part)
                 root_[static_cast<size_t>(i.result)] = root_[static_cast<size_t>(i.in[0])];
             if (i.op == RegionOp::Scratch) root_[static_cast<size_t>(i.result)] = roots++;
         }
@@ -267,6 +291,16 @@ RegionVal RegionEmitter::view(const Inst& i) {
         v.extents.push_back(x.count ? operand(x.count) : a.extents[axis]);
         v.strides.push_back(x.step ? times(stride, operand(x.step)) : stride);
     }
+    return v;
+}
+
+// Complex numbers lie in memory as two floats.
+RegionVal RegionEmitter::part(const Inst& i) {
+    RegionVal v = value(i.in[0]);
+    const int size = graph::info(type(i.result).dtype).size;
+    v.address =
+        b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), v.address, static_cast<uint64_t>(size * i.ints[0]));
+    part_of_[i.result] = {i.in[0], static_cast<int>(i.ints[0])};
     return v;
 }
 

@@ -61,9 +61,10 @@ class RegionEmitter {
 
     // emit_llvm_region_insts.cpp: instructions
     void inst(const Inst& inst);
-    void nest(const Inst& inst);  // emit_llvm_region_nest.cpp
+    llvm::Value* nest(const Inst& inst);  // emit_llvm_region_nest.cpp; a pack's count
     Val constant(const Inst& inst);
     Val pointwise(const Inst& inst);
+    Val fma(const std::vector<Val>& in);
     Val checked(const Inst& inst);
     Val floor_division(const Inst& inst);
     Val index(const Inst& inst);
@@ -73,6 +74,7 @@ class RegionEmitter {
     void finite(const Inst& inst);
     void poll(const Inst& inst);
     RegionVal view(const Inst& inst);
+    RegionVal part(const Inst& inst);
     RegionVal scratch(const Inst& inst);
     llvm::Value* times(llvm::Value* stride, llvm::Value* step);
     void find_roots();
@@ -112,6 +114,7 @@ class RegionEmitter {
     // By ValueId of an array: which memory it lies in, -1 when that is open (arrays that a loop exchanges).
     std::vector<int> root_;
     std::vector<llvm::MDNode*> in_scope_, out_of_scope_;  // by root
+    std::map<ValueId, std::pair<ValueId, int>> part_of_;  // of a `part`: the complex array, and which
     std::set<llvm::Value*> wide_;  // strides that are an element's size only by accident (an extent of 1)
     std::map<std::string, llvm::Function*> nests_;  // by what they do
 };

@@ -14,13 +14,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/emit_llvm_flags.h"
-#include "kernels/emit_llvm_region_internal.h"
+#include "kernels/emit_llvm_region_nest.h"
 
 namespace stator::kernels::emit {
-
-using llvm::BasicBlock;
-using llvm::Value;
 
 constexpr size_t kShortBody = 16;
 
@@ -30,60 +26,7 @@ size_t index_in(const std::vector<T>& list, T v) {
     return static_cast<size_t>(std::find(list.begin(), list.end(), v) - list.begin());
 }
 
-class RegionNest {
-  public:
-    RegionNest(RegionEmitter& e, const Inst& nest)
-        : e_(e), b_(e.b_), nest_(nest), body_(e.r_.nests[static_cast<size_t>(nest.ints[0])]) {}
-    void emit();
-
-  private:
-    struct Row {  // of an array, at the current indices of the outer axes
-        ValueId array;
-        Value* address;
-        bool stored = false;
-    };
-    struct LoopBlocks {
-        BasicBlock *head, *exit;
-        llvm::PHINode* index;
-        Value *end, *step;
-    };
-
-    std::string key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
-    llvm::Function* function(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
-    void swap_in(llvm::Function* f, const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
-    std::vector<ValueId> free_values() const;
-    static std::vector<Value**> parts(RegionVal& v);
-    void loops(size_t axis);
-    void row();
-    void body(int lanes, Value* index, Value* mask);
-    Val evaluate(const Inst& i, int lanes, Value* index, Value* mask);
-    Val operand(ValueId v, int lanes);
-    Val load(const Inst& i, int lanes, Value* index, Value* mask);
-    void store(const Inst& i, int lanes, Value* index, Value* mask);
-    Val position(const Inst& i, int lanes, Value* index, Value* mask);
-    Value* element(ValueId array, Value* index);
-    Value* inner_stride(ValueId array);
-    bool fixed(ValueId array);  // does not move along the innermost axis
-    int pick_lanes();
-    bool masks_tails(int lanes) const;
-    Value* adjacent();  // i1: vectors may be used; null: never
-    LoopBlocks open(Value* begin, Value* end, Value* step);
-    void close(LoopBlocks& l);
-    Row& row_of(ValueId array);
-    Value* i64(int64_t v) { return e_.i64(v); }
-
-    RegionEmitter& e_;
-    Builder& b_;
-    const Inst& nest_;
-    const graph::NestBody& body_;
-    FlagScope* flags_ = nullptr;
-    std::set<ValueId> strided_;         // arrays whose elements along the innermost axis are not adjacent
-    std::vector<Value*> extents_, at_;  // by axis; at_: current index, null for the innermost
-    std::vector<Row> rows_;
-    std::vector<Val> vals_;  // by ValueId, of the body; for the lanes at hand
-};
-
-void RegionEmitter::nest(const Inst& inst) { RegionNest(*this, inst).emit(); }
+Value* RegionEmitter::nest(const Inst& inst) { return RegionNest(*this, inst).emit(); }
 
 // ---- frame ----
 
@@ -109,12 +52,19 @@ std::vector<Value**> RegionNest::parts(RegionVal& v) {
 
 // What decides the function's code, its arguments aside. Values are numbered in the order of their use.
 std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
-    std::string k = std::to_string(nest_.exit >= 0) + " " + std::to_string(nest_.in.size());
+    std::string k = std::to_string(nest_.exit >= 0) + std::to_string(reads_flags()) +
+                    std::to_string(static_cast<int>(nest_.op)) + " " + std::to_string(nest_.in.size());
     llvm::raw_string_ostream out(k);
     for (const ValueId v : nest_.in) out << " e" << index_in(free, v);
+    std::vector<ValueId> wholes;
     for (const ValueId v : free) {
         out << "\nf " << static_cast<int>(e_.type(v).dtype) << " " << static_cast<int>(e_.type(v).rank) << " "
             << e_.value(v).scalar.mask << strided_.contains(v);
+        if (is_part(v)) {
+            const auto [whole, part] = e_.part_of_.at(v);
+            out << " p" << part << " of " << index_in(wholes, whole);
+            wholes.push_back(whole);
+        }
         for (Value** part : parts(e_.values_[static_cast<size_t>(v)])) {
             out << " ";
             if (llvm::isa<llvm::Constant>(*part))
@@ -143,7 +93,7 @@ std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<
     return k;
 }
 
-void RegionNest::emit() {
+Value* RegionNest::emit() {
     const std::vector<ValueId> free = free_values();
     for (const ValueId id : free)
         if (!e_.value(id).strides.empty() && e_.wide_.contains(e_.value(id).strides.back()))
@@ -153,13 +103,18 @@ void RegionNest::emit() {
         for (Value** part : parts(e_.values_[static_cast<size_t>(id)]))
             if (!llvm::isa<llvm::Constant>(*part) && index_in(arguments, *part) == arguments.size())
                 arguments.push_back(*part);
+    const bool counts = nest_.op == RegionOp::Pack;
     llvm::Function*& f = e_.nests_[key(free, arguments)];
+    Value* passed = nullptr;
+    if (counts) arguments.push_back(passed = e_.slot(b_.getInt64Ty(), "passed"));
     if (!f) f = function(free, arguments);
     auto* called = b_.CreateCall(f, arguments);
     called->setDoesNotThrow();
-    if (nest_.exit < 0) return;
-    Value* wanted = b_.CreateAnd(called, b_.getInt32(static_cast<uint32_t>(nest_.ints[1])));
-    e_.leave_if(b_.CreateICmpNE(wanted, b_.getInt32(0)), nest_.exit);
+    if (nest_.exit >= 0) {
+        Value* wanted = b_.CreateAnd(called, b_.getInt32(static_cast<uint32_t>(nest_.ints[1])));
+        e_.leave_if(b_.CreateICmpNE(wanted, b_.getInt32(0)), nest_.exit);
+    }
+    return counts ? b_.CreateLoad(b_.getInt64Ty(), passed, "count") : nullptr;
 }
 
 // A function that takes what the nest uses and gives the faults it raised.
@@ -182,24 +137,37 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
     e_.faults_ = e_.slot(b_.getInt32Ty(), "faults");
     b_.CreateStore(b_.getInt32(0), e_.faults_);
     vals_.resize(e_.r_.types.size());
-    if (nest_.exit >= 0) {
+    if (nest_.op == RegionOp::Pack) {
+        count_ = e_.slot(b_.getInt64Ty(), "count");
+        b_.CreateStore(i64(0), count_);
+    }
+    if (reads_flags()) {
         FlagScope flags(b_, f);
         flags.enter();
         flags_ = &flags;
         loops(0);
         Value* raised = b_.CreateOr(flags.read(), b_.CreateLoad(b_.getInt32Ty(), e_.faults_));
         flags.restore();
+        give_count(f);
         b_.CreateRet(raised);
         b_.setIsFPConstrained(false);
     } else {
         loops(0);
-        b_.CreateRet(b_.getInt32(0));
+        give_count(f);
+        b_.CreateRet(nest_.exit >= 0 ? static_cast<Value*>(b_.CreateLoad(b_.getInt32Ty(), e_.faults_))
+                                     : b_.getInt32(0));
     }
     e_.f_ = caller;
     e_.calls_ = calls;
     e_.faults_ = faults;
     for (size_t k = 0; k < free.size(); ++k) e_.values_[static_cast<size_t>(free[k])] = saved[k];
     return f;
+}
+
+void RegionNest::give_count(llvm::Function* f) {
+    if (count_)
+        b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), count_),
+                       f->getArg(static_cast<unsigned>(f->arg_size() - 1)));
 }
 
 // Values of the region become the function's arguments. Constants stay what they are.
@@ -248,7 +216,7 @@ void RegionNest::loops(size_t axis) {
         }
         at_.assign(rank, nullptr);
     }
-    if (rank == 0) return body(1, i64(0), nullptr);
+    if (rank == 0) return body({1, i64(0)});
     if (axis + 1 == rank) return row();
     LoopBlocks l = open(i64(0), extents_[axis], i64(1));
     at_[axis] = l.index;
@@ -275,7 +243,7 @@ int RegionNest::pick_lanes() {
     int widest = 1;
     const auto look = [&](ValueId v) { widest = std::max(widest, graph::info(e_.type(v).dtype).size); };
     for (const Inst& i : body_.insts) {
-        if (i.op == RegionOp::Call) return 1;
+        if (i.op == RegionOp::Call || i.op == RegionOp::NestScatter) return 1;
         if (i.result >= 0) look(i.result);
         for (const ValueId v : i.in) look(v);
     }
@@ -295,6 +263,14 @@ bool RegionNest::masks_tails(int lanes) const {
 
 Value* RegionNest::adjacent() {
     Value* all = b_.getTrue();
+    const auto& body = body_.insts;
+    for (size_t k = 0; k < body.size(); ++k) {
+        const bool stores = body[k].op == RegionOp::NestStore || body[k].op == RegionOp::NestAppend;
+        if (stores && is_part(body[k].in[0]) && !pairs_with(k, k + 1) && !(k > 0 && pairs_with(k - 1, k)))
+            return nullptr;
+        if (body[k].op == RegionOp::NestAppend && inner_stride(body[k].in[0]) != i64(unit(body[k].in[0])))
+            return nullptr;
+    }
     for (const Row& r : rows_) {
         if (fixed(r.array)) {
             if (r.stored) return nullptr;
@@ -302,10 +278,10 @@ Value* RegionNest::adjacent() {
         }
         if (strided_.contains(r.array)) return nullptr;
         Value* stride = inner_stride(r.array);
-        Value* unit = i64(graph::info(e_.type(r.array).dtype).size);
-        if (stride == unit) continue;
+        Value* next = i64(unit(r.array));
+        if (stride == next) continue;
         if (llvm::isa<llvm::ConstantInt>(stride)) return nullptr;
-        all = b_.CreateAnd(all, b_.CreateICmpEQ(stride, unit));
+        all = b_.CreateAnd(all, b_.CreateICmpEQ(stride, next));
     }
     return all;
 }
@@ -322,7 +298,7 @@ void RegionNest::row() {
         b_.SetInsertPoint(vectors);
         Value* whole = b_.CreateAnd(n, i64(-lanes));
         LoopBlocks l = open(i64(0), whole, i64(lanes));
-        body(lanes, l.index, nullptr);
+        body({lanes, l.index});
         close(l);
         BasicBlock* rest_from = b_.GetInsertBlock();
         Value* begin = whole;
@@ -333,7 +309,7 @@ void RegionNest::row() {
             b_.SetInsertPoint(some);
             auto* lane = llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes));
             Value* left = b_.CreateVectorSplat(static_cast<unsigned>(lanes), b_.CreateSub(n, whole));
-            body(lanes, whole, b_.CreateICmpULT(b_.CreateStepVector(lane), left));
+            body({lanes, whole, b_.CreateICmpULT(b_.CreateStepVector(lane), left), whole});
             b_.CreateBr(done);
             b_.SetInsertPoint(done);
             rest_from = done;
@@ -348,93 +324,8 @@ void RegionNest::row() {
         at = phi;
     }
     LoopBlocks l = open(at, n, i64(1));
-    body(1, l.index, nullptr);
+    body({1, l.index});
     close(l);
-}
-
-// ---- one or several points ----
-
-void RegionNest::body(int lanes, Value* index, Value* mask) {
-    for (const Inst& i : body_.insts) {
-        Val v = evaluate(i, lanes, index, mask);
-        if (i.result >= 0) vals_[static_cast<size_t>(i.result)] = v;
-    }
-    std::fill(vals_.begin(), vals_.end(), Val{});
-}
-
-Val RegionNest::operand(ValueId v, int lanes) {
-    OpContext c = e_.ops(lanes);
-    const Val inside = vals_[static_cast<size_t>(v)];
-    return splat(c, inside.v ? inside : e_.value(v).scalar);
-}
-
-Val RegionNest::evaluate(const Inst& i, int lanes, Value* index, Value* mask) {
-    std::vector<Val> in;
-    switch (i.op) {
-        case RegionOp::Const: return e_.constant(i);
-        case RegionOp::Pointwise: {
-            for (const ValueId v : i.in) in.push_back(operand(v, lanes));
-            OpContext c = e_.ops(lanes);
-            return compute(c, i.pointwise, i.operand, e_.type(i.result).dtype, in);
-        }
-        case RegionOp::Call: {
-            // Host functions may clear flags that are pending.
-            if (flags_)
-                b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), e_.faults_), flags_->read()),
-                               e_.faults_);
-            for (const ValueId v : i.in) in.push_back(operand(v, 1));
-            return e_.call(i, in);
-        }
-        case RegionOp::NestLoad: return load(i, lanes, index, mask);
-        case RegionOp::NestStore: store(i, lanes, index, mask); return {};
-        case RegionOp::NestIndex: return position(i, lanes, index, mask);
-        default: llvm_unreachable("not an instruction of a nest");
-    }
-}
-
-Value* RegionNest::element(ValueId array, Value* index) {
-    Value *p = row_of(array).address, *stride = inner_stride(array);
-    if (fixed(array)) return p;
-    return b_.CreateGEP(b_.getInt8Ty(), p, b_.CreateMul(index, stride, "", true, true));
-}
-
-Val RegionNest::load(const Inst& i, int lanes, Value* index, Value* mask) {
-    const DType t = e_.type(i.in[0]).dtype;
-    llvm::Type* elt = element_type(e_.c_, t);
-    const llvm::Align align = RegionEmitter::align_of(t);
-    Value* p = element(i.in[0], index);
-    if (lanes == 1 || fixed(i.in[0])) return {b_.CreateAlignedLoad(elt, p, align), false};
-    // Vectors are used only where elements are adjacent, whatever the stride is called.
-    p = b_.CreateGEP(elt, row_of(i.in[0]).address, index);
-    if (!mask) return {b_.CreateAlignedLoad(lanes_type(elt, lanes), p, align), false};
-    Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes), b_.CreateAlignedLoad(elt, p, align));
-    return {b_.CreateMaskedLoad(lanes_type(elt, lanes), p, align, mask, first), false};
-}
-
-void RegionNest::store(const Inst& i, int lanes, Value* index, Value* mask) {
-    const DType t = e_.type(i.in[0]).dtype;
-    const llvm::Align align = RegionEmitter::align_of(t);
-    OpContext c = e_.ops(lanes);
-    const Val v = operand(i.in[1], lanes);
-    Value* bits = t == DType::Bool ? as_bytes(c, v) : v.v;
-    if (lanes == 1) {
-        b_.CreateAlignedStore(bits, element(i.in[0], index), align);
-        return;
-    }
-    Value* p = b_.CreateGEP(element_type(e_.c_, t), row_of(i.in[0]).address, index);
-    if (mask)
-        b_.CreateMaskedStore(bits, p, align, mask);
-    else
-        b_.CreateAlignedStore(bits, p, align);
-}
-
-Val RegionNest::position(const Inst& i, int lanes, Value* index, Value* mask) {
-    const auto axis = static_cast<size_t>(i.ints[0]);
-    if (axis + 1 != nest_.in.size()) return {at_[axis], false};
-    if (lanes == 1) return {index, false};
-    Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes), index);
-    Value* each = b_.CreateAdd(first, b_.CreateStepVector(first->getType()));
-    return {mask ? b_.CreateSelect(mask, each, first) : each, false};
 }
 
 }  // namespace stator::kernels::emit

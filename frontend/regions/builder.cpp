@@ -114,7 +114,7 @@ int Builder::exit_for(const ResumeRef& r, const char* label) {
     e.label = label;
     e.line = code_.insns[static_cast<size_t>(r->pc)].line;
     for (Value& v : r->slots) {
-        if (v.kind == Kind::Lazy || (v.kind == Kind::Array && !v.held && (v.slot < 0 || v.part))) return -1;
+        if (v.is_lazy() || (v.kind == Kind::Array && !v.held && (v.slot < 0 || v.part))) return -1;
         each_variable(v, [&](ValueId& id) { e.values.push_back(id); });
     }
     r->exit = static_cast<int>(r_->exits.size());
@@ -137,7 +137,7 @@ bool Builder::leave_at(int pc, const State& s, graph::Edge* edge) {
     resume->pc = pc;
     resume->slots = s.slots;
     for (const Value& v : resume->slots)
-        if (v.kind == Kind::Lazy) return unknown("an unfinished expression where the loop ends");
+        if (v.is_lazy()) return unknown("an unfinished expression where the loop ends");
     graph::Terminator t;
     t.kind = graph::Terminator::Leave;
     t.exit = exit_for(resume, "end");
@@ -344,6 +344,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), same_.clear();
     cells_ = 0;
+    written_holders_.clear();
     sites_.clear();
     if (!read_entry()) return nullptr;
     r_->blocks.emplace_back();  // the entry
@@ -367,6 +368,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         if (!out_->left_out.empty()) pc_ = out_->left_out.front().pc;
         return nullptr;
     }
+    settle_written();
     graph::simplify(*r_);
     finish_inputs(*out_);
     graph::find_loops(*r_);

@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -175,6 +176,8 @@ class Builder {
     bool on_return();
     bool call_function(PyObject* function, std::vector<Value>& args, PyObject* names);
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
+    std::optional<bool> call_selecting(PyObject* callable, std::vector<Value>& args, Value* out);
+    bool call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_outer(const std::vector<Value>& args, Value* out);
     int site_cells();
@@ -218,6 +221,7 @@ class Builder {
     bool parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts,
                    std::vector<ValueId>* ids);
     bool slice_part(const Value& slice, ValueId extent, KeyPart* out);
+    bool load_element(const Value& array, const std::vector<ValueId>& at, Value* out);
     bool item_at(const Value& array, ValueId position, Value* out);
     bool subscript(const Value& array, const Value& key, Value* out);
     bool store(const Value& array, const Value& key, const Value& value);
@@ -225,6 +229,8 @@ class Builder {
     bool view(const Value& array, const std::vector<KeyPart>& parts, Value* out);
     bool lazy_of(const Value& v, ExprRef* out);
     bool binary_arrays(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
+    bool binary_real(int nb_op, const Value& a, const Value& b, Value* out);
+    static bool fits_in_place(DType from, DType to);
     bool elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in, Value* out);
     std::vector<ValueId> extents_of(const Value& v);
     bool assign(const Value& dest, const Value& value);  // dest[...] = value
@@ -240,12 +246,78 @@ class Builder {
                       std::vector<ValueId>* out);
     bool cast_expr(ExprRef* e, DType to);
     void mark_written(int slot);
+    void written(const Value& array);  // what is stored to
+    void settle_written();
     bool no_lazy_left();
     bool copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
                      std::map<const Expr*, ExprRef>& done);
     bool dot(const Value& a, const Value& b, bool operator_, Value* out);
     bool reduce(const std::string& ufunc, const Value& a, Value* out);
+    static bool reads(const ExprRef& e, const Value& array);
+    static bool overlaps(const ExprRef& e, const Value& dest);
+    // The operands of an elementwise operation, brought to one shape.
+    struct Operands {
+        std::vector<ValueId> extents;
+        ExprRef mask;
+        int mask_rank = 0;
+        bool permuted = false;
+        std::vector<ExprRef> in;
+    };
+    bool operands_of(std::vector<Value> in, Operands* out);
+    Value lazy(const Operands& of, ExprRef e);
+    static ExprRef number_expr(DType t, ValueId id);
+    static ExprRef op_expr(graph::Op op, DType result, std::vector<ExprRef> in);
+    bool memory(DType t, const std::vector<ValueId>& extents, bool fresh, Value* out);
+
+    // ---- builder_nests.cpp: computing expressions ----
+    struct NestOut {
+        ValueId dest;
+        ExprRef value;
+    };
     ValueId nest_value(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done);
+    ValueId nest_take(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done);
+    bool emit_nest(graph::RegionOp op, graph::NestBody body, const std::vector<ValueId>& extents, bool faults,
+                   bool indexes, ValueId* count);
+    bool put(const std::vector<ValueId>& extents, const ExprRef& mask, ValueId dest, const ExprRef& value,
+             bool checks);
+    std::vector<NestOut> components(const NestOut& out);
+    ExprRef component(const ExprRef& e, int part);
+    ValueId part(ValueId array, int which);
+
+    // ---- builder_masks.cpp: elements that a mask selects ----
+    bool one_mask(std::vector<Value>& in, Operands* out);
+    bool compress(const Value& array, const Value& mask, Value* out);
+    bool pack(const Value& v, bool fresh, Value* out);
+    ValueId count(const ExprRef& mask, const std::vector<ValueId>& extents);  // -1: no way out of here
+    std::vector<ValueId> packed_extents(const Value& v);
+    ExprRef spread(const ExprRef& mask, const std::vector<ValueId>& extents, size_t rank);
+    bool store_masked(const Value& dest, const Value& mask, const Value& value);
+    bool reduce_mask(const std::string& name, const Value& a, Value* out);
+    bool mean(const Value& a, Value* out);
+
+    // ---- builder_index_arrays.cpp: elements at computed places ----
+    static bool is_index_array(const Value& key);
+    bool gather(const Value& array, const Value& key, Value* out);
+    std::vector<ValueId> places_in_range(graph::NestBody& body, const Expr& take,
+                                         std::map<const Expr*, ValueId>& done);
+    bool scatter(const Value& array, const Value& key, const Value& value);
+    bool index_exprs(const Value& array, const Value& key, Operands* places, ExprRef* element);
+    bool where(const Value& c, const Value& a, const Value& b, Value* out);
+    bool into(const Value& dest, const Value& value, Value* out);
+
+    // ---- builder_complex.cpp ----
+    bool cast_complex(ExprRef* e, DType to);
+    bool promote_complex(const Value& a, const Value& b, DType* out);
+    bool binary_complex(int nb_op, const Value& a, const Value& b, Value* out);
+    bool several(const Value& dest);
+    bool binary_complex_ufunc(const std::string& name, const Value& a, const Value& b, Value* out);
+    bool compare_complex(int py_op, const Value& a, const Value& b, Value* out);
+    bool unary_complex(const std::string& name, const Value& a, Value* out);
+    bool element_expr(const Value& v, DType to, ExprRef* out);  // as assigning v to an element converts
+    bool complex_part(const Value& a, int which, Value* out);
+    ExprRef modulus(const ExprRef& z);
+    bool complex_operands(const std::vector<Value>& in, DType t, Operands* out);
+    static ExprRef pair(DType t, ExprRef re, ExprRef im);
 
     // ---- emission ----
     ValueId emit(graph::Inst inst, graph::RegionType type, bool may_leave = false);
@@ -296,6 +368,10 @@ class Builder {
     std::map<std::pair<int, int>, Value>
         variants_;  // of header and slot: what the slot is there (kept between attempts)
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
+    // By variable: the entry slots whose arrays it may hold (kept between attempts), and whether what it
+    // holds is stored to.
+    std::map<int, std::set<int>> held_slots_;
+    std::set<int> written_holders_;
     int widened_ = 0;
     std::map<std::string, int> sites_;
     int cells_ = 0;

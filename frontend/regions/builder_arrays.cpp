@@ -36,17 +36,26 @@ enum Nb {
 };
 constexpr int kFreshSlots =
     1000;  // "entry slots" of arrays that the region makes: each site has its own memory
-constexpr int kFlags =
-    1 | 2 | 8;  // divide, overflow, invalid: underflow is ignored by default, and guarded to be
+
+bool is_complex(const Value& v) { return v.is_complex_number() || graph::is_complex(v.dtype); }
+
+// -1: it is not known which. Scratch memory is nobody else's.
+bool may_share(int a, int b) {
+    if (a == INT32_MAX || b == INT32_MAX) return false;
+    return a == b || a < 0 || b < 0;
+}
 
 bool reads_slot(const Expr& e, int slot) {
-    if (e.kind == Expr::Leaf) return e.slot == slot || e.slot < 0;
+    const bool reads = e.kind == Expr::Leaf || e.kind == Expr::Take;
+    if (reads && may_share(e.slot, slot)) return true;
     return std::any_of(e.in.begin(), e.in.end(), [&](const ExprRef& x) { return reads_slot(*x, slot); });
 }
 
 // Whether every element that is read of `slot` lies where the result's is put.
 bool reads_in_place(const Expr& e, int slot, ValueId dest) {
-    if (e.kind == Expr::Leaf) return (e.slot != slot && e.slot >= 0) || e.id == dest;
+    const bool elsewhere = !may_share(e.slot, slot);
+    if (e.kind == Expr::Leaf) return elsewhere || e.id == dest || e.whole == dest;
+    if (e.kind == Expr::Take && !elsewhere) return false;
     return std::all_of(e.in.begin(), e.in.end(),
                        [&](const ExprRef& x) { return reads_in_place(*x, slot, dest); });
 }
@@ -54,13 +63,22 @@ bool reads_in_place(const Expr& e, int slot, ValueId dest) {
 // Whether all that it reads elsewhere in the slot's array than where the result is put is broadcast.
 bool only_narrow_ones_move(const Expr& e, int slot, ValueId dest) {
     if (e.kind == Expr::Leaf) return reads_in_place(e, slot, dest) || e.narrow >= 0;
+    if (e.kind == Expr::Take && may_share(e.slot, slot)) return false;
     return std::all_of(e.in.begin(), e.in.end(),
                        [&](const ExprRef& x) { return only_narrow_ones_move(*x, slot, dest); });
 }
 
 }  // namespace
 
+bool Builder::reads(const ExprRef& e, const Value& array) { return reads_slot(*e, array.slot); }
+
+// Whether computing it element by element into dest would read what has been overwritten.
+bool Builder::overlaps(const ExprRef& e, const Value& dest) {
+    return reads_slot(*e, dest.slot) && !reads_in_place(*e, dest.slot, dest.id);
+}
+
 std::vector<ValueId> Builder::extents_of(const Value& v) {
+    if (v.mask) return packed_extents(v);
     if (v.kind == Kind::Lazy) return v.extents;
     std::vector<ValueId> out;
     for (int axis = 0; axis < v.rank; ++axis) out.push_back(extent(v.id, axis));
@@ -218,35 +236,42 @@ bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value*
 }
 
 bool Builder::subscript(const Value& array, const Value& key, Value* out) {
+    if (key.is_array() && key.dtype == DType::Bool) return compress(array, key, out);
+    if (is_index_array(key)) return gather(array, key, out);
     std::vector<KeyPart> parts;
     if (!parse_key(array, key, &parts, nullptr)) return false;
     const bool element =
         std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
     if (!element) return view(array, parts, out);
-    if (graph::is_complex(array.dtype) || array.dtype == DType::F16)
-        return unknown("elements of " + describe(array));
-    graph::Inst load;
-    load.op = RegionOp::Load;
-    load.in = {array.id};
-    for (const KeyPart& p : parts) load.in.push_back(p.a);
-    *out = scalar_value(array.dtype, emit(std::move(load), {array.dtype, -1}));
+    std::vector<ValueId> at;
+    for (const KeyPart& p : parts) at.push_back(p.a);
+    return load_element(array, at, out);
+}
+
+bool Builder::load_element(const Value& array, const std::vector<ValueId>& at, Value* out) {
+    if (array.dtype == DType::F16) return unknown("elements of " + describe(array));
+    const auto load = [&](ValueId from, DType t) {
+        graph::Inst inst;
+        inst.op = RegionOp::Load;
+        inst.in = {from};
+        inst.in.insert(inst.in.end(), at.begin(), at.end());
+        return scalar_value(t, emit(std::move(inst), {t, -1}));
+    };
+    if (!graph::is_complex(array.dtype)) return *out = load(array.id, array.dtype), true;
+    const DType t = array.dtype == DType::C64 ? DType::F32 : DType::F64;
+    *out = composed(Kind::ComplexScalar, {load(part(array.id, 0), t), load(part(array.id, 1), t)});
+    out->dtype = array.dtype;
     return true;
 }
 
 // array[position], which is in range: an element, or a row.
 bool Builder::item_at(const Value& array, ValueId position, Value* out) {
-    if (graph::is_complex(array.dtype) || array.dtype == DType::F16)
-        return unknown("elements of " + describe(array));
     if (array.rank > 1) {
         std::vector<KeyPart> parts(static_cast<size_t>(array.rank), KeyPart{KeyPart::All, -1, -1, -1, 1});
         parts[0] = KeyPart{KeyPart::Index, position, -1, -1, 1};
         return view(array, parts, out);
     }
-    graph::Inst load;
-    load.op = RegionOp::Load;
-    load.in = {array.id, position};
-    *out = scalar_value(array.dtype, emit(std::move(load), {array.dtype, -1}));
-    return true;
+    return load_element(array, {position}, out);
 }
 
 // ---- stores ----
@@ -256,10 +281,24 @@ void Builder::mark_written(int slot) {
         if (in.kind == EntryInput::Array && in.slot == slot) in.written = true;
 }
 
+// An array whose slot is known, or a variable that holds one of several.
+void Builder::written(const Value& array) {
+    if (array.slot >= 0)
+        mark_written(array.slot);
+    else if (array.holder >= 0)
+        written_holders_.insert(array.holder);
+}
+
+// Whatever a variable may have held that was stored to.
+void Builder::settle_written() {
+    for (const int holder : written_holders_)
+        for (const int slot : held_slots_[holder]) mark_written(slot);
+}
+
 // Expressions read when they are stored: nothing that they read may change before.
 bool Builder::no_lazy_left() {
     for (const Value& v : s_.slots)
-        if (v.kind == Kind::Lazy) return unknown("an expression that is stored twice");
+        if (v.is_lazy()) return unknown("an expression that is stored twice");
     return true;
 }
 
@@ -288,22 +327,26 @@ bool Builder::element_of(const Value& v, DType to, ValueId* out) {
 }
 
 bool Builder::store(const Value& array, const Value& key, const Value& value) {
-    if (array.held || (array.slot < 0 && !array.fresh))
+    if (array.held || (array.slot < 0 && !array.fresh && array.holder < 0))
         return unknown("a store into an array of several places");
+    if (key.is_array() && key.dtype == DType::Bool) return store_masked(array, key, value);
+    if (is_index_array(key)) return scatter(array, key, value);
     std::vector<KeyPart> parts;
     if (!parse_key(array, key, &parts, nullptr)) return false;
     const bool element =
         std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
     if (element) {
-        ValueId v;
-        if (!element_of(value, array.dtype, &v) || !no_lazy_left()) return false;
-        graph::Inst store;
-        store.op = RegionOp::Store;
-        store.in = {array.id};
-        for (const KeyPart& p : parts) store.in.push_back(p.a);
-        store.in.push_back(v);
-        emit_effect(std::move(store));
-        mark_written(array.slot);
+        ExprRef v;
+        if (!element_expr(value, array.dtype, &v) || !no_lazy_left()) return false;
+        for (const NestOut& o : components({array.id, v})) {
+            graph::Inst store;
+            store.op = RegionOp::Store;
+            store.in = {o.dest};
+            for (const KeyPart& p : parts) store.in.push_back(p.a);
+            store.in.push_back(o.value->id);
+            emit_effect(std::move(store));
+        }
+        written(array);
         effect();
         return true;
     }
@@ -316,12 +359,8 @@ bool Builder::store(const Value& array, const Value& key, const Value& value) {
 bool Builder::assign(const Value& dest, const Value& value) {
     const std::vector<ValueId> extents = extents_of(dest);
     ExprRef e;
-    if (value.is_number()) {
-        auto n = std::make_shared<Expr>();
-        n->kind = Expr::Number;
-        n->dtype = dest.dtype;
-        if (!element_of(value, dest.dtype, &n->id)) return false;
-        e = n;
+    if (value.is_number() || value.is_complex_number()) {
+        if (!element_expr(value, dest.dtype, &e)) return false;
     } else if (value.is_array()) {
         // NumPy copies a vector onto one that overlaps it element by element, in an order that is right for
         // equal strides only.
@@ -338,17 +377,16 @@ bool Builder::assign(const Value& dest, const Value& value) {
         return unknown("storing " + describe(value));
     }
     if (!no_lazy_left()) return false;
-    const bool hazard = reads_slot(*e, dest.slot) && !reads_in_place(*e, dest.slot, dest.id);
-    const bool copies = hazard && !e->faults;
-    if (copies && only_narrow_ones_move(*e, dest.slot, dest.id)) {
+    const bool hazard = overlaps(e, dest);
+    if (hazard && !e->checked() && only_narrow_ones_move(*e, dest.slot, dest.id)) {
         std::map<const Expr*, ExprRef> done;
         if (!copy_moving(&e, dest, extents, done)) return false;
-    } else if (e->faults || hazard) {
+    } else if (e->checked() || hazard) {
         Value temp;
         if (!scratch_of(e, extents, &temp) || !lazy_of(temp, &e)) return false;
     }
     if (!fill(dest.id, extents, e, false)) return false;
-    mark_written(dest.slot);
+    written(dest);
     effect();
     return true;
 }
@@ -379,50 +417,6 @@ bool Builder::copy_moving(ExprRef* e, const Value& dest, const std::vector<Value
     return true;
 }
 
-ValueId Builder::nest_value(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done) {
-    if (e->kind == Expr::Number) return e->id;
-    if (auto it = done.find(e.get()); it != done.end()) return it->second;
-    graph::Inst inst;
-    inst.line = code_.insns[static_cast<size_t>(pc_)].line;
-    if (e->kind == Expr::Leaf) {
-        inst.op = RegionOp::NestLoad;
-        inst.in = {e->id};
-    } else {
-        inst.op = RegionOp::Pointwise;
-        inst.pointwise = e->op;
-        // `where` has its condition first.
-        inst.operand = e->in.back()->dtype;
-        for (const ExprRef& x : e->in) inst.in.push_back(nest_value(body, x, done));
-    }
-    inst.result = r_->add({e->dtype, -1});
-    const ValueId id = inst.result;
-    body.insts.push_back(std::move(inst));
-    done.emplace(e.get(), id);
-    return id;
-}
-
-bool Builder::fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checks) {
-    graph::NestBody body;
-    std::map<const Expr*, ValueId> done;
-    const ValueId v = nest_value(body, value, done);
-    graph::Inst put;
-    put.op = RegionOp::NestStore;
-    put.in = {dest, v};
-    body.insts.push_back(std::move(put));
-    graph::Inst nest;
-    nest.op = RegionOp::Nest;
-    nest.in = extents;
-    nest.ints = {static_cast<int64_t>(r_->nests.size()), checks ? kFlags : 0};
-    if (checks) {
-        nest.exit = exit_here();
-        if (nest.exit < 0) return false;
-        out_->raises = true;
-    }
-    r_->nests.push_back(std::move(body));
-    emit_effect(std::move(nest));
-    return true;
-}
-
 // The two cells of this instruction, whichever version of it.
 int Builder::site_cells() {
     std::string site = fmt::format("{}", pc_);
@@ -432,7 +426,8 @@ int Builder::site_cells() {
     return it->second;
 }
 
-bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out, bool fresh) {
+// Memory of the region's own. Fresh: for an array that a variable is going to hold.
+bool Builder::memory(DType t, const std::vector<ValueId>& extents, bool fresh, Value* out) {
     graph::Inst inst;
     inst.op = RegionOp::Scratch;
     inst.in = extents;
@@ -443,14 +438,20 @@ bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& exten
     if (inst.exit < 0) return false;
     Value v;
     v.kind = Kind::Array;
-    v.dtype = value->dtype;
+    v.dtype = t;
     v.rank = static_cast<int>(extents.size());
-    v.id = emit(std::move(inst), {value->dtype, static_cast<int8_t>(v.rank)});
+    v.id = emit(std::move(inst), {t, static_cast<int8_t>(v.rank)});
     v.slot = fresh ? kFreshSlots + cell : -2;
     v.fresh = fresh;
     for (size_t i = 0; i < extents.size(); ++i) extents_[{v.id, static_cast<int>(i)}] = extents[i];
-    if (!fill(v.id, extents, value, value->faults)) return false;
     *out = std::move(v);
+    return true;
+}
+
+bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out, bool fresh) {
+    Value made;
+    if (!memory(value->dtype, extents, fresh, &made) || !fill(made.id, extents, value, true)) return false;
+    *out = std::move(made);
     return true;
 }
 
@@ -458,6 +459,7 @@ bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& exten
 // is intact until it is rebound.
 bool Builder::fresh_array(Value* v) {
     if (v->permuted) return unknown("an array whose axes are not in the order of C");
+    if (v->mask) return pack(*v, true, v);
     return scratch_of(v->expr, v->extents, v, true);
 }
 
@@ -472,12 +474,17 @@ bool Builder::copy_of(const Value& array, Value* out) {
 
 bool Builder::as_array(const Value& v, Value* out) {
     if (v.kind == Kind::Array) return *out = v, true;
+    if (v.mask) return pack(v, false, out);
     return scratch_of(v.expr, v.extents, out);
 }
 
 // ---- expressions ----
 
 bool Builder::lazy_of(const Value& v, ExprRef* out) {
+    if (v.mask) {
+        Value packed;
+        return pack(v, false, &packed) && lazy_of(packed, out);
+    }
     if (v.kind == Kind::Lazy) return *out = v.expr, true;
     auto e = std::make_shared<Expr>();
     e->kind = Expr::Leaf;
@@ -490,7 +497,7 @@ bool Builder::lazy_of(const Value& v, ExprRef* out) {
 
 bool Builder::cast_expr(ExprRef* e, DType to) {
     if ((*e)->dtype == to) return true;
-    if (graph::is_complex(to) || graph::is_complex((*e)->dtype)) return unknown("complex arrays");
+    if (graph::is_complex(to) || graph::is_complex((*e)->dtype)) return cast_complex(e, to);
     if (!graph::is_native(graph::Op::Cast, (*e)->dtype)) return unknown("this conversion");
     auto c = std::make_shared<Expr>();
     c->kind = Expr::Op;
@@ -499,6 +506,7 @@ bool Builder::cast_expr(ExprRef* e, DType to) {
     const bool narrows = graph::is_float((*e)->dtype) &&
                          (!graph::is_float(to) || graph::info(to).size < graph::info((*e)->dtype).size);
     c->faults = (*e)->faults || narrows;
+    c->indexes = (*e)->indexes;
     c->in = {*e};
     *e = c;
     return true;
@@ -587,6 +595,15 @@ bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std
         if (!align(v, extents, &aligned)) return false;
         copy->id = aligned.id;
         if (e->narrow < 0 && aligned.id != v.id) copy->narrow = v.id, copy->narrow_extents = own;
+        copy->whole = -1;
+    } else if (e->kind == Expr::Axis) {
+        const size_t shift = extents.size() - own.size();
+        copy->axis += static_cast<int>(shift);
+        const ValueId n = own[static_cast<size_t>(e->axis)];
+        if (known_int(n) == 1 && n != extents[static_cast<size_t>(copy->axis)]) {  // one position everywhere
+            copy->kind = Expr::Number;
+            copy->id = const_int(0);
+        }
     } else {
         for (ExprRef& x : copy->in)
             if (!align(x, own, extents, &x)) return false;
@@ -595,60 +612,131 @@ bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std
     return true;
 }
 
-bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in,
-                          Value* out) {
-    if (graph::is_complex(operand) || operand == DType::F16)
-        return unknown("arrays of " + std::string(graph::info(operand).text));
-    std::vector<ValueId> extents;
+// The operands of an elementwise operation as expressions over one shape; numbers stay nullptr.
+bool Builder::operands_of(std::vector<Value> in, Operands* out) {
+    if (!one_mask(in, out)) return false;
+    const auto own_extents = [&](const Value& v) { return v.mask ? v.extents : extents_of(v); };
     bool first = true;
     for (const Value& v : in) {
         if (!v.is_array()) continue;
         if (v.rank == 0) return unknown("an array of no axes");
-        const std::vector<ValueId> own = extents_of(v);
+        const std::vector<ValueId> own = own_extents(v);
         if (first)
-            extents = own;
-        else if (std::vector<ValueId> joined; join_extents(extents, own, &joined))
-            extents = joined;
+            out->extents = own;
+        else if (std::vector<ValueId> joined; join_extents(out->extents, own, &joined))
+            out->extents = joined;
         else
             return false;
         first = false;
     }
+    for (const Value& v : in) {
+        ExprRef own, x;
+        if (v.is_array()) {
+            if (v.mask)
+                own = v.expr;
+            else if (!lazy_of(v, &own))
+                return false;
+            if (!align(own, own_extents(v), out->extents, &x)) return false;
+        }
+        out->permuted |= v.permuted;
+        out->in.push_back(std::move(x));
+    }
+    return true;
+}
+
+Value Builder::lazy(const Operands& of, ExprRef e) {
+    Value v;
+    v.kind = Kind::Lazy;
+    v.dtype = e->dtype;
+    v.expr = std::move(e);
+    v.extents = of.extents;
+    v.mask = of.mask;
+    v.mask_rank = of.mask_rank;
+    v.permuted = of.permuted;
+    v.rank = static_cast<int>(of.extents.size()) + (of.mask ? 1 - of.mask_rank : 0);
+    return v;
+}
+
+ExprRef Builder::number_expr(DType t, ValueId id) {
+    auto n = std::make_shared<Expr>();
+    n->kind = Expr::Number;
+    n->dtype = t;
+    n->id = id;
+    return n;
+}
+
+ExprRef Builder::op_expr(graph::Op op, DType result, std::vector<ExprRef> in) {
     auto e = std::make_shared<Expr>();
     e->kind = Expr::Op;
     e->op = op;
     e->dtype = result;
-    e->faults = (graph::is_float(operand) && graph::info(op).faults != "-");
-    *out = {};
-    for (const Value& v : in) {
-        ExprRef x;
-        out->permuted |= v.permuted;
-        if (v.is_array()) {
-            ExprRef own;
-            if (!lazy_of(v, &own) || !align(own, extents_of(v), extents, &x) || !cast_expr(&x, operand))
-                return false;
-        } else {
-            auto n = std::make_shared<Expr>();
-            n->kind = Expr::Number;
-            n->dtype = operand;
-            if (!convert(v, operand, &n->id)) return false;
-            x = n;
-        }
+    e->faults = graph::is_float(in.back()->dtype) && graph::info(op).faults != "-";
+    for (const ExprRef& x : in) {
         e->faults |= x->faults;
-        e->in.push_back(std::move(x));
+        e->indexes |= x->indexes;
     }
-    out->kind = Kind::Lazy;
-    out->dtype = result;
-    out->rank = static_cast<int>(extents.size());
-    out->expr = std::move(e);
-    out->extents = std::move(extents);
+    e->in = std::move(in);
+    return e;
+}
+
+bool Builder::elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in,
+                          Value* out) {
+    if (graph::is_complex(operand) || operand == DType::F16)
+        return unknown("arrays of " + std::string(graph::info(operand).text));
+    Operands of;
+    if (!operands_of(in, &of)) return false;
+    for (size_t i = 0; i < in.size(); ++i) {
+        ExprRef& x = of.in[i];
+        if (x) {
+            if (!cast_expr(&x, operand)) return false;
+            continue;
+        }
+        ValueId id;
+        if (!convert(in[i], operand, &id)) return false;
+        x = number_expr(operand, id);
+    }
+    *out = lazy(of, op_expr(op, result, of.in));
     return true;
+}
+
+// NumPy's casting rule "same_kind", of what is known here.
+bool Builder::fits_in_place(DType from, DType to) {
+    return from == to || (graph::is_float(from) && graph::is_float(to)) ||
+           (graph::is_complex(from) && graph::is_complex(to)) ||
+           (graph::is_signed(from) && graph::is_signed(to));
 }
 
 bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& b, Value* out) {
     using graph::Op;
-    const auto fits = [](const Value& v) { return v.is_array() || v.is_number(); };
+    const auto fits = [](const Value& v) { return v.is_array() || v.is_number() || v.is_complex_number(); };
     if (!fits(a) || !fits(b)) return unknown("an operator on " + describe(a) + " and " + describe(b));
     if (nb == Matmul) return !in_place && a.is_array() && b.is_array() ? dot(a, b, true, out) : unknown("@=");
+    Value lazy;
+    if (is_complex(a) || is_complex(b)) {
+        if (in_place && a.is_array() && !several(a)) return false;
+        if (!binary_complex(nb, a, b, &lazy)) return false;
+    } else if (!binary_real(nb, a, b, &lazy)) {
+        return false;
+    }
+    if (!in_place || !a.is_array()) return *out = lazy, true;
+    if (a.kind == Kind::Lazy) {  // a fresh array, nobody else's
+        if (!fits_in_place(lazy.dtype, a.dtype) || lazy.rank != a.rank)
+            return unknown("an operator in place that changes the kind");
+        if (!cast_expr(&lazy.expr, a.dtype)) return false;
+        lazy.dtype = a.dtype;
+        return *out = lazy, true;
+    }
+    if (a.held || (a.slot == -1 && a.holder < 0))
+        return unknown("an operator in place on an array of several places");
+    if (!fits_in_place(lazy.dtype, a.dtype) || lazy.rank != a.rank)
+        return unknown("an operator in place that changes the kind");
+    if (!assign(a, lazy)) return false;
+    *out = a;
+    return true;
+}
+
+bool Builder::binary_real(int nb, const Value& a, const Value& b, Value* out) {
+    using graph::Op;
     DType t;
     if (!promote(a, b, nb == TrueDivide, &t)) return false;
     Op op;
@@ -670,17 +758,7 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
         default: return unknown("this operator on arrays");
     }
     if (!graph::is_native(op, t)) return unknown("this operator on " + describe(a));
-    Value lazy;
-    if (!elementwise(op, t, t, in, &lazy)) return false;
-    if (!in_place || !a.is_array()) return *out = lazy, true;
-    if (a.kind != Kind::Array || a.held || a.slot == -1)
-        return unknown("an operator in place on an expression");
-    const bool same_kind = t == a.dtype || (graph::is_float(t) && graph::is_float(a.dtype)) ||
-                           (graph::is_signed(t) && graph::is_signed(a.dtype));
-    if (!same_kind || lazy.rank != a.rank) return unknown("an operator in place that changes the kind");
-    if (!assign(a, lazy)) return false;
-    *out = a;
-    return true;
+    return elementwise(op, t, t, in, out);
 }
 
 // ---- products and reductions ----
@@ -783,6 +861,7 @@ bool Builder::filled(const Value& shape, DType t, double value, Value* out) {
 bool Builder::compare_arrays(int py_op, const Value& a, const Value& b, Value* out) {
     using graph::Op;
     constexpr Op ops[] = {Op::Less, Op::LessEqual, Op::Equal, Op::NotEqual, Op::Greater, Op::GreaterEqual};
+    if (is_complex(a) || is_complex(b)) return compare_complex(py_op, a, b, out);
     DType t;
     if (!promote(a, b, false, &t)) return false;
     return elementwise(ops[py_op], t, DType::Bool, {a, b}, out);

@@ -44,6 +44,11 @@ bool Builder::constant(PyObject* o, Value* out) {
         if (overflow) return unknown("an int of more than 64 bits");
         return *out = int_value(const_int(i)), true;
     }
+    if (PyComplex_CheckExact(o)) {
+        const Py_complex z = PyComplex_AsCComplex(o);
+        *out = composed(Kind::Complex, {float_value(const_float(z.real)), float_value(const_float(z.imag))});
+        return out->dtype = DType::C128, true;
+    }
     if (PyTuple_CheckExact(o)) {
         *out = composed(Kind::Tuple, {});
         out->obj = keep(o);
@@ -87,13 +92,14 @@ bool Builder::step(const Insn& insn) {
                 top().items.clear();
                 top().part = true;
                 top().slot = -1;
+                top().holder = s_.levels.back().base + insn.arg;
             }
             return true;
         }
         case Opcode::StoreFast: {
             Value v = pop();
             if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
-            if (v.kind == Kind::Empty || v.part || v.slot == -2)
+            if (v.kind == Kind::Empty || v.part || v.slot == -2 || v.is_lazy())
                 return unknown("a variable that holds " + describe(v));
             for (const Value& other : s_.slots)
                 if (v.fresh && other.kind == Kind::Array && other.id == v.id && &other != &local(insn.arg))
@@ -136,8 +142,7 @@ bool Builder::step(const Insn& insn) {
             Value t = composed(Kind::Tuple, {});
             t.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
             for (const Value& v : t.items)
-                if (v.kind == Kind::Lazy || v.kind == Kind::Empty)
-                    return unknown("a tuple with " + describe(v));
+                if (v.kind == Kind::Empty) return unknown("a tuple with " + describe(v));
             s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
             push(std::move(t));
             return true;
@@ -231,8 +236,13 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             return done(int_value(n));
         }
         if (attr == "ndim") return done(int_value(const_int(owner.rank)));
-        if (method && (attr == "copy" || attr == "sum" || attr == "max" || attr == "min") &&
-            !owner.permuted) {
+        if (attr == "real" || attr == "imag") {
+            Value v;
+            return complex_part(owner, attr == "imag", &v) && done(std::move(v));
+        }
+        const bool known_method = attr == "copy" || attr == "sum" || attr == "max" || attr == "min" ||
+                                  attr == "mean" || attr == "any" || attr == "all" || attr == "conj";
+        if (method && known_method && !owner.permuted) {
             push(known(array_method(attr.c_str())));  // [method, self], in all versions
             push(owner);
             return true;
@@ -281,7 +291,7 @@ bool Builder::on_binary(const Insn& insn) {
 bool Builder::on_compare(const Insn& insn) {
     const Value b = pop(), a = pop();
     Value out;
-    const auto fits = [](const Value& v) { return v.is_number() || v.is_array(); };
+    const auto fits = [](const Value& v) { return v.is_number() || v.is_array() || v.is_complex_number(); };
     if (fits(a) && fits(b) && (a.is_array() || b.is_array())) {
         if (!compare_arrays(insn.arg, a, b, &out)) return false;
         push(std::move(out));
@@ -312,7 +322,9 @@ bool Builder::on_unary(const Insn& insn) {
             break;
         }
         case Opcode::UnaryNegative:
-            if (a.is_array()) {
+            if (a.is_array() && graph::is_complex(a.dtype)) {
+                if (!unary_complex("negative", a, &out)) return false;
+            } else if (a.is_array()) {
                 if (!graph::is_float(a.dtype) && !graph::is_signed(a.dtype))
                     return unknown("- of " + describe(a));
                 if (!elementwise(graph::Op::Negative, a.dtype, a.dtype, {a}, &out)) return false;
@@ -325,6 +337,10 @@ bool Builder::on_unary(const Insn& insn) {
                 out = a;
                 out.whole = false;
                 out.id = pointwise(graph::Op::Invert, a.dtype, a.dtype, {a.id});
+                break;
+            }
+            if (a.is_array() && (a.dtype == DType::Bool || graph::is_integer(a.dtype))) {
+                if (!elementwise(graph::Op::Invert, a.dtype, a.dtype, {a}, &out)) return false;
                 break;
             }
             return unknown("~ of " + describe(a));
@@ -520,6 +536,8 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         out->id = pointwise(graph::Op::Maximum, DType::I64, DType::I64, {a.id, minus});
         return true;
     }
+    if (callable == abs && args.size() == 1 && args[0].is_array() && graph::is_complex(args[0].dtype))
+        return unary_complex("absolute", args[0], out);
     if (callable == abs && args.size() == 1 && args[0].is_array() && !graph::is_complex(args[0].dtype) &&
         !graph::is_unsigned(args[0].dtype) && args[0].dtype != DType::Bool)
         return elementwise(graph::Op::Absolute, args[0].dtype, args[0].dtype, {args[0]}, out);
@@ -571,6 +589,7 @@ bool Builder::call_outer(const std::vector<Value>& args, Value* out) {
 }
 
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
+    if (const std::optional<bool> done = call_selecting(callable, args, out)) return *done;
     if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
         const std::string ufunc = reinterpret_cast<PyUFuncObject*>(callable)->name;
         if (args.size() == 1 && (args[0].is_number() || args[0].is_array()))

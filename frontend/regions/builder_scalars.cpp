@@ -204,6 +204,8 @@ bool Builder::binary_floats(int nb, ValueId a, ValueId b, Value* out) {
 // ---- NumPy's scalars ----
 
 bool Builder::promote(const Value& a, const Value& b, bool divide, DType* out) {
+    if (a.is_complex_number() || b.is_complex_number())
+        return unknown("operands of " + describe(a) + " and " + describe(b));
     const auto strong = [](const Value& v) {
         return v.kind == Kind::Scalar || v.is_array() || v.kind == Kind::Bool;
     };
@@ -339,6 +341,9 @@ bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
     DType t = a.dtype;
     const bool known_op = op && graph::info(*op).cls == graph::OpClass::Pointwise &&
                           graph::info(*op).arity == 1 && graph::info(*op).host == name;
+    if (graph::is_complex(t)) return unary_complex(name, a, out);
+    if (t == DType::Bool && a.is_array() && known_op && graph::is_native(*op, t))
+        return elementwise(*op, t, t, {a}, out);
     const bool keeps_ints = name == "absolute" || name == "negative" || name == "square" || name == "invert";
     if (!graph::is_float(t) && !(keeps_ints && graph::is_integer(t))) {
         const bool integer_loop = numpy::find_loop({name, {t, t}}).fn != nullptr;
@@ -366,6 +371,8 @@ bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
 }
 
 bool Builder::binary_ufunc(const std::string& name, const Value& a, const Value& b, Value* out) {
+    const bool complex = graph::is_complex(a.dtype) || graph::is_complex(b.dtype);
+    if (complex && (a.is_array() || b.is_array())) return binary_complex_ufunc(name, a, b, out);
     const auto op = graph::find_op(name);
     DType t;
     // The loop looks at how its exponent lies in memory.

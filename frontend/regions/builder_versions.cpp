@@ -152,9 +152,10 @@ void Builder::normalize(int pc, State* s) {
     if (s->levels.size() > 1 || !code_.is_header[static_cast<size_t>(pc)]) return;
     for (auto it = variants_.lower_bound({pc, 0}); it != variants_.end() && it->first.first == pc; ++it) {
         Value& v = s->slots[static_cast<size_t>(it->first.second)];
-        if (it->second.held && can_hold(v))
+        if (it->second.held && can_hold(v)) {
+            if (!v.held && !v.fresh && v.slot >= 0) held_slots_[it->first.second].insert(v.slot);
             v = as_held(v, it->second);
-        else if (!it->second.held && can_vary(v))
+        } else if (!it->second.held && can_vary(v))
             v = as_variant(v, it->second);
     }
 }

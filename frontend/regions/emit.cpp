@@ -19,6 +19,7 @@ bool is_pure(RegionOp op) {
         case RegionOp::Load:
         case RegionOp::Store:
         case RegionOp::Nest:
+        case RegionOp::Pack:
         case RegionOp::NestStore:
         case RegionOp::Poll:
         case RegionOp::Scratch:

@@ -332,6 +332,16 @@ PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old,
         }
         case Kind::Bool: return PyBool_FromLong(*take());
         case Kind::Scalar: return numpy::box_scalar(graph::Box::NpScalar, v.dtype, take());
+        case Kind::Complex:
+        case Kind::ComplexScalar: {
+            char bits[kSlot] = {};
+            const size_t size = static_cast<size_t>(graph::info(v.dtype).size) / 2;
+            for (size_t k = 0; k < 2; ++k) std::memcpy(bits + k * size, take(), size);
+            double parts[2];
+            std::memcpy(parts, bits, sizeof parts);
+            if (v.kind == Kind::Complex) return PyComplex_FromDoubles(parts[0], parts[1]);
+            return numpy::box_scalar(graph::Box::NpScalar, v.dtype, bits);
+        }
         case Kind::RangeIter: {
             RangeState s;
             s.next = number(), s.left = number(), s.step = number();

@@ -2,7 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace stator::frontend::regions {
+
+bool same(const ExprRef& a, const ExprRef& b) {
+    if (a == b) return true;
+    if (!a || !b || a->kind != b->kind || a->dtype != b->dtype || a->id != b->id || a->axis != b->axis ||
+        a->op != b->op || a->call != b->call || a->in.size() != b->in.size())
+        return false;
+    for (size_t i = 0; i < a->in.size(); ++i)
+        if (!same(a->in[i], b->in[i])) return false;
+    return true;
+}
+
+bool Value::is_lazy() const {
+    return kind == Kind::Lazy ||
+           std::any_of(items.begin(), items.end(), [](const Value& item) { return item.is_lazy(); });
+}
 
 void sign(const Value& v, std::string* out) {
     const auto text = [&] { return graph::info(v.dtype).text; };
@@ -20,6 +37,8 @@ void sign(const Value& v, std::string* out) {
             if (v.held) *out += "h";
             if (v.part) *out += "!";
             break;
+        case Kind::Complex: *out += "c("; break;
+        case Kind::ComplexScalar: *out += fmt::format("cs:{}(", text()); break;
         case Kind::Variant: *out += fmt::format("v{}:{}", static_cast<int>(v.expected), text()); break;
         case Kind::Lazy: *out += fmt::format("l{}", static_cast<const void*>(v.expr.get())); break;
         case Kind::Tuple: *out += "("; break;
@@ -28,6 +47,7 @@ void sign(const Value& v, std::string* out) {
         case Kind::RangeIter: *out += "ri("; break;
         case Kind::ArrayIter: *out += "ai("; break;
     }
+    if (v.holder >= 0) *out += fmt::format("^{}", v.holder);
     if (v.slot >= 0) *out += fmt::format("@{}{}", v.slot, v.whole ? "w" : "");
     for (const Value& item : v.items) sign(item, out);
     *out += ";";
@@ -51,6 +71,8 @@ std::string describe(const Value& v) {
         case Kind::Int: return "an int";
         case Kind::Float: return "a float";
         case Kind::Bool: return "a bool";
+        case Kind::Complex: return "a complex number";
+        case Kind::ComplexScalar:
         case Kind::Scalar: return fmt::format("a scalar of dtype {}", graph::info(v.dtype).text);
         case Kind::Array:
         case Kind::Lazy:

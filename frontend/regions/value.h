@@ -38,9 +38,11 @@ enum class Kind : uint8_t {
     Tuple,  // of `items`
     Slice,  // slice(*items): start, stop, step
     Range,  // range(*items): start, stop, step
-    RangeIter,  // its iterator: next value, items left, step
-    ArrayIter,  // iter(array): the array and the next position
-    Variant,    // a number or nothing: which, is known when the region runs (see Tag)
+    RangeIter,      // its iterator: next value, items left, step
+    ArrayIter,      // iter(array): the array and the next position
+    Complex,        // a Python complex (C128), items: real and imaginary part as Floats
+    ComplexScalar,  // a NumPy scalar of a complex dtype, items as above, in its precision
+    Variant,        // a number or nothing: which, is known when the region runs (see Tag)
 };
 
 // What a Variant holds: items[0] is the Tag, items[1] and items[2] its bits as an int or as a float. A
@@ -55,19 +57,35 @@ struct Tag {
 // they are done does not show, as long as nothing that they read is written in between (builder_arrays.cpp
 // looks after that).
 struct Expr {
-    enum Kind : uint8_t { Leaf, Number, Op, Call } kind = Leaf;
+    enum Kind : uint8_t {
+        Leaf,    // the element of an array at the point
+        Number,  // a scalar
+        Op,
+        Call,
+        Fma,   // in[0] * in[1] + in[2], rounded once
+        Axis,  // the point's position along axis `axis`
+        Take,  // the element of an array at indices `in`, which wrap and may be out of range
+        Pair,  // of a complex dtype: real and imaginary part
+    } kind = Leaf;
     DType dtype = DType::F64;
-    ValueId id = -1;  // Leaf: an array; Number: a scalar
-    int slot = -1;    // Leaf: entry slot of the array whose memory it shows
+    ValueId id = -1;                 // Leaf, Take: the array; Number: a scalar
+    ValueId whole = -1;              // Leaf of one part of complex numbers: their array
+    int slot = -1;                   // Leaf, Take: entry slot of the array whose memory it shows
+    int axis = 0;                    // Axis
+    std::vector<ValueId> extents{};  // Take: of the array
     graph::Op op = graph::Op::Add;
     int call = -1;  // Call: into Region::calls
     std::vector<std::shared_ptr<const Expr>> in;
-    bool faults = false;  // it, or an operand, may raise floating-point flags
+    bool faults = false;   // it, or an operand, may raise floating-point flags
+    bool indexes = false;  // it, or an operand, may have an index that is out of range
+    bool checked() const { return faults || indexes; }
     // Leaf that was broadcast: the array as it was before.
     ValueId narrow = -1;
     std::vector<ValueId> narrow_extents{};
 };
 using ExprRef = std::shared_ptr<const Expr>;
+// Whether they are the same expression of the same values.
+bool same(const ExprRef& a, const ExprRef& b);
 
 struct Value {
     Kind kind = Kind::Empty;
@@ -80,6 +98,12 @@ struct Value {
     std::vector<Value> items;
     ExprRef expr;                    // Lazy
     std::vector<ValueId> extents{};  // Lazy
+    // Lazy: only the elements where this holds, in the order of C, are in it (builder_masks.cpp). `extents`
+    // is that of the mask and of the expression, the last axes aside along which `expr` goes on: there are
+    // extents.size() - mask_rank of them.
+    ExprRef mask{};
+    int mask_rank = 0;
+    int holder = -1;  // Array whose `slot` is not known: the variable that it was read from
     // Array: a view is the same array as another one that was made of `part_of` by the same instruction
     // operands, so that storing a part to its own place is known to change nothing.
     ValueId part_of = -1;
@@ -98,6 +122,8 @@ struct Value {
         return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool || kind == Kind::Scalar;
     }
     bool is_array() const { return kind == Kind::Array || kind == Kind::Lazy; }
+    bool is_complex_number() const { return kind == Kind::Complex || kind == Kind::ComplexScalar; }
+    bool is_lazy() const;  // or has such an item
     bool is_iterator() const { return kind == Kind::RangeIter || kind == Kind::ArrayIter; }
     // What the stack holds between statements: iterators of loops, and what belongs to statements around the
     // region's loop.

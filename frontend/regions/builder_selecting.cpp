@@ -1,0 +1,68 @@
+// Calls of NumPy that select, count and store: where, any, all, mean, ufuncs with a place for their result.
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/regions/builder.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
+
+bool is_operand(const Value& v) { return v.is_number() || v.is_array() || v.is_complex_number(); }
+
+}  // namespace
+
+// A ufunc's operands, and the array its result goes to behind them.
+bool Builder::call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out) {
+    const Value dest = args.back();
+    Value result;
+    if (graph::is_complex(dest.dtype) && !several(dest)) return false;
+    const bool done = args.size() == 2 ? unary_ufunc(name, args[0], &result)
+                                       : binary_ufunc(name, args[0], args[1], &result);
+    return done && into(dest, result, out);
+}
+
+// The mean as NumPy has it: the sum by their number, which is not 0.
+bool Builder::mean(const Value& a, Value* out) {
+    Value x, sum;
+    if (a.dtype != DType::F64 && a.dtype != DType::F32) return unknown("a mean of " + describe(a));
+    if (!as_array(a, &x)) return false;
+    ValueId n = const_int(1);
+    for (const ValueId e : extents_of(x)) n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
+    if (!guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {n, const_int(0)}))) return false;
+    if (!reduce("add", x, &sum)) return false;
+    const ValueId by = cast(n, DType::I64, a.dtype);
+    *out = scalar_value(a.dtype, pointwise(graph::Op::Divide, a.dtype, a.dtype, {sum.id, by}));
+    return finite(out->id, a.dtype);
+}
+
+// Nothing when the call is another part's business.
+std::optional<bool> Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value* out) {
+    if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
+        auto* ufunc = reinterpret_cast<PyUFuncObject*>(callable);
+        for (const Value& v : args)
+            if (!is_operand(v)) return std::nullopt;
+        if (ufunc->nout == 1 && ufunc->nin <= 2 && args.size() == static_cast<size_t>(ufunc->nin) + 1)
+            return call_ufunc_into(ufunc->name, args, out);
+        const bool complex = args.size() == 2 && (args[0].is_complex_number() || args[1].is_complex_number());
+        if (complex) return binary_ufunc(ufunc->name, args[0], args[1], out);
+        return std::nullopt;
+    }
+    static PyObject* const numpy = PyImport_ImportModule("numpy");
+    const auto is = [&](const char* name) {
+        PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
+        return (f && f == callable) || array_method(name) == callable;
+    };
+    if (args.size() == 3 && is("where") && is_operand(args[0]) && is_operand(args[1]) && is_operand(args[2]))
+        return where(args[0], args[1], args[2], out);
+    if (args.size() != 1 || !args[0].is_array()) return std::nullopt;
+    if (args[0].dtype == DType::Bool)
+        for (const char* name : {"sum", "count_nonzero", "any", "all"})
+            if (is(name)) return reduce_mask(name, args[0], out);
+    if (is("mean")) return mean(args[0], out);
+    if (is("conj") && graph::is_complex(args[0].dtype)) return unary_complex("conjugate", args[0], out);
+    return std::nullopt;
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,93 @@
+// Nests of regions: what their loops (emit_llvm_region_nest.cpp, which tells the idea) and their bodies
+// (emit_llvm_region_points.cpp) share.
+#pragma once
+
+#include "kernels/emit_llvm_flags.h"
+#include "kernels/emit_llvm_region_internal.h"
+
+namespace stator::kernels::emit {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+constexpr int64_t kFloatFaults = kFaultDivide | kFaultOverflow | kFaultUnderflow | kFaultInvalid;
+
+class RegionNest {
+  public:
+    RegionNest(RegionEmitter& e, const Inst& nest)
+        : e_(e), b_(e.b_), nest_(nest), body_(e.r_.nests[static_cast<size_t>(nest.ints[0])]) {}
+    Value* emit();  // a pack's count; else null
+
+  private:
+    struct Row {  // of an array, at the current indices of the outer axes
+        ValueId array;
+        Value* address;
+        bool stored = false;
+    };
+    // The points at hand, neighbours along the innermost axis.
+    struct Points {
+        int lanes;
+        Value* index;             // of the first
+        Value* mask = nullptr;    // for which of them it is done (i1 each); null: all
+        Value* living = nullptr;  // with a mask: the index of one of those
+    };
+    struct LoopBlocks {
+        BasicBlock *head, *exit;
+        llvm::PHINode* index;
+        Value *end, *step;
+    };
+
+    std::string key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
+    llvm::Function* function(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
+    void give_count(llvm::Function* f);
+    void swap_in(llvm::Function* f, const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
+    std::vector<ValueId> free_values() const;
+    static std::vector<Value**> parts(RegionVal& v);
+    void loops(size_t axis);
+    void row();
+    Value* inner_stride(ValueId array);
+    bool fixed(ValueId array);  // does not move along the innermost axis
+    int pick_lanes();
+    bool masks_tails(int lanes) const;
+    Value* adjacent();  // i1: vectors may be used; null: never
+    LoopBlocks open(Value* begin, Value* end, Value* step);
+    void close(LoopBlocks& l);
+    Row& row_of(ValueId array);
+    bool reads_flags() const { return nest_.exit >= 0 && (nest_.ints[1] & kFloatFaults); }
+
+    // emit_llvm_region_points.cpp: the body at one or several points
+    void body(Points p);
+    BasicBlock* when(size_t at, Points& p);
+    Val evaluate(size_t at, const Points& p);
+    Val operand(ValueId v, const Points& p);
+    Val load(const Inst& i, const Points& p);
+    Val load_part(const Inst& i, const Points& p);
+    void store(size_t at, const Points& p);
+    void append(size_t at, const Points& p);
+    Val within(const Inst& i, const Points& p);
+    Val take(const Inst& i, const Points& p);
+    void scatter(const Inst& i, const Points& p);
+    Val position(const Inst& i, const Points& p);
+    Value* element(ValueId array, Value* index);
+    Value* element_at(const Inst& i, size_t indices, const Points& p);
+    bool is_part(ValueId array) const { return e_.part_of_.contains(array); }
+    int unit(ValueId array) const;  // bytes from one element to the next where they are adjacent
+    // That the store is the first or the second of two that write both parts of complex numbers.
+    bool pairs_with(size_t at, size_t other) const;
+    Value* interleaved(Value* even, Value* odd);
+    Value* i64(int64_t v) { return e_.i64(v); }
+
+    RegionEmitter& e_;
+    Builder& b_;
+    const Inst& nest_;
+    const graph::NestBody& body_;
+    FlagScope* flags_ = nullptr;
+    std::set<ValueId> strided_;         // arrays whose elements along the innermost axis are not adjacent
+    std::vector<Value*> extents_, at_;  // by axis; at_: current index, null for the innermost
+    std::vector<Row> rows_;
+    std::vector<Val> vals_;              // by ValueId, of the body; for the points at hand
+    std::map<ValueId, Value*> complex_;  // loaded for the points at hand, both parts, by the complex array
+    llvm::AllocaInst* count_ = nullptr;  // Pack: the points that passed
+};
+
+}  // namespace stator::kernels::emit

@@ -1,0 +1,300 @@
+// Bodies of nests, at one point or at neighbours that share vectors.
+//
+// Behind a `when` lanes whose point it does not hold for compute one of the others' once more, so they raise
+// no flag that this one does not raise, and they store nothing; where it holds for none, all of it is jumped
+// over. Both parts of complex numbers are loaded, and stored, as one vector of twice the lanes.
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/emit_llvm_region_nest.h"
+
+namespace stator::kernels::emit {
+
+namespace {
+
+llvm::FixedVectorType* vector_of(llvm::Type* t, int lanes) {
+    return llvm::FixedVectorType::get(t, static_cast<unsigned>(lanes));
+}
+
+}  // namespace
+
+void RegionNest::body(Points p) {
+    BasicBlock* next = nullptr;
+    complex_.clear();
+    for (size_t k = 0; k < body_.insts.size(); ++k) {
+        if (body_.insts[k].op == RegionOp::NestWhen) {
+            next = when(k, p);
+            continue;
+        }
+        const Val v = evaluate(k, p);
+        if (body_.insts[k].result >= 0) vals_[static_cast<size_t>(body_.insts[k].result)] = v;
+    }
+    std::fill(vals_.begin(), vals_.end(), Val{});
+    if (!next) return;
+    if (count_) {
+        Value* passed = i64(1);
+        if (p.lanes > 1) {
+            Value* bits = b_.CreateBitCast(p.mask, b_.getIntNTy(static_cast<unsigned>(p.lanes)));
+            passed =
+                b_.CreateZExtOrTrunc(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits), b_.getInt64Ty());
+        }
+        b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count_), passed), count_);
+    }
+    b_.CreateBr(next);
+    b_.SetInsertPoint(next);
+}
+
+// Goes on where it holds; gives the block behind all that depends on it.
+BasicBlock* RegionNest::when(size_t at, Points& p) {
+    OpContext c = e_.ops(p.lanes);
+    Value* holds = as_mask(c, operand(body_.insts[at].in[0], p));
+    BasicBlock *some = e_.new_block("when"), *next = e_.new_block("when.end");
+    complex_.clear();
+    if (p.lanes == 1) {
+        b_.CreateCondBr(holds, some, next);
+        b_.SetInsertPoint(some);
+        return next;
+    }
+    if (p.mask) holds = b_.CreateAnd(p.mask, holds);
+    Value* bits = b_.CreateBitCast(holds, b_.getIntNTy(static_cast<unsigned>(p.lanes)));
+    b_.CreateCondBr(b_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), some, next);
+    b_.SetInsertPoint(some);
+    Value* first = b_.CreateZExtOrTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue()),
+                                        b_.getInt64Ty());
+    p.mask = holds;
+    p.living = b_.CreateAdd(p.index, first);
+    std::set<ValueId> later;
+    for (size_t k = at + 1; k < body_.insts.size(); ++k)
+        later.insert(body_.insts[k].in.begin(), body_.insts[k].in.end());
+    for (const ValueId used : later) {
+        Val& v = vals_[static_cast<size_t>(used)];
+        if (!v.v || !v.v->getType()->isVectorTy()) continue;
+        Value* one = b_.CreateExtractElement(v.v, first);
+        v.v = b_.CreateSelect(holds, v.v, b_.CreateVectorSplat(static_cast<unsigned>(p.lanes), one));
+    }
+    return next;
+}
+
+Val RegionNest::operand(ValueId v, const Points& p) {
+    OpContext c = e_.ops(p.lanes);
+    const Val inside = vals_[static_cast<size_t>(v)];
+    return splat(c, inside.v ? inside : e_.value(v).scalar);
+}
+
+Val RegionNest::evaluate(size_t at, const Points& p) {
+    const Inst& i = body_.insts[at];
+    std::vector<Val> in;
+    switch (i.op) {
+        case RegionOp::Const: return e_.constant(i);
+        case RegionOp::Pointwise: {
+            for (const ValueId v : i.in) in.push_back(operand(v, p));
+            OpContext c = e_.ops(p.lanes);
+            return compute(c, i.pointwise, i.operand, e_.type(i.result).dtype, in);
+        }
+        case RegionOp::Fma:
+            for (const ValueId v : i.in) in.push_back(operand(v, p));
+            return e_.fma(in);
+        case RegionOp::Call: {
+            // Host functions may clear flags that are pending.
+            if (flags_)
+                b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), e_.faults_), flags_->read()),
+                               e_.faults_);
+            for (const ValueId v : i.in) in.push_back(operand(v, p));
+            return e_.call(i, in);
+        }
+        case RegionOp::NestLoad: return load(i, p);
+        case RegionOp::NestStore: store(at, p); return {};
+        case RegionOp::NestIndex: return position(i, p);
+        case RegionOp::NestWithin: return within(i, p);
+        case RegionOp::NestTake: return take(i, p);
+        case RegionOp::NestScatter: scatter(i, p); return {};
+        case RegionOp::NestAppend: append(at, p); return {};
+        default: llvm_unreachable("not an instruction of a nest");
+    }
+}
+
+// ---- elements at the point ----
+
+int RegionNest::unit(ValueId array) const {
+    return graph::info(e_.type(array).dtype).size * (is_part(array) ? 2 : 1);
+}
+
+Value* RegionNest::element(ValueId array, Value* index) {
+    Value *p = row_of(array).address, *stride = inner_stride(array);
+    if (fixed(array)) return p;
+    return b_.CreateGEP(b_.getInt8Ty(), p, b_.CreateMul(index, stride, "", true, true));
+}
+
+Val RegionNest::load(const Inst& i, const Points& at) {
+    const DType t = e_.type(i.in[0]).dtype;
+    llvm::Type* elt = element_type(e_.c_, t);
+    const llvm::Align align = RegionEmitter::align_of(t);
+    if (at.lanes == 1 || fixed(i.in[0]))
+        return {b_.CreateAlignedLoad(elt, element(i.in[0], at.index), align), false};
+    if (is_part(i.in[0])) return load_part(i, at);
+    // Vectors are used only where elements are adjacent, whatever the stride is called.
+    Value *row = row_of(i.in[0]).address, *p = b_.CreateGEP(elt, row, at.index);
+    llvm::Type* type = vector_of(elt, at.lanes);
+    if (!at.mask) return {b_.CreateAlignedLoad(type, p, align), false};
+    Value* one = b_.CreateAlignedLoad(elt, b_.CreateGEP(elt, row, at.living), align);
+    Value* others = b_.CreateVectorSplat(static_cast<unsigned>(at.lanes), one);
+    return {b_.CreateMaskedLoad(type, p, align, at.mask, others), false};
+}
+
+// One part of complex numbers: both are loaded together, once.
+Val RegionNest::load_part(const Inst& i, const Points& at) {
+    const auto [whole, part] = e_.part_of_.at(i.in[0]);
+    const DType t = e_.type(i.in[0]).dtype;
+    llvm::Type* elt = element_type(e_.c_, t);
+    const llvm::Align align = RegionEmitter::align_of(t);
+    Value* row = b_.CreateConstGEP1_64(elt, row_of(i.in[0]).address, static_cast<uint64_t>(-int64_t{part}));
+    const auto place = [&](Value* index) { return b_.CreateGEP(elt, row, b_.CreateShl(index, i64(1))); };
+    Value*& both = complex_[whole];
+    if (!both) {
+        llvm::Type* type = vector_of(elt, 2 * at.lanes);
+        both = at.mask ? static_cast<Value*>(b_.CreateMaskedLoad(type, place(at.index), align,
+                                                                 interleaved(at.mask, at.mask),
+                                                                 llvm::Constant::getNullValue(type)))
+                       : b_.CreateAlignedLoad(type, place(at.index), align);
+    }
+    std::vector<int> of_part;
+    for (int k = 0; k < at.lanes; ++k) of_part.push_back(2 * k + part);
+    Value* v = b_.CreateShuffleVector(both, of_part);
+    if (!at.mask) return {v, false};
+    Value* p = b_.CreateConstGEP1_64(elt, place(at.living), static_cast<uint64_t>(part));
+    Value* one = b_.CreateVectorSplat(static_cast<unsigned>(at.lanes), b_.CreateAlignedLoad(elt, p, align));
+    return {b_.CreateSelect(at.mask, v, one), false};
+}
+
+Value* RegionNest::interleaved(Value* even, Value* odd) {
+    const auto n = static_cast<int>(llvm::cast<llvm::FixedVectorType>(even->getType())->getNumElements());
+    std::vector<int> order;
+    for (int k = 0; k < n; ++k) order.insert(order.end(), {k, n + k});
+    return b_.CreateShuffleVector(even, odd, order);
+}
+
+bool RegionNest::pairs_with(size_t at, size_t other) const {
+    if (other >= body_.insts.size()) return false;
+    const Inst &a = body_.insts[at], &b = body_.insts[other];
+    if (a.op != b.op || (a.op != RegionOp::NestStore && a.op != RegionOp::NestAppend)) return false;
+    if (!is_part(a.in[0]) || !is_part(b.in[0])) return false;
+    const auto x = e_.part_of_.at(a.in[0]), y = e_.part_of_.at(b.in[0]);
+    return x.first == y.first && x.second == 0 && y.second == 1;
+}
+
+// The first of a pair is stored with the second.
+void RegionNest::store(size_t k, const Points& at) {
+    const Inst& i = body_.insts[k];
+    const DType t = e_.type(i.in[0]).dtype;
+    OpContext c = e_.ops(at.lanes);
+    const Val v = operand(i.in[1], at);
+    Value* bits = t == DType::Bool ? as_bytes(c, v) : v.v;
+    if (at.lanes == 1) {
+        b_.CreateAlignedStore(bits, element(i.in[0], at.index), RegionEmitter::align_of(t));
+        return;
+    }
+    ValueId array = i.in[0];
+    Value* index = at.index;
+    Value* mask = at.mask;
+    if (is_part(array)) {
+        if (pairs_with(k, k + 1)) return;
+        array = body_.insts[k - 1].in[0];
+        bits = interleaved(operand(body_.insts[k - 1].in[1], at).v, bits);
+        if (mask) mask = interleaved(mask, mask);
+        index = b_.CreateShl(index, i64(1));
+    }
+    Value* p = b_.CreateGEP(element_type(e_.c_, t), row_of(array).address, index);
+    if (mask)
+        b_.CreateMaskedStore(bits, p, RegionEmitter::align_of(t), mask);
+    else
+        b_.CreateAlignedStore(bits, p, RegionEmitter::align_of(t));
+}
+
+void RegionNest::append(size_t k, const Points& at) {
+    const Inst& i = body_.insts[k];
+    const DType t = e_.type(i.in[0]).dtype;
+    OpContext c = e_.ops(at.lanes);
+    const Val v = operand(i.in[1], at);
+    Value* bits = t == DType::Bool ? as_bytes(c, v) : v.v;
+    Value* number = b_.CreateLoad(b_.getInt64Ty(), count_);
+    const auto place = [&](ValueId array) {
+        return b_.CreateGEP(b_.getInt8Ty(), e_.value(array).address,
+                            b_.CreateMul(number, inner_stride(array)));
+    };
+    if (at.lanes == 1) {
+        b_.CreateAlignedStore(bits, place(i.in[0]), RegionEmitter::align_of(t));
+        return;
+    }
+    ValueId array = i.in[0];
+    Value* mask = at.mask;
+    if (is_part(array)) {
+        if (pairs_with(k, k + 1)) return;
+        array = body_.insts[k - 1].in[0];
+        bits = interleaved(operand(body_.insts[k - 1].in[1], at).v, bits);
+        mask = interleaved(mask, mask);
+    }
+    b_.CreateMaskedCompressStore(bits, place(array), RegionEmitter::align_of(t), mask);
+}
+
+Val RegionNest::position(const Inst& i, const Points& p) {
+    const auto axis = static_cast<size_t>(i.ints[0]);
+    if (axis + 1 != nest_.in.size()) return {at_[axis], false};
+    if (p.lanes == 1) return {p.index, false};
+    const auto splat = [&](Value* v) { return b_.CreateVectorSplat(static_cast<unsigned>(p.lanes), v); };
+    Value* first = splat(p.index);
+    Value* each = b_.CreateAdd(first, b_.CreateStepVector(first->getType()));
+    return {p.mask ? b_.CreateSelect(p.mask, each, splat(p.living)) : each, false};
+}
+
+// ---- elements at computed indices ----
+
+Val RegionNest::within(const Inst& i, const Points& p) {
+    Value *at = operand(i.in[0], p).v, *n = operand(i.in[1], p).v;
+    Value* zero = llvm::Constant::getNullValue(at->getType());
+    Value* wrapped = b_.CreateSelect(b_.CreateICmpSLT(at, zero), b_.CreateAdd(at, n), at);
+    Value* bad = b_.CreateICmpUGE(wrapped, n);
+    Value* any = bad;
+    if (p.lanes > 1) {
+        Value* counted = p.mask ? b_.CreateAnd(bad, p.mask) : bad;
+        Value* bits = b_.CreateBitCast(counted, b_.getIntNTy(static_cast<unsigned>(p.lanes)));
+        any = b_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+    }
+    Value* fault =
+        b_.CreateSelect(any, b_.getInt32(static_cast<uint32_t>(graph::kIndexFault)), b_.getInt32(0));
+    b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), e_.faults_), fault), e_.faults_);
+    return {b_.CreateSelect(bad, zero, wrapped), false};
+}
+
+// Address of the element of in[0] at in[1], ..., for each lane.
+Value* RegionNest::element_at(const Inst& i, size_t indices, const Points& p) {
+    const RegionVal& a = e_.value(i.in[0]);
+    Value* address = a.address;
+    for (size_t d = 0; d < indices; ++d) {
+        Value* index = operand(i.in[d + 1], p).v;
+        Value* stride = a.strides[d];
+        if (p.lanes > 1) stride = b_.CreateVectorSplat(static_cast<unsigned>(p.lanes), stride);
+        address = b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(index, stride, "", false, true));
+    }
+    return address;
+}
+
+Val RegionNest::take(const Inst& i, const Points& p) {
+    const DType t = e_.type(i.in[0]).dtype;
+    llvm::Type* elt = element_type(e_.c_, t);
+    const llvm::Align align = RegionEmitter::align_of(t);
+    Value* address = element_at(i, i.in.size() - 1, p);
+    if (p.lanes == 1) return {b_.CreateAlignedLoad(elt, address, align), false};
+    return {b_.CreateMaskedGather(vector_of(elt, p.lanes), address, align), false};
+}
+
+void RegionNest::scatter(const Inst& i, const Points& p) {
+    const DType t = e_.type(i.in[0]).dtype;
+    OpContext c = e_.ops();
+    const Val v = operand(i.in.back(), p);
+    b_.CreateAlignedStore(t == DType::Bool ? as_bytes(c, v) : v.v, element_at(i, i.in.size() - 2, p),
+                          RegionEmitter::align_of(t));
+}
+
+}  // namespace stator::kernels::emit

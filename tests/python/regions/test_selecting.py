@@ -1,0 +1,135 @@
+"""Masks, index arrays, complex numbers and extents that are known at run time only, in loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stator
+from fuzz.compare import observe, report
+
+from .whole import check_whole, function_of
+
+# Bodies of f(a, b, m, z, j, k, p, n, s): vectors a, b of extent n and a matrix m of one dtype, a complex vector z, vectors of
+# indices j (some negative) and k, a mask p, a float s. Nothing may leave their loops.
+WHOLE = {
+    "a mask is packed": "for i in range(n):\n    t = a[a > 0.2]\n    s += t.sum() + len(t)\nreturn s",
+    "a mask of two conditions": "for i in range(n):\n    q = np.logical_and(a > 0.1, b < 0.9)\n    s += a[q].mean() + np.count_nonzero(q)\nreturn s, q",
+    "masks with operators": "for i in range(n):\n    q = (a > 0.3) & ~(b > 0.5) | p\n    s += q.sum() + a[q].max()\nreturn s, q",
+    "any and all": "for i in range(n):\n    if (a > i).any():\n        s += 1\n    if np.all(a > -i):\n        s += 2\nreturn s",
+    "a number where a mask holds": "for i in range(n):\n    a[b > 0.5] = i\nreturn a",
+    "the same mask on both sides": "for i in range(n):\n    a[p] = b[p] * 2 + a[p]\nreturn a",
+    "in place where a mask holds": "for i in range(n):\n    a[a > 0.1] *= 0.75\n    m[m > 0.5] -= 0.25\nreturn a, m",
+    "division only where it may be": "for i in range(n):\n    b[i] = 0\n    t = b * 1\n    t[t > 0] = 1.0 / t[t > 0]\n    a += t\nreturn a",
+    "a mask that holds nowhere": "for i in range(n):\n    t = a[a > 99]\n    s += len(t)\n    a[a > 99] = 1 / a[a > 99]\nreturn s, t",
+    "rows that a mask selects": "for i in range(n):\n    t = m[p]\n    s += t.sum() + t.shape[0]\nreturn s",
+    "rows where a mask holds": "for i in range(n):\n    m[p] = i\n    m[p] *= 0.5\nreturn m",
+    "where": "for i in range(n):\n    a = np.where(a > b, a * 0.5, b)\n    b = np.where(p, b, s)\nreturn a, b",
+    "into another array": "for i in range(n):\n    np.add(a, b, a)\n    np.multiply(a, 0.5, out=a)\n    np.logical_not(p, p)\nreturn a, p",
+    "gathered": "for i in range(n):\n    a = b[j] + a[k]\nreturn a",
+    "gathered from a slice": "for i in range(n):\n    s += a[i:] @ b[k[i:]]\nreturn s",
+    "gathered rows": "for i in range(n):\n    b = b + m[k].sum() + m[k, i].sum() + m[i, j]\nreturn b",
+    "gathered by two": "for i in range(n):\n    a = m[j, k] * 0.5 + m[k, 1]\nreturn a",
+    "gathered by a matrix": "g = np.stack((k, j))\nfor i in range(n):\n    s += (a[g] * b[g]).sum()\nreturn s",
+    "scattered": "for i in range(n):\n    a[j] = b\n    m[j, k] = a * 0.5\n    a[k] += 1\nreturn a, m",
+    "scattered rows": "for i in range(n):\n    m[k] = a\n    m[k] += b\n    m[:, j] = s\nreturn m",
+    "scattered where a mask holds": "for i in range(n):\n    m[j[p], k[p]] = i\n    a[k[p]] = b[p]\nreturn a, m",
+    "arrays that shrink": "for i in range(n):\n    q = a > 0.1 * i\n    a = a[q]\n    b = b[q]\n    s += a.sum()\n    if not len(a):\n        break\nreturn a, b, s",
+    "arrays that shrink, in place": "for i in range(n):\n    if not len(z):\n        break\n    np.multiply(z, z, z)\n    z = z[abs(z) < 0.9]\nreturn z",
+    "complex sums": "for i in range(n):\n    z = z * 0.5 + z.conj() - a * 0.5j\n    s += z.real.sum() + z.imag[0]\nreturn z, s",
+    "complex products": "for i in range(n):\n    z = z * z + (0.25 + 0.5j)\n    z[abs(z) > 1] = 0\n    z = z ** 2\nreturn z",
+    "complex elements": "for i in range(n):\n    z[i] = z[i - 1]\n    z[0] = 2.5\n    t = z[i]\nreturn z, t",
+    "complex numbers compared": "for i in range(n):\n    s += (z == z[::-1]).sum() + (z != 0).sum()\nreturn s",
+    "complex and a mask": "for i in range(n):\n    q = abs(z) < 1\n    z[q] = z[q] ** 2 + 0.25\n    z[p] -= 1j\nreturn z",
+    "complex, gathered and scattered": "for i in range(n):\n    z[j] = z[k] * 0.5\n    z[k] += 1\nreturn z",
+    "unsigned bounds": "u = np.arange(n + 1, dtype=np.uint32)\nfor i in range(n):\n    s += a[u[i] : u[i + 1]] @ b[k[u[i] : u[i + 1]]]\nreturn s",
+}  # fmt: skip
+PARAMETERS = "a, b, m, z, j, k, p, n, s"
+
+
+def _body(text):
+    return f"def f({PARAMETERS}):\n" + "".join(f"    {line}\n" for line in text.split("\n"))
+
+
+def _arguments(n, dtype="f8", index="i8", wild=False):
+    rng = np.random.default_rng(n)
+
+    def floats(*shape):
+        x = rng.random(shape) * 1.2 - 0.1
+        if wild:
+            x = np.where(
+                rng.random(shape) < 0.4,
+                rng.choice([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.7e308, 5e-324], shape),
+                x,
+            )
+        with np.errstate(all="ignore"):
+            return x.astype(dtype)
+
+    z = (floats(n) + 1j * floats(n)).astype("c8" if dtype == "f4" else "c16")
+    low = 0 if index.startswith("u") else -n
+    return [floats(n), floats(n), floats(n, n), z, rng.integers(low, n, n).astype(index), rng.integers(0, n, n).astype(index), rng.random(n) < 0.5, n, 1.25]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole(name):
+    check_whole(_body(WHOLE[name]), _arguments, (9, 21, 40))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_values(name, monkeypatch):
+    """Other dtypes; NaNs, infinities and what overflows."""
+    monkeypatch.setattr(stator.options, "async", False)
+    for dtype, index, wild in (("f4", "i4", False), ("f8", "u1", True), ("f4", "u4", True), ("i8", "i2", False), ("i4", "u2", False)):  # fmt: skip
+        if dtype[0] == "i" and wild:
+            continue
+        eager, compiled = function_of(_body(WHOLE[name])), stator.compile(function_of(_body(WHOLE[name])))
+        for n in (5, 18, 37, 5):
+            expected = observe(eager, _arguments(n, dtype, index, wild))
+            found = observe(compiled, _arguments(n, dtype, index, wild))
+            assert found == expected, f"{dtype}, {index}, {wild}, {n}: {report(expected, found)}"
+
+
+# Statements of a loop over i from 0 to n - 1, and what goes wrong in its later iterations.
+FAULTS = {
+    "an index past the end": "a[k + i] = 0",
+    "a gathered one": "a = b[k + i] + 1",
+    "one of two": "m[k, j + i] = a",
+    "behind a store of the same loop": "a[k] = i\n        b[k + i] = a",
+    "only where no mask holds": "a[(k + i)[k + i < n]] = 1",
+    "in a product": "s += a @ b[k + i]",
+    "of an empty array": "s += a[:0][k[: i // 4]].sum()",
+    "a division by zero": "a[i] = 0\n        a[p] = 1 / a[p]",
+    "a division by zero elsewhere": "a[i] = 0\n        a[a > 0] = 1 / a[a > 0]",
+    "a mean of nothing": "s += a[a > 0.2 * i].mean()",
+    "a maximum of nothing": "s += a[a > 0.2 * i].max()",
+    "a mask of another extent": "s += a[p[: n - i // 4]].sum()",
+    "values of another extent": "a[p] = b[: len(b) - i]",
+    "overflow of complex numbers": "z *= 1e60\n        z = z * z",
+    "overflow of a modulus": "z *= 1e60\n        s = abs(z)",
+    "a complex number that becomes a float": "a[:] = z",
+    "a mask of integers": "a[k] = i\n        m[k > 2, i] = 1",
+    "places that overlap": "a[k] = a[j]\n        a[1:][p[1:]] = a[:-1][p[1:]]",
+    "a mask of what it stores to": "a[a[::-1] > 0.5] = 0.25\n        a[a > 0.5] = a[::-1][a > 0.5]",
+    "indices that it stores to": "k[k] = j % n\n        j[::-1][k] = k",
+    "a view of a mask": "q = p[::-1]\n        a[q] = 1\n        s += b[q].sum()",
+    "transposed": "m[m.T > 0.5] *= 0.5\n        s += m.T[p].sum()\n        a = m.T[m > 0.25]",
+    "layouts of what is gathered": "g = m[:, k]\n        h = m[k[:, None], j]\n        m = m.T[k] + g",
+    "numbers among indices": "a = m[0, k] + m[k, -1]\n        m[0, k] = 1\n        m[k, 1:3] = 2",
+    "a name for an array that shrank": "c = a[p]\n        d = c\n        c[0:1] = 3\n        b = d * 2",
+    "read-only": "a.flags.writeable = False\n        a[p] = 1",
+    "two names": "c = a\n        c[p] = i\n        np.add(a, c, c)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(name, monkeypatch):
+    monkeypatch.setattr(stator.options, "async", False)
+    text = _body(
+        f"for i in range(n):\n        {FAULTS[name]}\nreturn {PARAMETERS}, i".replace("\n        ", "\n    ")
+    )
+    for dtype in ("f8", "i8"):
+        eager, compiled = function_of(text), stator.compile(function_of(text))
+        for n in (8, 8, 19, 8):
+            for wild in (False, True) if dtype == "f8" else (False,):
+                expected = observe(eager, _arguments(n, dtype, "i8", wild))
+                found = observe(compiled, _arguments(n, dtype, "i8", wild))
+                assert found == expected, f"{dtype}, {n}: {report(expected, found)}"
