@@ -216,7 +216,7 @@ int scratch_cells(const Region& r) {
     for (const Block& b : r.blocks)
         for (const Inst& i : b.insts)
             if (i.op == RegionOp::Scratch && !i.ints.empty())
-                n = std::max(n, i.ints[0] + static_cast<int64_t>(i.ints.size()));
+                n = std::max(n, i.ints[0] + (i.ints.size() > 1 ? i.ints[1] : 1));
     return static_cast<int>(n);
 }
 

@@ -320,8 +320,7 @@ class RegionVerifier {
                 break;
             case RegionOp::Scratch:
                 must_leave();
-                scalars(inst, 0, where);
-                want(static_cast<size_t>(result.rank) == inst.in.size(), where, "its rank is another");
+                scratch(inst, result, where);
                 break;
             case RegionOp::Dot:
                 target(inst, where, RegionCall::Dot);
@@ -334,6 +333,17 @@ class RegionVerifier {
                      "it takes a vector and a scalar of its dtype");
                 break;
         }
+    }
+
+    void scratch(const Inst& inst, RegionType result, const std::string& where) {
+        const auto rank = static_cast<size_t>(result.rank);
+        want(rank <= inst.in.size(), where, "its rank is another");
+        const int64_t cells = inst.ints.size() > 1 ? inst.ints[1] : 1;
+        want(inst.ints.size() <= 2 && static_cast<int64_t>(inst.in.size() - rank) < cells, where,
+             "it may find no free cell");
+        for (size_t i = 0; i < inst.in.size(); ++i)
+            want(i < rank ? type(inst.in[i]) == kI64 : type(inst.in[i]).is_array(), where,
+                 "its operands are extents, then arrays");
     }
 
     void pointwise(const Inst& inst, const std::string& where) {

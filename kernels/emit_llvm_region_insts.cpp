@@ -304,33 +304,47 @@ RegionVal RegionEmitter::part(const Inst& i) {
     return v;
 }
 
+// The first of the instruction's cells in which no array lies that it is to keep clear of.
+Value* RegionEmitter::free_cell(const Inst& i) {
+    static_assert(sizeof(Cell) == 16);
+    const auto rank = static_cast<size_t>(type(i.result).rank);
+    const int64_t cells = i.ints.size() > 1 ? i.ints[1] : 1;
+    const auto at = [&](int64_t k, uint64_t offset) {
+        const auto bytes = static_cast<uint64_t>(i.ints[0] + k) * sizeof(Cell) + offset;
+        return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scratch_, bytes);
+    };
+    Value* chosen = at(cells - 1, 0);
+    for (int64_t k = cells - 2; k >= 0; --k) {
+        Value* memory = b_.CreateLoad(b_.getInt64Ty(), at(k, offsetof(Cell, memory)));
+        Value* size = b_.CreateLoad(b_.getInt64Ty(), at(k, offsetof(Cell, bytes)));
+        Value* free = b_.getTrue();
+        for (size_t n = rank; n < i.in.size(); ++n) {
+            Value* data = b_.CreatePtrToInt(value(i.in[n]).address, b_.getInt64Ty());
+            free = b_.CreateAnd(free, b_.CreateICmpUGE(b_.CreateSub(data, memory), size));
+        }
+        chosen = b_.CreateSelect(free, at(k, 0), chosen);
+    }
+    return chosen;
+}
+
 // The cell's memory, grown when it is too small. An empty array needs none.
 RegionVal RegionEmitter::scratch(const Inst& i) {
-    using Cell = RegionArgs::ScratchCell;
-    static_assert(sizeof(Cell) == 16);
     const RegionType t = type(i.result);
     RegionVal v;
-    v.extents.resize(i.in.size());
-    v.strides.resize(i.in.size());
+    const auto rank = static_cast<size_t>(t.rank);
+    v.extents.resize(rank);
+    v.strides.resize(rank);
     Value *bytes = i64(graph::info(t.dtype).size), *overflow = b_.getFalse();
-    for (size_t d = i.in.size(); d-- > 0;) {
+    for (size_t d = rank; d-- > 0;) {
         v.extents[d] = number(i.in[d]);
         v.strides[d] = bytes;
-        if (d + 1 < i.in.size()) wide_.insert(bytes);
+        if (d + 1 < rank) wide_.insert(bytes);
         Value* both = b_.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow, bytes, v.extents[d]);
         bytes = b_.CreateExtractValue(both, 0);
         overflow = b_.CreateOr(overflow, b_.CreateExtractValue(both, 1));
     }
     leave_if(overflow, i.exit);
-    const auto at = static_cast<uint64_t>(i.ints[0]) * sizeof(Cell);
-    Value* cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scratch_, at);
-    if (i.ints.size() > 1) {  // the two take turns
-        llvm::Type* word = b_.getInt64Ty();
-        const auto at_word = [&](uint64_t k) { return b_.CreateConstInBoundsGEP1_64(word, cell, k); };
-        std::vector<Value*> words;
-        for (uint64_t k = 0; k < 4; ++k) words.push_back(b_.CreateLoad(word, at_word(k)));
-        for (uint64_t k = 0; k < 4; ++k) b_.CreateStore(words[k], at_word(k ^ 2));
-    }
+    Value* cell = free_cell(i);
     Value* has = b_.CreateLoad(
         b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, bytes)), "has");
     llvm::BasicBlock *more = new_block("more"), *enough = new_block("enough");

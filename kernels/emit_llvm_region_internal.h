@@ -10,6 +10,7 @@
 #include "graph/region_cfg.h"
 #include "kernels/emit_llvm_internal.h"
 #include "kernels/emit_llvm_region.h"
+#include "kernels/region_abi.h"
 
 namespace stator::kernels::emit {
 
@@ -75,6 +76,8 @@ class RegionEmitter {
     void poll(const Inst& inst);
     RegionVal view(const Inst& inst);
     RegionVal part(const Inst& inst);
+    using Cell = RegionArgs::ScratchCell;
+    llvm::Value* free_cell(const Inst& inst);
     RegionVal scratch(const Inst& inst);
     llvm::Value* times(llvm::Value* stride, llvm::Value* step);
     void find_roots();

@@ -90,6 +90,7 @@ PyObject* finish_raise(Frame& f, const CodeInfo& code, int insn_index) {
 }
 
 bool is_traced(PyThreadState* ts, PyCodeObject* code) { return raw::traced(ts, code); }
+int recursion_left(PyThreadState* ts) { return raw::recursion(ts); }
 bool eval_breaker_set(PyThreadState* ts) { return raw::eval_breaker(ts); }
 const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) { return raw::breaker_word(ts, mask); }
 

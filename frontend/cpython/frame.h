@@ -103,6 +103,7 @@ PyObject* call_with_frame(PyObject* clone, FrameBody body, void* ctx);
 // alone.
 bool is_traced(PyThreadState* ts, PyCodeObject* code = nullptr);
 bool eval_breaker_set(PyThreadState* ts);
+int recursion_left(PyThreadState* ts);  // calls of Python functions until RecursionError
 // The same as a word in memory: set when any bit of *mask is.
 const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask);
 

@@ -41,8 +41,8 @@ void drop_own_traceback_entry(PyObject* function) {
 bool serve(PyThreadState*) {
     // Making it runs code, in which a signal may be served that raises: then it is made next time.
     static PyObject* function = nullptr;
-    if (!function && !(function = make_empty_function())) return false;
     if (Py_MakePendingCalls() < 0) return false;
+    if (!function && !(function = make_empty_function())) return false;
     PyObject* none = PyObject_CallNoArgs(function);
     if (!none) {
         if (function) drop_own_traceback_entry(function);

@@ -47,6 +47,16 @@ const std::vector<char>& Builder::leaders(const CodeInfo& code) {
     return it->second;
 }
 
+// The last back edge of the loop with that header.
+int Builder::loop_end(const CodeInfo& code, int header) {
+    auto [it, fresh] = loop_ends_.try_emplace(&code);
+    if (fresh)
+        for (size_t i = 0; i < code.insns.size(); ++i)
+            if (code.insns[i].flags & Insn::kBackward)
+                it->second[code.insns[i].target] = static_cast<int>(i);  // the last one stays
+    return it->second[header];
+}
+
 // The natural loop of the header: what reaches one of its back edges without passing the header.
 void Builder::find_loop() {
     const auto n = code_.insns.size();
@@ -57,8 +67,6 @@ void Builder::find_loop() {
         if (falls_through(insn.op) && i + 1 < n) before[i + 1].push_back(static_cast<int>(i));
         if (insn.target >= 0) {
             before[static_cast<size_t>(insn.target)].push_back(static_cast<int>(i));
-            if (insn.flags & Insn::kBackward)
-                loop_end_[insn.target] = std::max(loop_end_[insn.target], static_cast<int>(i));
             if (insn.target == header_ && (insn.flags & Insn::kBackward)) todo.push_back(static_cast<int>(i));
         }
     }
@@ -108,45 +116,6 @@ void Builder::end_block(graph::Terminator t) {
     ended_ = true;
 }
 
-int Builder::exit_for(const ResumeRef& r, const char* label) {
-    if (r->exit >= 0) return r->exit;
-    graph::RegionExit e;
-    e.label = label;
-    e.line = code_.insns[static_cast<size_t>(r->pc)].line;
-    for (Value& v : r->slots) {
-        if (v.is_lazy() || (v.kind == Kind::Array && !v.held && (v.slot < 0 || v.part))) return -1;
-        each_variable(v, [&](ValueId& id) { e.values.push_back(id); });
-    }
-    r->exit = static_cast<int>(r_->exits.size());
-    r_->exits.push_back(std::move(e));
-    out_->exits.push_back(r);
-    return r->exit;
-}
-
-int Builder::exit_here() {
-    if (!s_.resume) {
-        refuse(Reason::RegionOp, "a check between a store and the end of its statement");
-        return -1;
-    }
-    return exit_for(s_.resume, "check");
-}
-
-// A block that only leaves, for edges out of the loop.
-bool Builder::leave_at(int pc, const State& s, graph::Edge* edge) {
-    auto resume = std::make_shared<ResumePoint>();
-    resume->pc = pc;
-    resume->slots = s.slots;
-    for (const Value& v : resume->slots)
-        if (v.is_lazy()) return unknown("an unfinished expression where the loop ends");
-    graph::Terminator t;
-    t.kind = graph::Terminator::Leave;
-    t.exit = exit_for(resume, "end");
-    edge->to = static_cast<graph::BlockId>(r_->blocks.size());
-    r_->blocks.emplace_back();
-    r_->blocks.back().end = t;
-    return true;
-}
-
 bool Builder::jump_to(int pc) {
     graph::Terminator t;
     t.kind = graph::Terminator::Jump;
@@ -179,11 +148,6 @@ bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_
     return true;
 }
 
-bool Builder::clean() const {
-    return s_.levels.size() == 1 && std::all_of(s_.slots.begin() + nlocals_, s_.slots.end(),
-                                                [](const Value& v) { return v.is_between_statements(); });
-}
-
 // ---- the walk ----
 
 bool Builder::run(Version& v) {
@@ -201,11 +165,7 @@ bool Builder::run(Version& v) {
             if (!jump_to(pc_)) return false;
             break;
         }
-        if (insn.boundary && clean()) {
-            s_.resume = std::make_shared<ResumePoint>();
-            s_.resume->pc = pc_;
-            s_.resume->slots = s_.slots;
-        }
+        if (wants_resume(pc_, s_, false)) s_.resume = resume_at(pc_, s_);
         if (!step(insn)) return false;
         if (!ended_) {
             ++pc_;
@@ -230,8 +190,6 @@ bool Builder::on_branch(const Insn& insn) {
     if (!keeps) pop();
     State taken = s_, next = s_;
     if (keeps) next.slots.pop_back();
-    if ((insn.flags & Insn::kBackward) && s_.levels.size() > 1)
-        return unknown("a loop in a function that it calls");
     if (insn.flags & Insn::kBackward) {
         // Asked whether or not the loop goes on: Python tests the condition once more.
         graph::Inst poll;
@@ -245,7 +203,6 @@ bool Builder::on_branch(const Insn& insn) {
 }
 
 bool Builder::on_for_iter(const Insn& insn) {
-    if (s_.levels.size() > 1) return unknown("a loop in a function that it calls");
     Value& it = top();
     if (it.kind == Kind::RangeIter) {
         const ValueId next = it.items[0].id, left = it.items[1].id, step = it.items[2].id;
@@ -307,23 +264,6 @@ std::unique_ptr<BuiltRegion> Builder::build() {
     return nullptr;
 }
 
-// What the builder does not know is left to Python, which comes back at the next header: no matter where it
-// is seldom done. On the way that every iteration takes it would be a loop that never goes round
-// (goes_round).
-bool Builder::leave_for_python() {
-    if (reason_ != Reason::RegionOp || ended_ || !s_.resume) return false;
-    graph::Terminator t;
-    t.kind = graph::Terminator::Leave;
-    t.exit = exit_for(s_.resume, "check");
-    if (t.exit < 0) return false;
-    const Level& level = s_.levels.back();
-    out_->left_out.push_back({level.code, pc_, detail_});
-    end_block(std::move(t));
-    reason_ = Reason::None;
-    detail_.clear();
-    return true;
-}
-
 bool Builder::goes_round() const {
     graph::Region copy = *r_;
     graph::find_loops(copy);
@@ -340,35 +280,41 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     r_ = out_->graph.get();
     pc_ = header_;
     s_ = {};
-    s_.levels.push_back({&code_, nullptr, 0, 0});
+    s_.levels.push_back({&code_, nullptr, 0, 0, 0});
     input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), same_.clear();
     cells_ = 0;
     written_holders_.clear();
     sites_.clear();
+    failed_code_ = &code_;
     if (!read_entry()) return nullptr;
     r_->blocks.emplace_back();  // the entry
     block_ = 0;
     for (const EntryInput& in : out_->inputs)
         if (in.kind == EntryInput::Array)
             for (int axis = 0; axis < in.rank; ++axis) extent(in.value, axis);
-    s_.resume = std::make_shared<ResumePoint>();
-    s_.resume->pc = header_;
-    s_.resume->slots = s_.slots;
+    s_.resume = resume_at(header_, s_);
     if (!jump_to(header_)) return nullptr;
     while (!todo_.empty()) {
         const int index = todo_.back();
         todo_.pop_back();
         Version v = versions_[static_cast<size_t>(index)];
-        if (!run(v) && !leave_for_python()) return nullptr;
+        if (!run(v) && !leave_for_python()) {
+            failed_code_ = &code();
+            return nullptr;
+        }
     }
     if (!goes_round()) {
         refuse(Reason::RegionOp,
                out_->left_out.empty() ? "it never comes round" : out_->left_out.front().detail);
-        if (!out_->left_out.empty()) pc_ = out_->left_out.front().pc;
+        if (!out_->left_out.empty()) {
+            pc_ = out_->left_out.front().pc;
+            failed_code_ = out_->left_out.front().code;
+        }
         return nullptr;
     }
     settle_written();
+    number_cells();
     graph::simplify(*r_);
     finish_inputs(*out_);
     graph::find_loops(*r_);

@@ -23,6 +23,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -34,11 +35,18 @@
 
 namespace stator::frontend::regions {
 
-// Where Python goes on.
+// Where Python goes on (resume.cpp): in the region's own frame and those of functions that it was following.
 struct ResumePoint {
-    int pc = 0;
-    std::vector<Value> slots;
-    int exit = -1;  // into Region::exits, once something leaves here
+    struct Stop {
+        const CodeInfo* code;
+        PyObject* function;  // nullptr: the region's own frame
+        int pc;              // the next instruction; of all but the last, the call that is going on
+        std::vector<Value> slots;
+    };
+    std::vector<Stop> frames;  // the region's own first
+    // Into Region::exits, once something leaves here: then the ids of its Values are places in the exit's
+    // values.
+    int exit = -1;
 };
 using ResumeRef = std::shared_ptr<ResumePoint>;
 
@@ -49,15 +57,21 @@ struct Level {
     PyObject* function = nullptr;
     int base = 0;       // its first slot in State::slots
     int return_pc = 0;  // in the level below
+    int path = 0;       // numbers the calls that lead here
+};
+
+// A loop around a place, and the version of its header that it was entered through.
+struct LoopAround {
+    int path, header, version;
+    bool operator==(const LoopAround&) const = default;
 };
 
 struct State {
     std::vector<Value> slots;  // of all levels: localsplus, then the stack
     std::vector<Level> levels;
-    // Which version of each loop around this place it belongs to. A peeled iteration is not mixed with the
-    // loop: that would have two entries.
-    std::vector<std::pair<int, int>> context;  // header, version
-    ResumeRef resume;                          // nullptr: none since the last effect
+    // A peeled iteration is not mixed with the loop: that would have two entries.
+    std::vector<LoopAround> context;
+    ResumeRef resume;  // nullptr: none since the last effect
 };
 
 // A name that the region looked up while it was built: `dict[key]` must still be `value`.
@@ -113,6 +127,7 @@ struct BuiltRegion {
     };
     std::vector<LeftOut> left_out;  // instructions that Python does: the region leaves before them
     bool raises = false;            // some exit stands for a floating-point condition
+    int deepest = 0;                // calls of functions inside each other
 };
 
 class Builder {
@@ -122,6 +137,7 @@ class Builder {
     std::unique_ptr<BuiltRegion> build();
     Reason reason() const { return reason_; }
     const std::string& detail() const { return detail_; }
+    const CodeInfo& failed_code() const { return *failed_code_; }
     int failed_pc() const { return pc_; }
 
   private:
@@ -134,29 +150,39 @@ class Builder {
     // ---- builder.cpp: control flow ----
     void find_loop();
     bool find_exposed(int local) const;
+    int loop_end(const CodeInfo& code, int header);
     const std::vector<char>& leaders(const CodeInfo& code);
     bool read_entry();
     std::unique_ptr<BuiltRegion> attempt();
-    bool leave_for_python();
     bool goes_round() const;
+    std::optional<Value> entry_value(PyObject* o, int slot, std::vector<int> path);
+    bool run(Version& v);
+    bool step(const Insn& insn);
+    bool jump_to(int pc);
+    bool branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false, const State& on_false);
+    void end_block(graph::Terminator t);
+    void finish_inputs(BuiltRegion& out);
+
+    // ---- builder_versions.cpp: how paths meet ----
+    graph::Edge edge_to(int pc, const State& s, bool* ok);
+    int version_at(int pc, State& s);  // -1: too many
     void normalize(int pc, State* s);  // variants where the loop's header has them
     Value as_variant(const Value& v, const Value& like);
     Value as_held(const Value& v, const Value& like);
     bool widen(int pc, const State& a, const State& b);
     bool bound(Value* v);  // a Variant that is read becomes what it is
-    bool is_loop_header(int pc) const;
     bool carries(size_t slot) const;
-    std::optional<Value> entry_value(PyObject* o, int slot, std::vector<int> path);
-    int version_at(int pc, State& s);  // -1: too many
-    bool run(Version& v);
-    bool step(const Insn& insn);
-    graph::Edge edge_to(int pc, const State& s, bool* ok);
-    bool jump_to(int pc);
-    bool branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false, const State& on_false);
+    void name_anew(State* s, graph::Block* block);
+
+    // ---- resume.cpp: where Python goes on ----
+    static bool between_statements(const State& s);
+    static ResumeRef resume_at(int pc, const State& s);
+    bool can_resume() const;
+    static bool wants_resume(int pc, const State& s, bool header);
+    int exit_for(const ResumeRef& r, const char* label);
+    int exit_here();  // -1 with a reason when Python could not go on
     bool leave_at(int pc, const State& s, graph::Edge* edge);
-    void end_block(graph::Terminator t);
-    bool clean() const;
-    void finish_inputs(BuiltRegion& out);
+    bool leave_for_python();
 
     // ---- builder_ops.cpp: instructions ----
     bool constant(PyObject* o, Value* out);
@@ -175,12 +201,12 @@ class Builder {
     bool on_branch(const Insn& insn);
     bool on_return();
     bool call_function(PyObject* function, std::vector<Value>& args, PyObject* names);
+    bool finish_expressions();
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     std::optional<bool> call_selecting(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_outer(const std::vector<Value>& args, Value* out);
-    int site_cells();
     bool is_dense(const Value& v) const;
     bool filled(const Value& shape, DType t, double value, Value* out);
     bool compare_arrays(int py_op, const Value& a, const Value& b, Value* out);
@@ -227,6 +253,7 @@ class Builder {
     bool store(const Value& array, const Value& key, const Value& value);
     bool element_of(const Value& v, DType to, ValueId* out);  // as assigning v to an element converts
     bool view(const Value& array, const std::vector<KeyPart>& parts, Value* out);
+    Value part_of(const Value& array);
     bool lazy_of(const Value& v, ExprRef* out);
     bool binary_arrays(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
     bool binary_real(int nb_op, const Value& a, const Value& b, Value* out);
@@ -319,6 +346,14 @@ class Builder {
     bool complex_operands(const std::vector<Value>& in, DType t, Operands* out);
     static ExprRef pair(DType t, ExprRef re, ExprRef im);
 
+    // ---- sites.cpp: memory of arrays that it makes ----
+    static constexpr int kFreshSlots =
+        1000;                         // "entry slots" of arrays that the region makes: one for each site
+    static constexpr int kSite = -1;  // in a `scratch`, until number_cells
+    int site_here();
+    int keep_clear(int site, graph::Inst* inst);
+    void number_cells();
+
     // ---- emission ----
     ValueId emit(graph::Inst inst, graph::RegionType type, bool may_leave = false);
     void emit_effect(graph::Inst inst);  // makes nothing
@@ -334,9 +369,7 @@ class Builder {
     ValueId extent(ValueId array, int axis);
     bool guard(ValueId cond, bool expected = true);
     bool finite(ValueId v, DType t);
-    int exit_here();  // -1 with a reason when Python could not go on
     void effect() { s_.resume = nullptr; }
-    int exit_for(const ResumeRef& r, const char* label);
     int stack_base() const { return s_.levels.back().base + s_.levels.back().code->nlocalsplus; }
     const CodeInfo& code() const { return *s_.levels.back().code; }
     Value& local(int i) { return s_.slots[static_cast<size_t>(s_.levels.back().base + i)]; }
@@ -354,27 +387,31 @@ class Builder {
     const CodeInfo& code_;
     const int header_;
     int nlocals_;
-    std::vector<char> inside_;     // per instruction: in the loop
-    std::vector<char> stored_;     // per local: the loop rebinds it
-    std::vector<char> exposed_;    // per local: the loop may read it before it has bound it
-    std::map<int, int> loop_end_;  // of a header: its last back edge
+    std::vector<char> inside_;   // per instruction: in the loop
+    std::vector<char> stored_;   // per local: the loop rebinds it
+    std::vector<char> exposed_;  // per local: the loop may read it before it has bound it
+    std::map<const CodeInfo*, std::map<int, int>> loop_ends_;  // of a header: its last back edge
+    const CodeInfo* failed_code_ = nullptr;
     std::map<const CodeInfo*, std::vector<char>> leaders_;
     std::unique_ptr<BuiltRegion> out_;
     graph::Region* r_ = nullptr;
     std::unordered_map<ValueId, int> input_of_;
     std::vector<graph::RegionType> input_types_;
+    std::map<std::tuple<int, const CodeInfo*, int>, int> paths_;  // of the path below, code and return_pc
     std::map<std::pair<int, std::string>, int> version_index_;
-    std::unordered_map<int, int> versions_per_pc_;
-    std::map<std::pair<int, int>, Value>
-        variants_;  // of header and slot: what the slot is there (kept between attempts)
+    std::map<std::pair<int, int>, int> versions_per_pc_;   // of path and instruction
+    std::map<std::tuple<int, int, int>, Value> variants_;  // of path, header and local: what it is there
+                                                           // (kept between attempts)
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
     // By variable: the entry slots whose arrays it may hold (kept between attempts), and whether what it
     // holds is stored to.
     std::map<int, std::set<int>> held_slots_;
+    std::map<int, std::set<int>> held_from_;  // of a variable: others that it was given the array of
     std::set<int> written_holders_;
     int widened_ = 0;
     std::map<std::string, int> sites_;
     int cells_ = 0;
+    int site_ordinal_ = 0;  // within the instruction
     std::deque<Version> versions_;
     std::vector<int> todo_;
     State s_;

@@ -34,9 +34,6 @@ enum Nb {
     TrueDivide,
     Xor
 };
-constexpr int kFreshSlots =
-    1000;  // "entry slots" of arrays that the region makes: each site has its own memory
-
 bool is_complex(const Value& v) { return v.is_complex_number() || graph::is_complex(v.dtype); }
 
 // -1: it is not known which. Scratch memory is nobody else's.
@@ -172,15 +169,27 @@ bool Builder::parse_key(const Value& array, const Value& key, std::vector<KeyPar
     return true;
 }
 
+// A view of it, whose id, extents and order are to follow. What lies in memory that only the region knows is
+// a part of an array that the region may have to make an object of: that is its item.
+Value Builder::part_of(const Value& array) {
+    Value v = array;
+    v.whole = v.held = false;
+    v.part_of = -1;
+    if (array.held) v.slot = -1;
+    if (array.part) return v;
+    v.part = array.fresh || array.held;
+    v.items.clear();
+    if (v.part) v.items.push_back(array);
+    return v;
+}
+
 bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value* out) {
     graph::Inst inst;
     inst.op = RegionOp::View;
     inst.in = {array.id};
     graph::ViewSpec spec;
     std::vector<ValueId> extents;
-    *out = array;
-    out->whole = false;
-    out->part = array.fresh;
+    *out = part_of(array);
     out->part_of = array.id;
     int8_t axis = 0;
     const auto operand = [&](ValueId id) {
@@ -289,17 +298,24 @@ void Builder::written(const Value& array) {
         written_holders_.insert(array.holder);
 }
 
-// Whatever a variable may have held that was stored to.
+// Whatever a variable may have held that was stored to, or another one that it was given to.
 void Builder::settle_written() {
-    for (const int holder : written_holders_)
+    std::vector<int> todo(written_holders_.begin(), written_holders_.end());
+    while (!todo.empty()) {
+        const int holder = todo.back();
+        todo.pop_back();
         for (const int slot : held_slots_[holder]) mark_written(slot);
+        for (const int other : held_from_[holder])
+            if (written_holders_.insert(other).second) todo.push_back(other);
+    }
 }
 
-// Expressions read when they are stored: nothing that they read may change before.
+// Expressions read when they are stored: nothing that they read may change before. And behind a store Python
+// must be able to go on, in all frames.
 bool Builder::no_lazy_left() {
     for (const Value& v : s_.slots)
         if (v.is_lazy()) return unknown("an expression that is stored twice");
-    return true;
+    return can_resume() || unknown("a store in the middle of an expression");
 }
 
 // Converts as an assignment to an element does; what would warn or raise leaves.
@@ -327,7 +343,7 @@ bool Builder::element_of(const Value& v, DType to, ValueId* out) {
 }
 
 bool Builder::store(const Value& array, const Value& key, const Value& value) {
-    if (array.held || (array.slot < 0 && !array.fresh && array.holder < 0))
+    if (array.slot < 0 && !array.fresh && array.holder < 0)
         return unknown("a store into an array of several places");
     if (key.is_array() && key.dtype == DType::Bool) return store_masked(array, key, value);
     if (is_index_array(key)) return scatter(array, key, value);
@@ -417,23 +433,16 @@ bool Builder::copy_moving(ExprRef* e, const Value& dest, const std::vector<Value
     return true;
 }
 
-// The two cells of this instruction, whichever version of it.
-int Builder::site_cells() {
-    std::string site = fmt::format("{}", pc_);
-    for (const Level& l : s_.levels) site += fmt::format(":{}", l.return_pc);
-    auto [it, added] = sites_.try_emplace(site, cells_);
-    if (added) cells_ += 2;
-    return it->second;
-}
-
 // Memory of the region's own. Fresh: for an array that a variable is going to hold.
 bool Builder::memory(DType t, const std::vector<ValueId>& extents, bool fresh, Value* out) {
     graph::Inst inst;
     inst.op = RegionOp::Scratch;
     inst.in = extents;
-    const int cell = fresh ? site_cells() : cells_++;
-    inst.ints = {cell};
-    if (fresh) inst.ints.push_back(1);
+    const int site = fresh ? site_here() : -1;
+    if (fresh)
+        inst.ints = {keep_clear(site, &inst), kSite};
+    else
+        inst.ints = {cells_++};
     inst.exit = exit_here();
     if (inst.exit < 0) return false;
     Value v;
@@ -441,7 +450,7 @@ bool Builder::memory(DType t, const std::vector<ValueId>& extents, bool fresh, V
     v.dtype = t;
     v.rank = static_cast<int>(extents.size());
     v.id = emit(std::move(inst), {t, static_cast<int8_t>(v.rank)});
-    v.slot = fresh ? kFreshSlots + cell : -2;
+    v.slot = fresh ? kFreshSlots + site : -2;
     v.fresh = fresh;
     for (size_t i = 0; i < extents.size(); ++i) extents_[{v.id, static_cast<int>(i)}] = extents[i];
     *out = std::move(v);
@@ -455,8 +464,7 @@ bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& exten
     return true;
 }
 
-// An expression becomes an array that a variable holds. Two cells take turns, so that what the variable held
-// is intact until it is rebound.
+// An expression becomes an array that a variable holds, in memory of its own (sites.cpp).
 bool Builder::fresh_array(Value* v) {
     if (v->permuted) return unknown("an array whose axes are not in the order of C");
     if (v->mask) return pack(*v, true, v);
@@ -726,8 +734,7 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
         lazy.dtype = a.dtype;
         return *out = lazy, true;
     }
-    if (a.held || (a.slot == -1 && a.holder < 0))
-        return unknown("an operator in place on an array of several places");
+    if (a.slot == -1 && a.holder < 0) return unknown("an operator in place on an array of several places");
     if (!fits_in_place(lazy.dtype, a.dtype) || lazy.rank != a.rank)
         return unknown("an operator in place that changes the kind");
     if (!assign(a, lazy)) return false;

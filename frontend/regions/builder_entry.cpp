@@ -87,6 +87,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
                 auto item = entry_value(PyTuple_GET_ITEM(o, i), slot, {static_cast<int>(i)});
                 if (!item) return std::nullopt;
                 item->whole = false;
+                if (item->is_number()) item->slot = -1;
                 v.items.push_back(std::move(*item));
             }
             break;
@@ -155,6 +156,8 @@ bool Builder::read_entry() {
                                  v->kind == Kind::Passed || (!changes && !on_stack));
                 if (v->kind == Kind::RangeIter) v->whole = false;
                 if (v->kind == Kind::Tuple && changes) v->whole = false;
+                // What is rebound is like what the loop makes, from the first iteration on.
+                if (!v->whole && v->is_number()) v->slot = -1;
                 s_.slots.push_back(std::move(*v));
                 continue;
             }

@@ -52,7 +52,7 @@ ValueId Builder::nest_value(graph::NestBody& body, const ExprRef& e, std::map<co
     if (auto it = done.find(e.get()); it != done.end()) return it->second;
     if (e->kind == Expr::Take) return done[e.get()] = nest_take(body, e, done);
     graph::Inst inst;
-    inst.line = code_.insns[static_cast<size_t>(pc_)].line;
+    inst.line = code().insns[static_cast<size_t>(pc_)].line;
     switch (e->kind) {
         case Expr::Leaf:
             for (const graph::Inst& i : body.insts)
@@ -81,7 +81,7 @@ ValueId Builder::nest_value(graph::NestBody& body, const ExprRef& e, std::map<co
 ValueId Builder::nest_take(graph::NestBody& body, const ExprRef& e, std::map<const Expr*, ValueId>& done) {
     graph::Inst take;
     take.op = RegionOp::NestTake;
-    take.line = code_.insns[static_cast<size_t>(pc_)].line;
+    take.line = code().insns[static_cast<size_t>(pc_)].line;
     take.in = places_in_range(body, *e, done);
     take.in.insert(take.in.begin(), e->id);
     take.result = r_->add({e->dtype, -1});
@@ -101,7 +101,7 @@ std::vector<ValueId> Builder::places_in_range(graph::NestBody& body, const Expr&
         }
         graph::Inst within;
         within.op = RegionOp::NestWithin;
-        within.line = code_.insns[static_cast<size_t>(pc_)].line;
+        within.line = code().insns[static_cast<size_t>(pc_)].line;
         within.in = {at, take.extents[axis]};
         ValueId there = -1;
         for (const graph::Inst& i : body.insts)

@@ -69,6 +69,7 @@ bool Builder::constant(PyObject* o, Value* out) {
 }
 
 bool Builder::step(const Insn& insn) {
+    site_ordinal_ = 0;
     switch (insn.op) {
         case Opcode::Nop:
         case Opcode::Resume: return true;
@@ -87,23 +88,13 @@ bool Builder::step(const Insn& insn) {
             if (v.kind == Kind::Empty) return unknown("a variable that has no value yet");
             if (!bound(&v)) return false;
             push(v);
-            if (v.held) {  // to be read only: whose it is shows when the region runs
-                top().held = false;
-                top().items.clear();
-                top().part = true;
-                top().slot = -1;
-                top().holder = s_.levels.back().base + insn.arg;
-            }
             return true;
         }
         case Opcode::StoreFast: {
             Value v = pop();
             if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
-            if (v.kind == Kind::Empty || v.part || v.slot == -2 || v.is_lazy())
+            if (v.kind == Kind::Empty || !becomes_object(v))
                 return unknown("a variable that holds " + describe(v));
-            for (const Value& other : s_.slots)
-                if (v.fresh && other.kind == Kind::Array && other.id == v.id && &other != &local(insn.arg))
-                    return unknown("two names for an array that it makes");
             local(insn.arg) = std::move(v);
             return true;
         }
@@ -153,13 +144,9 @@ bool Builder::step(const Insn& insn) {
         case Opcode::ReturnValue: return on_return();
         case Opcode::Jump:
             if (insn.flags & Insn::kBackward) {
-                if (s_.levels.size() > 1) return unknown("a loop in a function that it calls");
-                auto resume = std::make_shared<ResumePoint>();
-                resume->pc = insn.target;
-                resume->slots = s_.slots;
                 graph::Inst poll;
                 poll.op = graph::RegionOp::Poll;
-                poll.exit = exit_for(resume, "poll");
+                poll.exit = exit_for(resume_at(insn.target, s_), "poll");
                 if (poll.exit < 0) return unknown("an unfinished expression at the end of an iteration");
                 emit_effect(std::move(poll));
             }
@@ -181,7 +168,8 @@ bool Builder::step(const Insn& insn) {
 bool Builder::on_load_global(const Insn& insn) {
     PyObject* function = s_.levels.back().function;
     PyObject* globals = function ? PyFunction_GET_GLOBALS(function) : f_.globals();
-    PyObject* builtins = f_.builtins();
+    PyObject* builtins =
+        function ? reinterpret_cast<PyFunctionObject*>(function)->func_builtins : f_.builtins();
     if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins))
         return unknown("a namespace that is no dict");
     PyObject* o = PyDict_GetItem(globals, insn.obj);
@@ -257,11 +245,8 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             inst.ints = {static_cast<int64_t>(r_->views.size())};
             r_->views.push_back(std::move(spec));
             inst.in = {owner.id};
-            Value v = owner;
-            v.whole = false;
-            v.part = v.fresh;
+            Value v = part_of(owner);
             v.permuted = owner.rank > 1;
-            v.part_of = -1;
             v.id = emit(std::move(inst), {owner.dtype, static_cast<int8_t>(owner.rank)});
             return done(std::move(v));
         }
@@ -411,7 +396,7 @@ bool Builder::on_get_iter(const Insn&) {
         push(v);
         return true;
     }
-    if (v.kind == Kind::Array && !v.part && v.slot >= 0) {
+    if (v.kind == Kind::Array && becomes_object(v)) {
         push(composed(Kind::ArrayIter, {v, int_value(const_int(0))}));
         return true;
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "frontend/regions/builder.h"
 
@@ -16,10 +17,6 @@ constexpr size_t kMostBlocks = 1200;  // what is compiled grows with the source,
 graph::RegionType type_of(const graph::Region& r, ValueId id) { return r.types[static_cast<size_t>(id)]; }
 
 }  // namespace
-
-bool Builder::is_loop_header(int pc) const {
-    return s_.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)];
-}
 
 // Whether a block gets its own names for what is in the slot. What the loop does not rebind keeps its name.
 bool Builder::carries(size_t slot) const { return slot >= static_cast<size_t>(nlocals_) || stored_[slot]; }
@@ -149,12 +146,17 @@ bool Builder::bound(Value* v) {
 }
 
 void Builder::normalize(int pc, State* s) {
-    if (s->levels.size() > 1 || !code_.is_header[static_cast<size_t>(pc)]) return;
-    for (auto it = variants_.lower_bound({pc, 0}); it != variants_.end() && it->first.first == pc; ++it) {
-        Value& v = s->slots[static_cast<size_t>(it->first.second)];
+    const Level& top = s->levels.back();
+    if (!top.code->is_header[static_cast<size_t>(pc)]) return;
+    for (auto it = variants_.lower_bound({top.path, pc, 0});
+         it != variants_.end() && std::get<0>(it->first) == top.path && std::get<1>(it->first) == pc; ++it) {
+        Value& v = s->slots[static_cast<size_t>(top.base + std::get<2>(it->first))];
         if (it->second.held && can_hold(v)) {
-            if (!v.held && !v.fresh && v.slot >= 0) held_slots_[it->first.second].insert(v.slot);
+            const int holder = top.base + std::get<2>(it->first);
+            if (v.held && v.holder != holder) held_from_[holder].insert(v.holder);
+            if (!v.held && !v.fresh && v.slot >= 0) held_slots_[holder].insert(v.slot);
             v = as_held(v, it->second);
+            v.holder = holder;
         } else if (!it->second.held && can_vary(v))
             v = as_variant(v, it->second);
     }
@@ -164,14 +166,17 @@ void Builder::normalize(int pc, State* s) {
 // that are dead, become variants. True when there is a new one: everything is built again then.
 bool Builder::widen(int pc, const State& a, const State& b) {
     bool any = false;
-    for (size_t i = 0; i < static_cast<size_t>(nlocals_); ++i) {
-        const Value &x = a.slots[i], &y = b.slots[i];
-        if (!stored_[i]) continue;
+    const Level& top = a.levels.back();
+    for (int i = 0; i < top.code->nlocalsplus; ++i) {
+        const auto at = static_cast<size_t>(top.base + i);
+        const Value &x = a.slots[at], &y = b.slots[at];
+        if (!carries(at)) continue;
         std::string sx, sy;
         sign(x, &sx), sign(y, &sy);
         if (sx == sy) continue;
+        const std::tuple key{top.path, pc, i};
         if (Value array; one_array(x, y, &array)) {
-            variants_[{pc, static_cast<int>(i)}] = array;
+            variants_[key] = array;
             any = true;
             continue;
         }
@@ -179,9 +184,9 @@ bool Builder::widen(int pc, const State& a, const State& b) {
         Value v = composed(Kind::Variant, {}), kind;
         if (one_kind(x, y, &kind))
             v.expected = kind.kind, v.dtype = kind.dtype;
-        else if (code_.live(pc, static_cast<int>(i)))
+        else if (top.code->live(pc, i))
             continue;
-        auto [it, fresh] = variants_.try_emplace({pc, static_cast<int>(i)}, v);
+        auto [it, fresh] = variants_.try_emplace(key, v);
         if (!fresh && it->second.expected == v.expected && it->second.dtype == v.dtype) continue;
         if (!fresh) it->second = v;
         any = true;
@@ -189,22 +194,67 @@ bool Builder::widen(int pc, const State& a, const State& b) {
     return any;
 }
 
+namespace {
+
+// Ids of arrays, in the order in which a state's slots hold them.
+void list_arrays(Value& v, std::vector<ValueId*>* out) {
+    if (v.whole) return;
+    if (v.kind == Kind::Array) out->push_back(&v.id);
+    for (Value& item : v.items) list_arrays(item, out);
+}
+
+// Of each array, the first that is the same one: which names name one object is part of a state's signature.
+std::vector<size_t> same_arrays(const std::vector<ValueId*>& arrays) {
+    std::map<ValueId, size_t> first;
+    std::vector<size_t> out;
+    for (size_t i = 0; i < arrays.size(); ++i) out.push_back(first.try_emplace(*arrays[i], i).first->second);
+    return out;
+}
+
+std::vector<ValueId*> arrays_of(State* s) {
+    std::vector<ValueId*> out;
+    for (Value& v : s->slots) list_arrays(v, &out);
+    return out;
+}
+
+}  // namespace
+
+// A block's own names for what it carries.
+void Builder::name_anew(State* s, graph::Block* block) {
+    const std::vector<ValueId*> arrays = arrays_of(s);
+    const std::vector<size_t> same = same_arrays(arrays);
+    for (size_t i = 0; i < s->slots.size(); ++i) {
+        if (!carries(i)) continue;
+        each_variable(s->slots[i], [&](ValueId& id) {
+            const ValueId param = r_->add(type_of(*r_, id));
+            block->params.push_back(param);
+            id = param;
+        });
+        // What made it is not known here any more.
+        s->slots[i].part_of = -1;
+        s->slots[i].walk.clear();
+    }
+    for (size_t i = 0; i < arrays.size(); ++i) *arrays[i] = *arrays[same[i]];
+}
+
 int Builder::version_at(int pc, State& s) {
-    const bool header = s.levels.size() == 1 && code_.is_header[static_cast<size_t>(pc)];
+    const Level& top = s.levels.back();
+    const bool header = top.code->is_header[static_cast<size_t>(pc)];
     normalize(pc, &s);
-    std::erase_if(s.context, [&](const auto& c) {
-        return s.levels.size() == 1 && (c.first == pc || pc < c.first || pc > loop_end_[c.first]);
+    std::erase_if(s.context, [&](const LoopAround& c) {
+        if (c.path == top.path) return c.header == pc || pc < c.header || pc > loop_end(*top.code, c.header);
+        return std::none_of(s.levels.begin(), s.levels.end(),
+                            [&](const Level& l) { return l.path == c.path; });
     });
-    std::string key;
-    for (const Level& l : s.levels)
-        key += fmt::format("{}:{},", static_cast<const void*>(l.code), l.return_pc);
-    for (const auto& c : s.context) key += fmt::format("{}={} ", c.first, c.second);
+    std::string key = fmt::format("{}: ", top.path);
+    for (const LoopAround& c : s.context) key += fmt::format("{}.{}={} ", c.path, c.header, c.version);
     const std::string where = key;
     for (const Value& v : s.slots) sign(v, &key);
-    const bool is_clean =
-        s.levels.size() == 1 && std::all_of(s.slots.begin() + nlocals_, s.slots.end(),
-                                            [](const Value& v) { return v.is_between_statements(); });
-    if (!is_clean) key += fmt::format("#{}", static_cast<const void*>(s.resume.get()));
+    const std::vector<size_t> same = same_arrays(arrays_of(&s));
+    for (size_t i = 0; i < same.size(); ++i)
+        if (same[i] != i) key += fmt::format("{}={} ", i, same[i]);
+    const bool resumes = wants_resume(pc, s, header);
+    if (!resumes) key += fmt::format("#{}", static_cast<const void*>(s.resume.get()));
     auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
     if (!fresh) return it->second;
     if (header) {
@@ -215,29 +265,15 @@ int Builder::version_at(int pc, State& s) {
             }
         header_versions_[{pc, where}].push_back(it->second);
     }
-    if (++versions_per_pc_[pc] > kMostVersions || r_->blocks.size() > kMostBlocks) {
+    if (++versions_per_pc_[{top.path, pc}] > kMostVersions || r_->blocks.size() > kMostBlocks) {
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");
         return -1;
     }
     Version v{pc, s, static_cast<graph::BlockId>(r_->blocks.size())};
     r_->blocks.emplace_back();
-    for (size_t i = 0; i < v.state.slots.size(); ++i) {
-        if (!carries(i)) continue;
-        each_variable(v.state.slots[i], [&](ValueId& id) {
-            const ValueId param = r_->add(type_of(*r_, id));
-            r_->blocks.back().params.push_back(param);
-            id = param;
-        });
-        // What made it is not known here any more.
-        v.state.slots[i].part_of = -1;
-        v.state.slots[i].walk.clear();
-    }
-    if (header) v.state.context.emplace_back(pc, it->second);
-    if (is_clean) {
-        v.state.resume = std::make_shared<ResumePoint>();
-        v.state.resume->pc = pc;
-        v.state.resume->slots = v.state.slots;
-    }
+    name_anew(&v.state, &r_->blocks.back());
+    if (header) v.state.context.push_back({top.path, pc, it->second});
+    if (resumes) v.state.resume = resume_at(pc, v.state);
     versions_.push_back(std::move(v));
     todo_.push_back(it->second);
     return it->second;

@@ -33,7 +33,7 @@ bool is_pure(RegionOp op) {
 
 // With `may_leave`: -1 when it is new and there is no way out of here.
 ValueId Builder::emit(graph::Inst inst, graph::RegionType type, bool may_leave) {
-    inst.line = code_.insns[static_cast<size_t>(pc_)].line;
+    inst.line = code().insns[static_cast<size_t>(pc_)].line;
     std::string key;
     if (is_pure(inst.op)) {
         key = fmt::format("{} {} {} {} {}", static_cast<int>(inst.op), static_cast<int>(inst.pointwise),
@@ -59,7 +59,7 @@ ValueId Builder::emit(graph::Inst inst, graph::RegionType type, bool may_leave) 
 }
 
 void Builder::emit_effect(graph::Inst inst) {
-    inst.line = code_.insns[static_cast<size_t>(pc_)].line;
+    inst.line = code().insns[static_cast<size_t>(pc_)].line;
     r_->blocks[static_cast<size_t>(block_)].insts.push_back(std::move(inst));
 }
 

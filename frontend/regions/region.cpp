@@ -18,8 +18,6 @@ namespace {
 
 using kernels::RegionArgs;
 
-constexpr int kSlot = 16;  // bytes of a scalar
-
 // ---- what scalar calls call ----
 
 // Python's float % and //, without its check for 0 (the region has made it).
@@ -62,8 +60,6 @@ bool grow(RegionArgs::ScratchCell* cell, int64_t bytes) {
     cell->bytes = cell->memory ? static_cast<int64_t>(padded) : 0;
     return cell->memory != nullptr;
 }
-
-int slots_of(const graph::RegionType& t) { return t.is_array() ? 1 + 2 * t.rank : 1; }
 
 PyObject* item_at(PyObject* o, const std::vector<int>& path) {
     for (int i : path) {
@@ -203,6 +199,7 @@ bool CompiledRegion::admit(Frame& f) {
             PyFunction_GET_DEFAULTS(fn.function.get()) != fn.defaults.get() ||
             PyFunction_GET_KW_DEFAULTS(fn.function.get()) != fn.kwdefaults.get())
             return false;
+    if (b.deepest > 0 && recursion_left(f.ts()) < b.deepest) return false;
     if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return false;
     return true;
 }
@@ -306,167 +303,7 @@ bool CompiledRegion::disjoint(Frame& f) const {
     return true;
 }
 
-// ---- leaving ----
-
-// New reference. `*out` moves over the values of the exit.
-PyObject* CompiledRegion::box(const Value& v, const std::vector<PyObject*>& old, const char** out) const {
-    const auto take = [&](int n = 1) {
-        const char* p = *out;
-        *out += n * kSlot;
-        return p;
-    };
-    const auto number = [&] {
-        int64_t i;
-        std::memcpy(&i, take(), 8);
-        return i;
-    };
-    if (v.whole && v.kind != Kind::Known) return Py_XNewRef(old[static_cast<size_t>(v.slot)]);
-    switch (v.kind) {
-        case Kind::Empty: return nullptr;
-        case Kind::Known: return Py_NewRef(v.obj);
-        case Kind::Int: return PyLong_FromLongLong(number());
-        case Kind::Float: {
-            double d;
-            std::memcpy(&d, take(), 8);
-            return PyFloat_FromDouble(d);
-        }
-        case Kind::Bool: return PyBool_FromLong(*take());
-        case Kind::Scalar: return numpy::box_scalar(graph::Box::NpScalar, v.dtype, take());
-        case Kind::Complex:
-        case Kind::ComplexScalar: {
-            char bits[kSlot] = {};
-            const size_t size = static_cast<size_t>(graph::info(v.dtype).size) / 2;
-            for (size_t k = 0; k < 2; ++k) std::memcpy(bits + k * size, take(), size);
-            double parts[2];
-            std::memcpy(parts, bits, sizeof parts);
-            if (v.kind == Kind::Complex) return PyComplex_FromDoubles(parts[0], parts[1]);
-            return numpy::box_scalar(graph::Box::NpScalar, v.dtype, bits);
-        }
-        case Kind::RangeIter: {
-            RangeState s;
-            s.next = number(), s.left = number(), s.step = number();
-            return new_range_iter(s);
-        }
-        case Kind::ArrayIter: {
-            PyRef array = PyRef::steal(box(v.items[0], old, out));
-            PyObject* it = array ? PySeqIter_New(array.get()) : nullptr;
-            if (it) set_array_iter_position(it, number());
-            return it;
-        }
-        case Kind::Range: {
-            const int64_t start = number(), stop = number(), step = number();
-            return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", start, stop,
-                                         step);
-        }
-        case Kind::Array: {
-            const char* p = take(1 + 2 * v.rank);
-            int64_t words[1 + 2 * NPY_MAXDIMS];
-            for (int i = 0; i < 1 + 2 * v.rank; ++i) std::memcpy(&words[i], p + i * kSlot, 8);
-            const auto part_of = [&](int64_t slot) {
-                PyObject* base = old[static_cast<size_t>(slot)];
-                if (is_array_iter(base)) base = array_iter_state(base).array;
-                return numpy::new_view(base, v.dtype, v.rank, words + 1, words + 1 + v.rank,
-                                       reinterpret_cast<char*>(words[0]));
-            };
-            bool fresh = v.fresh;
-            if (v.held) {
-                const int64_t from = number();
-                if (from == Held::Nothing) return nullptr;
-                if (from <= Held::Entry) return Py_XNewRef(old[static_cast<size_t>(Held::Entry - from)]);
-                if (from >= Held::View) return part_of(from - Held::View);
-                if (from >= Held::Whole) return Py_NewRef(old[static_cast<size_t>(from - Held::Whole)]);
-                fresh = true;
-            }
-            if (fresh) {
-                PyObject* a = numpy::new_array(v.dtype, v.rank, words + 1, {});
-                if (a)
-                    std::memcpy(numpy::data(a), reinterpret_cast<const char*>(words[0]),
-                                static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(a))));
-                return a;
-            }
-            return part_of(v.slot);
-        }
-        case Kind::Variant: {
-            const int64_t tag = number(), as_int = number();
-            double as_float;
-            std::memcpy(&as_float, take(), 8);
-            if (tag <= Tag::Entry) return Py_XNewRef(old[static_cast<size_t>(Tag::Entry - tag)]);
-            switch (tag) {
-                case Tag::Empty: return nullptr;
-                case Tag::Int: return PyLong_FromLongLong(as_int);
-                case Tag::Float: return PyFloat_FromDouble(as_float);
-                case Tag::Bool: return PyBool_FromLong(as_int != 0);
-                default: break;
-            }
-            const auto t = static_cast<graph::DType>(tag - Tag::Scalar);
-            char bits[kSlot] = {};
-            if (t == graph::DType::F32) {
-                const auto narrow = static_cast<float>(as_float);
-                std::memcpy(bits, &narrow, 4);
-            } else {
-                std::memcpy(bits, graph::is_float(t) ? static_cast<const void*>(&as_float) : &as_int, 8);
-            }
-            return numpy::box_scalar(graph::Box::NpScalar, t, bits);
-        }
-        case Kind::Tuple:
-        case Kind::Slice: {
-            PyRef t = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(v.items.size())));
-            if (!t) return nullptr;
-            for (size_t i = 0; i < v.items.size(); ++i) {
-                PyObject* item = box(v.items[i], old, out);
-                if (!item) return nullptr;
-                PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), item);
-            }
-            if (v.kind == Kind::Tuple) return t.release();
-            return PySlice_New(PyTuple_GET_ITEM(t.get(), 0), PyTuple_GET_ITEM(t.get(), 1),
-                               PyTuple_GET_ITEM(t.get(), 2));
-        }
-        default:
-            PyErr_SetString(PyExc_SystemError, "stator: a region left with a value that has no object");
-            return nullptr;
-    }
-}
-
-bool CompiledRegion::leave(Frame& f, const ResumePoint& r, const char* out) {
-    const int depth = f.depth();
-    std::vector<PyObject*> old(static_cast<size_t>(depth)), fresh;
-    for (int i = 0; i < depth; ++i) old[static_cast<size_t>(i)] = f.slot(i);
-    fresh.reserve(r.slots.size());
-    for (size_t i = 0; i < r.slots.size(); ++i) {
-        const Value& v = r.slots[i];
-        const bool keeps_array_iterator = v.kind == Kind::ArrayIter && static_cast<int>(i) < depth &&
-                                          old[i] && is_array_iter(old[i]) && Py_REFCNT(old[i]) == 1;
-        const bool keeps_iterator = v.kind == Kind::RangeIter && static_cast<int>(i) < depth && old[i] &&
-                                    is_range_iter(old[i]) && Py_REFCNT(old[i]) == 1;
-        PyObject* o;
-        if (keeps_iterator) {
-            int64_t n[3];
-            for (int k = 0; k < 3; ++k) std::memcpy(&n[k], out + k * kSlot, 8);
-            out += 3 * kSlot;
-            set_range_iter_state(old[i], {n[0], n[1], n[2]});
-            o = Py_NewRef(old[i]);
-        } else if (keeps_array_iterator) {
-            int64_t position;
-            std::memcpy(&position, out, 8);
-            out += kSlot;
-            set_array_iter_position(old[i], position);
-            o = Py_NewRef(old[i]);
-        } else {
-            o = box(v, old, &out);
-        }
-        if (!o && PyErr_Occurred()) {
-            for (PyObject* p : fresh) Py_XDECREF(p);
-            return false;
-        }
-        fresh.push_back(o);
-    }
-    f.clear_slots();
-    for (size_t i = 0; i < fresh.size(); ++i) f.init_slot(static_cast<int>(i), fresh[i]);
-    f.set_depth(static_cast<int>(fresh.size()));
-    return true;
-}
-
-Left CompiledRegion::run(Frame& f, int* pc) {
+Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
     if (busy_ || retired || !ready() || !resolve_calls() || !admit(f) || !read_inputs(f))
         return Left::NotEntered;
     RegionArgs args{};
@@ -480,13 +317,12 @@ Left CompiledRegion::run(Frame& f, int* pc) {
     args.grow = grow;
     ++entries;
     const int32_t exit = request_->slot->fn(&args);
-    const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
     const std::string& label = built_->graph->exits[static_cast<size_t>(exit)].label;
     busy_ = true;
-    const bool left = leave(f, r, out_.data());
+    const bool left = leave(f, exit, inner);
     busy_ = false;
     if (!left) return Left::Failed;
-    *pc = r.pc;
+    *pc = built_->exits[static_cast<size_t>(exit)]->frames[0].pc;
     if (label == "end") return Left::End;
     if (label == "poll") return Left::Poll;
     ++checks;

@@ -8,6 +8,7 @@
 
 #include "frontend/cpython/frame.h"
 #include "frontend/regions/builder.h"
+#include "frontend/replay/resume_frame.h"
 #include "kernels/compiler.h"
 #include "kernels/region_abi.h"
 
@@ -21,6 +22,9 @@ enum class Left : uint8_t {
     Failed,      // a Python error is set; the frame is as it was
 };
 
+constexpr int kSlot = 16;  // bytes of a scalar
+inline int slots_of(const graph::RegionType& t) { return t.is_array() ? 1 + 2 * t.rank : 1; }
+
 class CompiledRegion {
   public:
     CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath, bool async);
@@ -30,7 +34,8 @@ class CompiledRegion {
     bool ready() const;
     bool failed() const;  // no code will ever come
     // Runs it in a frame that is at the header; then the frame is where Python goes on, at instruction *pc.
-    Left run(Frame& f, int* pc);
+    // That is a call when frames of functions are to be gone on with first, `inner`, outer ones first.
+    Left run(Frame& f, int* pc, std::vector<ResumeFrame>* inner);
     const BuiltRegion& built() const { return *built_; }
     const std::string& name() const { return name_; }
     std::string text() const;
@@ -45,8 +50,7 @@ class CompiledRegion {
     bool read_inputs(Frame& f);
     bool disjoint(Frame& f) const;
     bool resolve_calls();
-    PyObject* box(const Value& v, const std::vector<PyObject*>& old, const char** out) const;
-    bool leave(Frame& f, const ResumePoint& r, const char* out);
+    bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const;
 
     std::unique_ptr<BuiltRegion> built_;
     std::string name_;

@@ -94,6 +94,7 @@ struct Value {
     int slot = -1;
     bool whole = false;
     ValueId id = -1;
+    int64_t object = 0;       // numbers: together with the id, which object it is
     PyObject* obj = nullptr;  // borrowed: the builder keeps what it looked at
     std::vector<Value> items;
     ExprRef expr;                    // Lazy
@@ -111,7 +112,9 @@ struct Value {
     std::string walk{};
     bool backward = false;  // an Array some stride of which is negative
     bool fresh = false;     // an Array in memory of the region's own, which Python would have made anew
-    bool part = false;      // an Array that no variable can hold: a view of a fresh one, say
+    // An Array that is a view of what the region made, or of a held one: items[0] is that. Without items no
+    // variable can hold it.
+    bool part = false;
     // An Array that came from several places, or a variable that has one on some paths only: items[0] is a
     // Held.
     bool held = false;
@@ -138,7 +141,9 @@ inline Value known(PyObject* obj) {
     return v;
 }
 inline Value number(Kind kind, DType dtype, ValueId id) {
+    static int64_t objects = 0;
     Value v;
+    v.object = ++objects;
     v.kind = kind;
     v.dtype = dtype;
     v.id = id;
@@ -172,6 +177,8 @@ void each_variable(Value& v, F f) {
     }
     for (Value& item : v.items) each_variable(item, f);
 }
+// Whether Python can be given it: no unfinished expression, no memory that only the region knows.
+bool becomes_object(const Value& v);
 // How explain and errors name it: "an int", "a float64 array of 2 axes".
 std::string describe(const Value& v);
 

@@ -4,6 +4,7 @@
 
 #include "frontend/replay/driver.h"
 
+#include "frontend/cpython/pending.h"
 #include "frontend/replay/headers.h"
 #include "frontend/replay/on_device.h"
 
@@ -44,6 +45,7 @@ class FrameDriver {
     Flow step_once(PyObject** result);
     Step step_with_loops(const Insn& insn);
     Flow settle(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result);
+    Flow descend(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result);
     Flow raised(PyObject** result);
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
     void fill(ResumeFrame& rf);
@@ -364,12 +366,14 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
 
 // Whether a region took the frame on: then it is somewhere else.
 bool FrameDriver::at_header(Flow* flow, PyObject** result) {
-    const AtHeader at = arrive_at_header(fs_, places_, f_, code_, &pc_);
+    std::vector<ResumeFrame> inner;
+    const AtHeader at = arrive_at_header(fs_, places_, f_, code_, &pc_, &inner);
     switch (at) {
         case AtHeader::Nothing: return false;
         case AtHeader::Left: wants_place_ = true; break;
         case AtHeader::Step: skip_header_ = code_.is_header[pc_]; break;
         case AtHeader::Again: break;
+        case AtHeader::Inside: *flow = descend(inner, 0, false, result); break;
         case AtHeader::Raised: *flow = raised(result); break;
     }
     return true;
@@ -435,21 +439,30 @@ PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bo
         &ctx);
 }
 
+// This frame is at a call: the frames from frames[k] on, which are inside it, run to their end, and it goes
+// on behind the call.
+FrameDriver::Flow FrameDriver::descend(std::vector<ResumeFrame>& frames, size_t k, bool hot,
+                                       PyObject** result) {
+    int unit = code_.insns[pc_].unit;
+    while (code_.insns[pc_].op != Opcode::Call && code_.insns[pc_ + 1].unit == unit) ++pc_;
+    f_.set_unit_at(code_.insns[pc_].op_unit);
+    PyObject* value = call_inner(frames, k, hot);
+    if (!value) return raised(result);
+    f_.push(value);
+    ++pc_;
+    wants_place_ = hot;
+    skip_next_ = false;
+    return Flow::On;
+}
+
 FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k, bool hot,
                                       PyObject** result) {
     fill(frames[k]);
     skip_next_ = true;
-    if (k + 1 < frames.size()) {
-        int unit = code_.insns[pc_].unit;
-        while (code_.insns[pc_].op != Opcode::Call && code_.insns[pc_ + 1].unit == unit) ++pc_;
+    if (k + 1 < frames.size()) return descend(frames, k + 1, hot, result);
+    if (frames[k].pending) {
         f_.set_unit_at(code_.insns[pc_].op_unit);
-        PyObject* value = call_inner(frames, k + 1, hot);
-        if (!value) return raised(result);
-        f_.push(value);
-        ++pc_;
-        wants_place_ = hot;
-        skip_next_ = false;
-        return Flow::On;
+        return serve_pending(f_.ts()) ? Flow::On : raised(result);
     }
     if (std::exchange(fs_.at_opaque_step, false) && refused(CallLimits::LeavingToPython))
         return raised(result);

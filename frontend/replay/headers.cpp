@@ -58,8 +58,9 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     regions::Builder builder(f, code, pc);
     std::unique_ptr<regions::BuiltRegion> built = builder.build();
     if (!built) {
-        const Insn& insn = code.insns[static_cast<size_t>(builder.failed_pc())];
-        fs.remark(builder.reason(), builder.detail(), code, insn);
+        const CodeInfo& where = builder.failed_code();
+        fs.remark(builder.reason(), builder.detail(), where,
+                  where.insns[static_cast<size_t>(std::max(builder.failed_pc(), 0))]);
         if (++h.refusals >= kMostRefusals) fs.kill(places, h);
         return;
     }
@@ -117,7 +118,7 @@ std::vector<RegionInfo> FunctionState::regions() const {
 }
 
 AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code,
-                          int* pc) {
+                          int* pc, std::vector<ResumeFrame>* inner) {
     auto it = places.headers.find(*pc);
     if (it == places.headers.end() || it->second.dead || !enabled || fs.options.cuda ||
         stance() == Stance::Eager)
@@ -132,7 +133,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             const std::shared_ptr<regions::CompiledRegion> region = h.regions[i];
             const int header = *pc;
             const int64_t begun = now_ns();
-            const regions::Left left = region->run(f, pc);
+            const regions::Left left = region->run(f, pc, inner);
             if (left == regions::Left::NotEntered) continue;
             h.serves = true;
             if (i > 0) std::swap(h.regions[i], h.regions[0]);
@@ -141,6 +142,10 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 case regions::Left::End: return AtHeader::Left;
                 case regions::Left::Failed: return AtHeader::Raised;
                 case regions::Left::Poll:
+                    if (!inner->empty()) {
+                        inner->back().pending = true;
+                        return AtHeader::Inside;
+                    }
                     f.set_unit_at(code.insns[static_cast<size_t>(*pc)].op_unit);
                     return serve_pending(f.ts()) ? AtHeader::Again : AtHeader::Raised;
                 default: break;
@@ -151,7 +156,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 region->retired = true;
                 fs.remark(Reason::Faults, "", code, code.insns[static_cast<size_t>(header)]);
             }
-            return AtHeader::Step;
+            return inner->empty() ? AtHeader::Step : AtHeader::Inside;
         }
         // Variables of other kinds than those so far.
         if (before == 0 || round > 0 || h.regions.size() >= kMostRegions || h.attempts >= kMostAttempts ||

@@ -16,6 +16,7 @@
 #include "frontend/record/builder.h"
 #include "frontend/replay/function.h"
 #include "frontend/replay/on_gpu.h"
+#include "frontend/replay/resume_frame.h"
 #include "graph/graph.h"
 #include "guards/check.h"
 #include "kernels/compiler.h"
@@ -136,19 +137,6 @@ struct Trace {
 // live on a GPU that has no kernels for them.
 std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options,
                                   Reason* reason, std::string* why);
-
-// One frame to go on in; owned references, NULL for empty slots.
-struct ResumeFrame {
-    PyRef func;  // inlined frames only
-    int unit = 0;
-    std::vector<PyObject*> slots;
-    ResumeFrame() = default;
-    ResumeFrame(ResumeFrame&&) = default;
-    ResumeFrame& operator=(ResumeFrame&&) = default;
-    ~ResumeFrame() {
-        for (PyObject* o : slots) Py_XDECREF(o);
-    }
-};
 
 struct Outcome {
     enum Kind : uint8_t {

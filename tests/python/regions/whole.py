@@ -29,8 +29,10 @@ def check_whole(
             assert found == expected, f"size {size}: {report(expected, found)}"
             stator.wait()
     warm = stator.stats(compiled)
-    assert warm["regions"] >= 1, compiled.explain()
+    assert warm["regions"] >= 1, stator.explain(compiled)(*arguments(sizes[-1]))
     expected, found = observe(eager, arguments(sizes[-1])), observe(compiled, arguments(sizes[-1]))
     assert found == expected, report(expected, found)
     after = stator.stats(compiled)
-    assert {c: after[c] - warm[c] for c in LEAVING} == dict.fromkeys(LEAVING, 0), compiled.explain()
+    assert {c: after[c] - warm[c] for c in LEAVING} == dict.fromkeys(LEAVING, 0), stator.explain(compiled)(
+        *arguments(sizes[-1])
+    )

@@ -1,0 +1,267 @@
+// From an exit's values to the frames in which Python goes on. See region.h and resume.cpp.
+
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "frontend/cpython/iterators.h"
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/regions/region.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+// What the exit wrote down. In the slots of its frames the ids of Values are places in the exit's values.
+class ExitValues {
+  public:
+    ExitValues(const graph::Region& r, const graph::RegionExit& e, const char* out) {
+        for (graph::ValueId v : e.values) {
+            at_.push_back(out);
+            out += kSlot * slots_of(r.types[static_cast<size_t>(v)]);
+        }
+    }
+    const char* bits(graph::ValueId id) const { return at_[static_cast<size_t>(id)]; }
+    int64_t word(graph::ValueId id, int n = 0) const {
+        int64_t w;
+        std::memcpy(&w, bits(id) + n * kSlot, 8);
+        return w;
+    }
+    double real(graph::ValueId id) const {
+        double d;
+        std::memcpy(&d, bits(id), 8);
+        return d;
+    }
+
+  private:
+    std::vector<const char*> at_;
+};
+
+// An array as the region knows it.
+struct Words {
+    char* data;
+    int64_t shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+};
+
+// Makes the objects of one exit; what is one object in the program is made once.
+class Boxes {
+  public:
+    Boxes(const ExitValues& values, const std::vector<PyObject*>& old) : values_(values), old_(old) {}
+    PyObject* box(const Value& v);  // new reference; nullptr with an error, or without one for an empty slot
+
+  private:
+    PyObject* number(const Value& v);
+    PyObject* make_number(const Value& v);
+    PyObject* array(const Value& v);
+    PyObject* make_array(const Value& v);
+    PyObject* complex(const Value& v) const;
+    PyObject* variant(const Value& v);
+    PyObject* iterator(const Value& v);
+    PyRef items(const Value& v);
+    Words words(const Value& v) const;
+    PyObject* view_of(PyObject* base, const Value& v) const;
+    // What was in the slot at entry; of an iterator of an array, the array.
+    PyObject* entry(int64_t slot) const { return old_[static_cast<size_t>(slot)]; }
+    PyObject* entry_array(int64_t slot) const {
+        PyObject* o = entry(slot);
+        return o && is_array_iter(o) ? array_iter_state(o).array : o;
+    }
+
+    const ExitValues& values_;
+    const std::vector<PyObject*>& old_;  // the frame's slots at entry
+    std::map<graph::ValueId, PyRef> arrays_;
+    std::map<std::pair<int64_t, graph::ValueId>, PyRef> numbers_;  // by Value::object, too
+};
+
+Words Boxes::words(const Value& v) const {
+    Words w;
+    w.data = reinterpret_cast<char*>(values_.word(v.id));
+    for (int d = 0; d < v.rank; ++d) {
+        w.shape[d] = values_.word(v.id, 1 + d);
+        w.strides[d] = values_.word(v.id, 1 + v.rank + d);
+    }
+    return w;
+}
+
+PyObject* Boxes::view_of(PyObject* base, const Value& v) const {
+    const Words w = words(v);
+    return numpy::new_view(base, v.dtype, v.rank, w.shape, w.strides, w.data);
+}
+
+PyObject* Boxes::make_array(const Value& v) {
+    if (v.part) {  // of an array that may have moved into an object just now
+        const PyRef whole = PyRef::steal(box(v.items[0]));
+        if (!whole) return nullptr;
+        const Words w = words(v);
+        char* data = numpy::data(whole.get()) + (w.data - words(v.items[0]).data);
+        return numpy::new_view(whole.get(), v.dtype, v.rank, w.shape, w.strides, data);
+    }
+    bool fresh = v.fresh;
+    if (v.held) {
+        const int64_t from = values_.word(v.items[0].id);
+        if (from == Held::Nothing) return nullptr;
+        if (from <= Held::Entry) return Py_XNewRef(entry(Held::Entry - from));
+        if (from >= Held::View) return view_of(entry_array(from - Held::View), v);
+        if (from >= Held::Whole) return Py_NewRef(entry_array(from - Held::Whole));
+        fresh = true;
+    }
+    if (!fresh) return view_of(entry_array(v.slot), v);
+    const Words w = words(v);
+    PyObject* a = numpy::new_array(v.dtype, v.rank, w.shape, {});
+    if (a)
+        std::memcpy(numpy::data(a), w.data,
+                    static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(a))));
+    return a;
+}
+
+PyObject* Boxes::array(const Value& v) {
+    PyRef& made = arrays_[v.id];
+    if (!made) made = PyRef::steal(make_array(v));
+    return Py_XNewRef(made.get());
+}
+
+PyObject* Boxes::make_number(const Value& v) {
+    switch (v.kind) {
+        case Kind::Int: return PyLong_FromLongLong(values_.word(v.id));
+        case Kind::Float: return PyFloat_FromDouble(values_.real(v.id));
+        case Kind::Bool: return PyBool_FromLong(*values_.bits(v.id));
+        default: return numpy::box_scalar(graph::Box::NpScalar, v.dtype, values_.bits(v.id));
+    }
+}
+
+PyObject* Boxes::number(const Value& v) {
+    PyRef& made = numbers_[{v.object, v.id}];
+    if (!made) made = PyRef::steal(make_number(v));
+    return Py_XNewRef(made.get());
+}
+
+PyObject* Boxes::complex(const Value& v) const {
+    char bits[kSlot] = {};
+    const size_t size = static_cast<size_t>(graph::info(v.dtype).size) / 2;
+    for (size_t k = 0; k < 2; ++k) std::memcpy(bits + k * size, values_.bits(v.items[k].id), size);
+    if (v.kind == Kind::ComplexScalar) return numpy::box_scalar(graph::Box::NpScalar, v.dtype, bits);
+    return PyComplex_FromDoubles(values_.real(v.items[0].id), values_.real(v.items[1].id));
+}
+
+PyObject* Boxes::variant(const Value& v) {
+    const int64_t tag = values_.word(v.items[0].id), as_int = values_.word(v.items[1].id);
+    const double as_float = values_.real(v.items[2].id);
+    if (tag <= Tag::Entry) return Py_XNewRef(entry(Tag::Entry - tag));
+    switch (tag) {
+        case Tag::Empty: return nullptr;
+        case Tag::Int: return PyLong_FromLongLong(as_int);
+        case Tag::Float: return PyFloat_FromDouble(as_float);
+        case Tag::Bool: return PyBool_FromLong(as_int != 0);
+        default: break;
+    }
+    const auto t = static_cast<graph::DType>(tag - Tag::Scalar);
+    char bits[kSlot] = {};
+    if (t == graph::DType::F32) {
+        const auto narrow = static_cast<float>(as_float);
+        std::memcpy(bits, &narrow, 4);
+    } else {
+        std::memcpy(bits, graph::is_float(t) ? static_cast<const void*>(&as_float) : &as_int, 8);
+    }
+    return numpy::box_scalar(graph::Box::NpScalar, t, bits);
+}
+
+PyObject* Boxes::iterator(const Value& v) {
+    const auto word = [&](int n) { return values_.word(v.items[static_cast<size_t>(n)].id); };
+    if (v.kind == Kind::RangeIter) return new_range_iter({word(0), word(1), word(2)});
+    const PyRef array = PyRef::steal(box(v.items[0]));
+    PyObject* it = array ? PySeqIter_New(array.get()) : nullptr;
+    if (it) set_array_iter_position(it, word(1));
+    return it;
+}
+
+PyRef Boxes::items(const Value& v) {
+    PyRef t = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(v.items.size())));
+    for (size_t i = 0; t && i < v.items.size(); ++i) {
+        PyObject* item = box(v.items[i]);
+        if (!item) return {};
+        PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), item);
+    }
+    return t;
+}
+
+PyObject* Boxes::box(const Value& v) {
+    if (v.whole && v.kind != Kind::Known)
+        return Py_XNewRef(v.kind == Kind::Array ? entry_array(v.slot) : entry(v.slot));
+    switch (v.kind) {
+        case Kind::Empty: return nullptr;
+        case Kind::Known: return Py_NewRef(v.obj);
+        case Kind::Int:
+        case Kind::Float:
+        case Kind::Bool:
+        case Kind::Scalar: return number(v);
+        case Kind::Array: return array(v);
+        case Kind::Complex:
+        case Kind::ComplexScalar: return complex(v);
+        case Kind::Variant: return variant(v);
+        case Kind::RangeIter:
+        case Kind::ArrayIter: return iterator(v);
+        case Kind::Tuple: return items(v).release();
+        case Kind::Slice: {
+            const PyRef t = items(v);
+            return t ? PySlice_New(PyTuple_GET_ITEM(t.get(), 0), PyTuple_GET_ITEM(t.get(), 1),
+                                   PyTuple_GET_ITEM(t.get(), 2))
+                     : nullptr;
+        }
+        case Kind::Range: {
+            const PyRef t = items(v);
+            return t ? PyObject_CallObject(reinterpret_cast<PyObject*>(&PyRange_Type), t.get()) : nullptr;
+        }
+        default:
+            PyErr_SetString(PyExc_SystemError, "stator: a region left with a value that has no object");
+            return nullptr;
+    }
+}
+
+// An iterator that only the frame holds is moved on; nullptr when there is none.
+PyObject* moved_on(const Value& v, PyObject* old, const ExitValues& values) {
+    if (!old || Py_REFCNT(old) != 1) return nullptr;
+    const auto word = [&](int n) { return values.word(v.items[static_cast<size_t>(n)].id); };
+    if (v.kind == Kind::RangeIter && is_range_iter(old)) {
+        set_range_iter_state(old, {word(0), word(1), word(2)});
+        return Py_NewRef(old);
+    }
+    if (v.kind == Kind::ArrayIter && v.items[0].whole && is_array_iter(old)) {
+        set_array_iter_position(old, word(1));
+        return Py_NewRef(old);
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+// Objects are made before the frame is touched, so that a failure leaves it as it was.
+bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const {
+    const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
+    const ExitValues values(*built_->graph, built_->graph->exits[static_cast<size_t>(exit)], out_.data());
+    std::vector<PyObject*> old(static_cast<size_t>(f.depth()));
+    for (size_t i = 0; i < old.size(); ++i) old[i] = f.slot(static_cast<int>(i));
+    Boxes boxes(values, old);
+    std::vector<ResumeFrame> frames;
+    for (const ResumePoint::Stop& stop : r.frames) {
+        ResumeFrame& frame = frames.emplace_back();
+        frame.func = PyRef::borrow(stop.function);
+        frame.unit = stop.code->insns[static_cast<size_t>(stop.pc)].unit;
+        for (size_t i = 0; i < stop.slots.size(); ++i) {
+            const bool own = frames.size() == 1 && i < old.size();
+            PyObject* o = moved_on(stop.slots[i], own ? old[i] : nullptr, values);
+            if (!o) o = boxes.box(stop.slots[i]);
+            if (!o && PyErr_Occurred()) return false;
+            frame.slots.push_back(o);
+        }
+    }
+    f.clear_slots();
+    for (size_t i = 0; i < frames[0].slots.size(); ++i)
+        f.init_slot(static_cast<int>(i), std::exchange(frames[0].slots[i], nullptr));
+    f.set_depth(static_cast<int>(r.frames[0].slots.size()));
+    frames.erase(frames.begin());
+    *inner = std::move(frames);
+    return true;
+}
+
+}  // namespace stator::frontend::regions

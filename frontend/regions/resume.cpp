@@ -1,0 +1,123 @@
+// Where Python goes on when the region is left: frames, each at an instruction, with Values for their slots.
+//
+// The region's own frame comes first. While a function is followed that the loop calls, its frame is the last
+// one and those before it are at their calls, whose operands are gone. What a slot holds must be something
+// that can become an object: no unfinished expression, no part of memory that only the region knows.
+
+#include <algorithm>
+#include <map>
+
+#include "frontend/regions/builder.h"
+
+namespace stator::frontend::regions {
+
+bool becomes_object(const Value& v) {
+    switch (v.kind) {
+        case Kind::Lazy: return false;
+        case Kind::Array:
+            if (v.held) return true;
+            if (v.part) return !v.items.empty() && becomes_object(v.items[0]);
+            return v.slot >= 0;
+        default: return std::all_of(v.items.begin(), v.items.end(), becomes_object);
+    }
+}
+
+bool Builder::can_resume() const { return std::all_of(s_.slots.begin(), s_.slots.end(), becomes_object); }
+
+// Whether the innermost frame is between two statements.
+bool Builder::between_statements(const State& s) {
+    const Level& top = s.levels.back();
+    return std::all_of(s.slots.begin() + top.base + top.code->nlocalsplus, s.slots.end(),
+                       [](const Value& v) { return v.is_between_statements(); });
+}
+
+ResumeRef Builder::resume_at(int pc, const State& s) {
+    auto resume = std::make_shared<ResumePoint>();
+    for (size_t k = 0; k < s.levels.size(); ++k) {
+        const Level& level = s.levels[k];
+        const bool last = k + 1 == s.levels.size();
+        const auto end = last ? s.slots.size() : static_cast<size_t>(s.levels[k + 1].base);
+        resume->frames.push_back(
+            {level.code,
+             level.function,
+             last ? pc : s.levels[k + 1].return_pc - 1,
+             {s.slots.begin() + level.base, s.slots.begin() + static_cast<ptrdiff_t>(end)}});
+    }
+    return resume;
+}
+
+// Whether a place to go on at is made where the state is: in the region's own frame before every statement.
+// In a function only where something has been changed since the last place, or in a loop (`header`), which is
+// not done again: what is pure and short is rather done again from the caller's statement, whose frame alone
+// an exit then lists. In the middle of an expression, as behind a call that changed something, where there is
+// none in this frame.
+bool Builder::wants_resume(int pc, const State& s, bool header) {
+    const size_t frames = s.resume ? s.resume->frames.size() : s.levels.size() + 1;
+    const bool wanted =
+        between_statements(s) ? header || frames >= s.levels.size() : frames > s.levels.size();
+    return wanted && s.levels.back().code->insns[static_cast<size_t>(pc)].boundary &&
+           std::all_of(s.slots.begin(), s.slots.end(), becomes_object);
+}
+
+int Builder::exit_for(const ResumeRef& r, const char* label) {
+    if (r->exit >= 0) return r->exit;
+    graph::RegionExit e;
+    e.label = label;
+    const ResumePoint::Stop& last = r->frames.back();
+    e.line = last.code->insns[static_cast<size_t>(last.pc)].line;
+    for (const ResumePoint::Stop& f : r->frames)
+        if (!std::all_of(f.slots.begin(), f.slots.end(), becomes_object)) return -1;
+    // Values of the exit are listed once; from here on the ids in its slots are places in that list.
+    std::map<ValueId, int> place;
+    for (ResumePoint::Stop& f : r->frames)
+        for (Value& v : f.slots)
+            each_variable(v, [&](ValueId& id) {
+                const auto [it, added] = place.try_emplace(id, static_cast<int>(e.values.size()));
+                if (added) e.values.push_back(id);
+                id = it->second;
+            });
+    r->exit = static_cast<int>(r_->exits.size());
+    r_->exits.push_back(std::move(e));
+    out_->exits.push_back(r);
+    return r->exit;
+}
+
+int Builder::exit_here() {
+    if (!s_.resume) {
+        refuse(Reason::RegionOp, "a check between a store and the end of its statement");
+        return -1;
+    }
+    const int exit = exit_for(s_.resume, "check");
+    if (exit < 0) refuse(Reason::RegionOp, "an expression around a check");
+    return exit;
+}
+
+// A block that only leaves, for edges out of the loop.
+bool Builder::leave_at(int pc, const State& s, graph::Edge* edge) {
+    graph::Terminator t;
+    t.kind = graph::Terminator::Leave;
+    t.exit = exit_for(resume_at(pc, s), "end");
+    if (t.exit < 0) return unknown("an unfinished expression where the loop ends");
+    edge->to = static_cast<graph::BlockId>(r_->blocks.size());
+    r_->blocks.emplace_back();
+    r_->blocks.back().end = t;
+    return true;
+}
+
+// What the region does not know is left to Python, which comes back at the next header: no matter where it
+// is seldom done. On the way that every iteration takes it would be a loop that never goes round
+// (goes_round).
+bool Builder::leave_for_python() {
+    if (reason_ != Reason::RegionOp || ended_ || !s_.resume) return false;
+    graph::Terminator t;
+    t.kind = graph::Terminator::Leave;
+    t.exit = exit_for(s_.resume, "check");
+    if (t.exit < 0) return false;
+    out_->left_out.push_back({&code(), pc_, detail_});
+    end_block(std::move(t));
+    reason_ = Reason::None;
+    detail_.clear();
+    return true;
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,24 @@
+// A frame in which Python goes on, before it is one.
+#pragma once
+
+#include <vector>
+
+#include "frontend/pyref.h"
+
+namespace stator::frontend {
+
+// One frame to go on in; owned references, NULL for empty slots.
+struct ResumeFrame {
+    PyRef func;  // inlined frames only
+    int unit = 0;
+    std::vector<PyObject*> slots;
+    bool pending = false;  // the interpreter wants attention first
+    ResumeFrame() = default;
+    ResumeFrame(ResumeFrame&&) = default;
+    ResumeFrame& operator=(ResumeFrame&&) = default;
+    ~ResumeFrame() {
+        for (PyObject* o : slots) Py_XDECREF(o);
+    }
+};
+
+}  // namespace stator::frontend
