@@ -5,6 +5,9 @@
 
 namespace stator::graph {
 
+// Makes one loop of neighbouring array statements of the same extents (region_fuse.cpp).
+void fuse_nests(Region& r);
+
 // Computes in the entry block what depends on nothing else: constants, extents, sums of inputs.
 void hoist_to_entry(Region& r);
 

@@ -1,5 +1,5 @@
-// Text tests of regions: tests/ir/regions/*.txt. A case names what to run: `print`, `simplify`, `checks`
-// (what runs before LLVM), `verify` (the output is the defect) or `error` (what the parser says). Loops are
+// Text tests of regions: tests/ir/regions/*.txt. A case names what to run: `print`, `simplify`, `fuse`,
+// `checks` (all that runs before LLVM), `verify` (the output is the defect) or `error` (what the parser says). Loops are
 // found, unless the text gives them.
 #include <gtest/gtest.h>
 
@@ -19,6 +19,7 @@ std::string run_case(const test::GoldenCase& c) {
     if (what == "verify") return verify(r);
     if (const std::string defect = verify(r); !defect.empty()) return "before: " + defect;
     if (what == "simplify") simplify(r);
+    if (what == "fuse") fuse_nests(r);
     if (what == "checks") optimize(r);
     const std::string text = print(r);
     if (const std::string defect = verify(r); !defect.empty()) return "after: " + defect + "\n" + text;

@@ -1,0 +1,505 @@
+// fuse_nests: neighbouring array statements as one loop over memory.
+//
+// A statement is a nest that computes into memory of the region's own and, where something else is to see the
+// result, a second one that copies it there (`commit`) once no flag was up. Statements of one extent that
+// follow each other become one group: a nest that computes all of them, values going from one to the next in
+// registers, then one that makes all copies, in their order.
+//
+// What makes that right:
+// - Until its copies a group changes only memory that nothing has seen yet, so whatever leaves on the way may
+//   leave through the group's first exit: Python goes on in front of the group and does all of it.
+// - Instructions on scalars between the statements do not read what a group writes; they move in front of it.
+// - A statement of the group that reads what an earlier one is going to copy reads it at the same point (it
+// gets
+//   the value), or reads elements that are known to be others (`disjoint`).
+//
+// Memory that only took values from one statement to the next is then written by nothing (remove_unread).
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "graph/region_cfg.h"
+#include "graph/region_passes.h"
+
+namespace stator::graph {
+namespace {
+
+constexpr size_t kMostInsts = 160;  // of a group's body
+constexpr size_t kMostArrays = 24;  // that it reads or writes
+constexpr RegionType kI64{DType::I64, -1};
+
+// Whether an operation on these types may raise a floating-point flag.
+bool may_flag(const Inst& i, const Region& r) {
+    if (i.op == RegionOp::Call) return true;
+    if (i.op != RegionOp::Pointwise || !(is_float(i.operand) || is_complex(i.operand))) return false;
+    const DType to = r.types[static_cast<size_t>(i.result)].dtype;
+    if (i.pointwise == Op::Cast) return !is_float(to) || info(to).size < info(i.operand).size;
+    return info(i.pointwise).faults != "-";
+}
+
+// Whether it may move in front of a group that is being collected: it reads no memory and changes none.
+bool is_scalar_work(RegionOp op) {
+    switch (op) {
+        case RegionOp::Const:
+        case RegionOp::Pointwise:
+        case RegionOp::Call:
+        case RegionOp::CheckedAdd:
+        case RegionOp::CheckedSub:
+        case RegionOp::CheckedMul:
+        case RegionOp::FloorDiv:
+        case RegionOp::FloorMod:
+        case RegionOp::Finite:
+        case RegionOp::Guard:
+        case RegionOp::Index:
+        case RegionOp::Extent:
+        case RegionOp::View:
+        case RegionOp::Flatten:
+        case RegionOp::Scratch: return true;
+        default: return false;
+    }
+}
+
+class Fuser {
+  public:
+    explicit Fuser(Region& r) : r_(r), cfg_(region_cfg(r)), maker_(r.types.size()) {
+        for (const Block& b : r_.blocks)
+            for (const Inst& i : b.insts)
+                if (i.result >= 0) maker_[static_cast<size_t>(i.result)] = i;
+        for (const RegionInput& in : r_.inputs) inputs_.insert(in.value);
+    }
+
+    void run() {
+        for (const BlockId b : cfg_.order) {
+            same_.clear();
+            for (BlockId d = cfg_.idom[static_cast<size_t>(b)]; d >= 0; d = cfg_.idom[static_cast<size_t>(d)])
+                for (const Inst& i : r_.blocks[static_cast<size_t>(d)].insts) learn(i);
+            block(b);
+        }
+    }
+
+  private:
+    struct Commit {
+        ValueId to, from;
+    };
+    struct Group {
+        Inst first;  // the nest it began with
+        int exit = -1;
+        int64_t flags = 0;
+        bool may_flag = false, calls = false;
+        int members = 0;
+        NestBody body;
+        std::map<ValueId, ValueId> at;  // value of an array's element at the nest's point
+        std::map<std::string, ValueId> equal;
+        std::set<ValueId> arrays, written;  // written: memory of its own
+        std::vector<Commit> commits;
+    };
+
+    void block(BlockId b) {
+        std::vector<Inst> insts = std::move(r_.blocks[static_cast<size_t>(b)].insts);
+        out_.clear(), fresh_.clear(), cells_.clear(), grouped_ = false;
+        for (Inst& i : insts) {
+            if (i.op == RegionOp::Nest) {
+                nest(std::move(i));
+                continue;
+            }
+            const bool load = i.op == RegionOp::Load && grouped_ && reads_before(i.in[0]);
+            if (!is_scalar_work(i.op) && !load) {
+                close();
+                if (has_effect(i)) fresh_.clear();
+            } else if (grouped_ && i.exit >= 0) {
+                if (group_.exit < 0 || takes_cell(i))
+                    close();
+                else
+                    i.exit = group_.exit;
+            }
+            if (i.op == RegionOp::Scratch) own(i);
+            learn(i);
+            out_.push_back(std::move(i));
+        }
+        close();
+        r_.blocks[static_cast<size_t>(b)].insts = std::move(out_);
+    }
+
+    // ---- own memory ----
+
+    static int64_t last_cell(const Inst& scratch) {
+        return scratch.ints[0] + static_cast<int64_t>(scratch.ints.size()) - 1;
+    }
+    // Whether the instruction makes memory where something lies that the group still needs.
+    bool takes_cell(const Inst& i) const {
+        return i.op == RegionOp::Scratch && (cells_.contains(i.ints[0]) || cells_.contains(last_cell(i)));
+    }
+    void own(const Inst& scratch) {
+        for (int64_t c = scratch.ints[0]; c <= last_cell(scratch); ++c) cells_.insert(c);
+        fresh_[scratch.result] = scratch.exit;
+    }
+
+    // ---- extents ----
+
+    void learn(const Inst& i) {
+        if (i.op != RegionOp::Guard || !i.ints[0]) return;
+        const Inst& c = maker_[static_cast<size_t>(i.in[0])];
+        if (c.op != RegionOp::Pointwise || c.pointwise != Op::Equal || c.operand != DType::I64) return;
+        const ValueId a = one_of(c.in[0]), b = one_of(c.in[1]);
+        if (a != b) same_[std::max(a, b)] = std::min(a, b);
+    }
+    ValueId one_of(ValueId v) const {
+        for (auto it = same_.find(v); it != same_.end(); it = same_.find(v)) v = it->second;
+        return v;
+    }
+    std::optional<int64_t> constant(ValueId v) const {
+        const Inst& i = maker_[static_cast<size_t>(v)];
+        if (i.result != v || i.op != RegionOp::Const || r_.types[static_cast<size_t>(v)] != kI64)
+            return std::nullopt;
+        return i.ints[0];
+    }
+    bool equal(ValueId a, ValueId b) const {
+        if (one_of(a) == one_of(b)) return true;
+        const auto x = constant(a), y = constant(b);
+        return x && x == y;
+    }
+
+    // ---- memory ----
+
+    // The input or the scratch instruction whose memory it is; -1 where that is open.
+    ValueId root(ValueId array) const {
+        for (;;) {
+            if (inputs_.contains(array)) return array;
+            const Inst& i = maker_[static_cast<size_t>(array)];
+            if (i.result != array) return -1;  // a parameter
+            if (i.op == RegionOp::Scratch) return array;
+            if (i.op != RegionOp::View && i.op != RegionOp::Flatten) return -1;
+            array = i.in[0];
+        }
+    }
+
+    // An index as base + offset; base -1: a constant. `wrap`: the extent that is added to negative ones.
+    struct Position {
+        ValueId base = -1;
+        int64_t offset = 0;
+        ValueId wrap = -1;
+    };
+    Position position(ValueId v) const {
+        const Inst& i = maker_[static_cast<size_t>(v)];
+        if (const auto c = constant(v)) return {-1, *c, -1};
+        if (i.result != v) return {v, 0, -1};
+        if (i.op == RegionOp::Index) {
+            Position p = position(i.in[0]);
+            if (p.wrap >= 0) return {v, 0, -1};
+            p.wrap = i.in[1];
+            return p;
+        }
+        const bool pointwise = i.op == RegionOp::Pointwise && r_.types[static_cast<size_t>(v)] == kI64;
+        const bool plus = i.op == RegionOp::CheckedAdd || (pointwise && i.pointwise == Op::Add),
+                   minus = i.op == RegionOp::CheckedSub || (pointwise && i.pointwise == Op::Subtract);
+        if (plus || minus) {
+            const auto k = constant(i.in[1]);
+            Position p = position(i.in[0]);
+            if (k && p.wrap < 0 && *k < kFar && *k > -kFar && p.offset < kFar && p.offset > -kFar) {
+                p.offset += minus ? -*k : *k;
+                return p;
+            }
+        }
+        return {v, 0, -1};
+    }
+
+    // Whether two views of one array have no element in common: at different places of some axis. Where that
+    // takes an axis that is long enough, the group tests it.
+    bool disjoint(ValueId a, ValueId b) {
+        const Inst &x = maker_[static_cast<size_t>(a)], &y = maker_[static_cast<size_t>(b)];
+        if (x.result != a || y.result != b || x.op != RegionOp::View || y.op != RegionOp::View ||
+            x.in[0] != y.in[0])
+            return false;
+        for (const ViewAxis& p : r_.views[static_cast<size_t>(x.ints[0])])
+            for (const ViewAxis& q : r_.views[static_cast<size_t>(y.ints[0])]) {
+                if (p.kind != ViewAxis::Drop || q.kind != ViewAxis::Drop || p.axis != q.axis) continue;
+                const Position i = position(x.in[static_cast<size_t>(p.start)]),
+                               j = position(y.in[static_cast<size_t>(q.start)]);
+                if (i.base != j.base || i.wrap != j.wrap || i.offset == j.offset) continue;
+                if (i.wrap < 0) return true;
+                if (i.base < 0 && (i.offset < 0) == (j.offset < 0)) return true;
+                need_longer(i.wrap, std::abs(i.offset - j.offset));
+                return true;
+            }
+        return false;
+    }
+
+    // Indices that differ by d are other elements of an axis longer than d, also when one of them wraps.
+    void need_longer(ValueId extent, int64_t d) {
+        if (!longer_.emplace(extent, d).second) return;
+        const auto add = [&](Inst i, RegionType t) {
+            i.result = r_.add(t);
+            i.line = group_.first.line;
+            maker_.push_back(i);
+            out_.push_back(i);
+            return i.result;
+        };
+        Inst k;
+        k.ints = {d};
+        Inst test;
+        test.op = RegionOp::Pointwise;
+        test.pointwise = Op::Greater;
+        test.operand = DType::I64;
+        test.in = {extent, add(k, kI64)};
+        Inst guard;
+        guard.op = RegionOp::Guard;
+        guard.in = {add(test, {DType::Bool, -1})};
+        guard.ints = {1};
+        guard.exit = group_.exit;
+        guard.line = group_.first.line;
+        out_.push_back(guard);
+    }
+
+    // Whether the array holds now what it will hold behind the group so far.
+    bool reads_before(ValueId array) {
+        const ValueId memory = root(array);
+        if (group_.written.contains(memory)) return false;
+        return std::all_of(group_.commits.begin(), group_.commits.end(), [&](const Commit& c) {
+            const ValueId to = root(c.to);
+            return (memory >= 0 && to >= 0 && to != memory) || disjoint(array, c.to);
+        });
+    }
+
+    // ---- groups ----
+
+    void nest(Inst i) {
+        const NestBody body = r_.nests[static_cast<size_t>(i.ints[0])];
+        if (grouped_ && !(fits(i, body) && (commit(body) || compute(i, body)))) close();
+        if (!grouped_) {
+            if (!starts(body)) {
+                fresh_.clear();
+                out_.push_back(std::move(i));
+                return;
+            }
+            group_ = {};
+            longer_.clear();
+            group_.first = i;
+            group_.exit = i.exit >= 0 ? i.exit : exit_of_memory(body);
+            grouped_ = true;
+            compute(i, body);
+        }
+        ++group_.members;
+    }
+
+    // Where it may leave in front of a nest that has no exit: as its memory does.
+    int exit_of_memory(const NestBody& body) const {
+        for (const Inst& i : body.insts)
+            if (i.op == RegionOp::NestStore) return fresh_.at(i.in[0]);
+        return -1;
+    }
+
+    bool starts(const NestBody& body) const {
+        bool any = false;
+        for (const Inst& k : body.insts) {
+            if (k.op != RegionOp::NestStore) continue;
+            if (!fresh_.contains(k.in[0])) return false;
+            any = true;
+        }
+        return any && known(body);
+    }
+
+    static bool known(const NestBody& body) {
+        return std::all_of(body.insts.begin(), body.insts.end(), [](const Inst& k) {
+            switch (k.op) {
+                case RegionOp::Const:
+                case RegionOp::Pointwise:
+                case RegionOp::Call:
+                case RegionOp::NestLoad:
+                case RegionOp::NestStore:
+                case RegionOp::NestIndex: return true;
+                default: return false;
+            }
+        });
+    }
+
+    bool fits(const Inst& i, const NestBody& body) {
+        if (!known(body) || i.in.size() != group_.first.in.size()) return false;
+        for (size_t d = 0; d < i.in.size(); ++d)
+            if (!equal(i.in[d], group_.first.in[d])) return false;
+        bool calls = false, flags = false;
+        std::set<ValueId> arrays = group_.arrays;
+        for (const Inst& k : body.insts) {
+            calls |= k.op == RegionOp::Call;
+            flags |= may_flag(k, r_);
+            if (k.op == RegionOp::NestLoad || k.op == RegionOp::NestStore) arrays.insert(k.in[0]);
+        }
+        if (calls != group_.calls || arrays.size() > kMostArrays ||
+            group_.body.insts.size() + body.insts.size() > kMostInsts)
+            return false;
+        // Flags that one statement asks about and another does not.
+        const int64_t asked = i.exit >= 0 ? i.ints[1] : 0;
+        const bool alike = asked == group_.flags || (!asked && !flags) || (!group_.flags && !group_.may_flag);
+        if (!alike) return false;
+        return std::all_of(body.insts.begin(), body.insts.end(), [&](const Inst& k) {
+            return k.op != RegionOp::NestLoad || group_.at.contains(k.in[0]) || reads_before(k.in[0]);
+        });
+    }
+
+    // A copy of what the group has computed to where it belongs.
+    bool commit(const NestBody& body) {
+        if (body.insts.size() != 2 || body.insts[0].op != RegionOp::NestLoad ||
+            body.insts[1].op != RegionOp::NestStore || body.insts[1].in[1] != body.insts[0].result)
+            return false;
+        const ValueId from = body.insts[0].in[0], to = body.insts[1].in[0], memory = root(to);
+        if (!group_.written.contains(from) || fresh_.contains(to)) return false;
+        for (const Commit& c : group_.commits) {
+            const ValueId other = root(c.to);
+            const bool apart = (memory >= 0 && other >= 0 && memory != other) || c.to == to;
+            if (!apart && !disjoint(c.to, to)) return false;
+        }
+        group_.commits.push_back({to, from});
+        group_.at[to] = group_.at.at(from);
+        group_.arrays.insert(to);
+        return true;
+    }
+
+    bool compute(const Inst& nest, const NestBody& body) {
+        for (const Inst& k : body.insts)
+            if (k.op == RegionOp::NestStore && !fresh_.contains(k.in[0])) return false;
+        std::map<ValueId, ValueId> renamed;
+        for (Inst k : body.insts) {
+            for (ValueId& v : k.in)
+                if (auto it = renamed.find(v); it != renamed.end()) v = it->second;
+            group_.calls |= k.op == RegionOp::Call;
+            group_.may_flag |= may_flag(k, r_);
+            if (k.op == RegionOp::NestStore) {
+                group_.at[k.in[0]] = k.in[1];
+                group_.written.insert(k.in[0]);
+                group_.arrays.insert(k.in[0]);
+                fresh_.erase(k.in[0]);
+            } else if (ValueId v = have(k); v >= 0) {
+                renamed[k.result] = v;
+                continue;
+            }
+            group_.body.insts.push_back(std::move(k));
+        }
+        if (nest.exit >= 0) group_.flags = nest.ints[1];
+        return true;
+    }
+
+    // The value of an instruction of the body when there is one already; remembers it otherwise.
+    ValueId have(const Inst& k) {
+        if (k.op == RegionOp::NestLoad) {
+            group_.arrays.insert(k.in[0]);
+            auto [it, fresh] = group_.at.try_emplace(k.in[0], k.result);
+            return fresh ? -1 : it->second;
+        }
+        std::string key = std::to_string(static_cast<int>(k.op)) + " " +
+                          std::to_string(static_cast<int>(k.pointwise)) + " " +
+                          std::to_string(static_cast<int>(k.operand)) + " " +
+                          std::to_string(static_cast<int>(r_.types[static_cast<size_t>(k.result)].dtype));
+        for (const ValueId v : k.in) key += " %" + std::to_string(v);
+        for (const int64_t n : k.ints) key += " " + std::to_string(n);
+        auto [it, fresh] = group_.equal.try_emplace(std::move(key), k.result);
+        return fresh ? -1 : it->second;
+    }
+
+    void close() {
+        if (!std::exchange(grouped_, false)) return;
+        if (group_.members == 1) {
+            out_.push_back(std::move(group_.first));
+            return;
+        }
+        Inst all = group_.first;
+        all.exit = group_.flags ? group_.exit : -1;
+        all.ints = {static_cast<int64_t>(r_.nests.size()), group_.flags};
+        r_.nests.push_back(std::move(group_.body));
+        out_.push_back(all);
+        if (group_.commits.empty()) return;
+        NestBody copies;
+        for (const Commit& c : group_.commits) {
+            const RegionType t = r_.types[static_cast<size_t>(c.from)];
+            Inst at;
+            at.op = RegionOp::NestLoad;
+            at.in = {c.from};
+            at.line = all.line;
+            at.result = r_.add({t.dtype, -1});
+            maker_.emplace_back();
+            Inst put;
+            put.op = RegionOp::NestStore;
+            put.in = {c.to, at.result};
+            put.line = all.line;
+            copies.insts.push_back(std::move(at));
+            copies.insts.push_back(std::move(put));
+        }
+        all.exit = -1;
+        all.ints = {static_cast<int64_t>(r_.nests.size()), 0};
+        r_.nests.push_back(std::move(copies));
+        out_.push_back(std::move(all));
+        fresh_.clear();
+    }
+
+    static constexpr int64_t kFar = int64_t{1} << 60;
+
+    Region& r_;
+    const RegionCfg cfg_;
+    std::vector<Inst> maker_;  // by value: copies
+    std::set<ValueId> inputs_;
+    std::map<ValueId, ValueId> same_;  // i64 values that a guard has found equal
+    std::vector<Inst> out_;
+    // Memory of the region's own that nothing has been put into since something was last to be seen, and
+    // where to leave in front of it.
+    std::map<ValueId, int> fresh_;
+    std::set<int64_t> cells_;
+    bool grouped_ = false;
+    Group group_;
+    std::set<std::pair<ValueId, int64_t>> longer_;
+};
+
+// Own memory that is written and never read. A nest that looks at flags keeps something to do.
+void remove_unread(Region& r) {
+    std::vector<int> uses(r.types.size(), 0), puts(r.types.size(), 0);
+    const auto use = [&](ValueId v) { ++uses[static_cast<size_t>(v)]; };
+    std::set<int> exits;
+    for (const Block& b : r.blocks) {
+        for (const Inst& i : b.insts) {
+            for (const ValueId v : i.in) use(v);
+            exits.insert(i.exit);
+            if (i.op != RegionOp::Nest) continue;
+            for (const Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) {
+                for (const ValueId v : k.in) use(v);
+                if (k.op == RegionOp::NestStore) ++puts[static_cast<size_t>(k.in[0])];
+            }
+        }
+        for_edges(b, [&](const Edge& e) { std::for_each(e.args.begin(), e.args.end(), use); });
+        if (b.end.kind == Terminator::Leave) exits.insert(b.end.exit);
+    }
+    for (const int x : exits)
+        if (x >= 0)
+            for (const ValueId v : r.exits[static_cast<size_t>(x)].values) use(v);
+    std::set<ValueId> unread;
+    for (const Block& b : r.blocks)
+        for (const Inst& i : b.insts)
+            if (i.op == RegionOp::Scratch &&
+                uses[static_cast<size_t>(i.result)] == puts[static_cast<size_t>(i.result)])
+                unread.insert(i.result);
+    for (Block& b : r.blocks)
+        for (const Inst& i : b.insts) {
+            if (i.op != RegionOp::Nest) continue;
+            auto& insts = r.nests[static_cast<size_t>(i.ints[0])].insts;
+            const auto is_put = [](const Inst& k) { return k.op == RegionOp::NestStore; };
+            auto left = std::count_if(insts.begin(), insts.end(), is_put);
+            std::erase_if(insts, [&](const Inst& k) {
+                if (!is_put(k) || !unread.contains(k.in[0])) return false;
+                if (left > 1) return --left, true;
+                unread.erase(k.in[0]);
+                return false;
+            });
+        }
+    for (Block& b : r.blocks)
+        std::erase_if(b.insts,
+                      [&](const Inst& i) { return i.op == RegionOp::Scratch && unread.contains(i.result); });
+}
+
+}  // namespace
+
+void fuse_nests(Region& r) {
+    Fuser(r).run();
+    simplify(r);
+    remove_unread(r);
+}
+
+}  // namespace stator::graph
