@@ -108,7 +108,10 @@ class Fuser {
             const bool load = i.op == RegionOp::Load && grouped_ && reads_before(i.in[0]);
             if (!is_scalar_work(i.op) && !load) {
                 close();
-                if (has_effect(i)) fresh_.clear();
+                if (i.op == RegionOp::Store)
+                    changed(i.in[0]);
+                else if (has_effect(i))
+                    fresh_.clear();
             } else if (grouped_ && i.exit >= 0) {
                 if (group_.exit < 0 || takes_cell(i))
                     close();
@@ -135,6 +138,13 @@ class Fuser {
     void own(const Inst& scratch) {
         for (int64_t c = scratch.ints[0]; c <= last_cell(scratch); ++c) cells_.insert(c);
         fresh_[scratch.result] = scratch.exit;
+    }
+
+    // Something that may be seen has been written: there is no leaving as if it had not been.
+    void changed(ValueId array) {
+        const ValueId memory = root(array);
+        fresh_.erase(memory);
+        for (auto& [scratch, exit] : fresh_) exit = -1;
     }
 
     // ---- extents ----
@@ -255,12 +265,15 @@ class Fuser {
 
     // Whether the array holds now what it will hold behind the group so far.
     bool reads_before(ValueId array) {
-        const ValueId memory = root(array);
-        if (group_.written.contains(memory)) return false;
-        return std::all_of(group_.commits.begin(), group_.commits.end(), [&](const Commit& c) {
-            const ValueId to = root(c.to);
-            return (memory >= 0 && to >= 0 && to != memory) || disjoint(array, c.to);
-        });
+        if (group_.written.contains(root(array))) return false;
+        return std::all_of(group_.commits.begin(), group_.commits.end(),
+                           [&](const Commit& c) { return apart(array, c.to); });
+    }
+
+    // Whether no element is in both.
+    bool apart(ValueId a, ValueId b) {
+        const ValueId x = root(a), y = root(b);
+        return (x >= 0 && y >= 0 && x != y) || disjoint(a, b);
     }
 
     // ---- groups ----
@@ -270,7 +283,9 @@ class Fuser {
         if (grouped_ && !(fits(i, body) && (commit(body) || compute(i, body)))) close();
         if (!grouped_) {
             if (!starts(body)) {
-                fresh_.clear();
+                for (const Inst& k : body.insts)
+                    if (k.op == RegionOp::NestStore) changed(k.in[0]);
+                if (!known(body)) fresh_.clear();
                 out_.push_back(std::move(i));
                 return;
             }
@@ -317,6 +332,7 @@ class Fuser {
 
     bool fits(const Inst& i, const NestBody& body) {
         if (!known(body) || i.in.size() != group_.first.in.size()) return false;
+        if (i.exit >= 0 && group_.exit < 0) return false;
         for (size_t d = 0; d < i.in.size(); ++d)
             if (!equal(i.in[d], group_.first.in[d])) return false;
         bool calls = false, flags = false;
@@ -343,14 +359,14 @@ class Fuser {
         if (body.insts.size() != 2 || body.insts[0].op != RegionOp::NestLoad ||
             body.insts[1].op != RegionOp::NestStore || body.insts[1].in[1] != body.insts[0].result)
             return false;
-        const ValueId from = body.insts[0].in[0], to = body.insts[1].in[0], memory = root(to);
+        const ValueId from = body.insts[0].in[0], to = body.insts[1].in[0];
         if (!group_.written.contains(from) || fresh_.contains(to)) return false;
-        for (const Commit& c : group_.commits) {
-            const ValueId other = root(c.to);
-            const bool apart = (memory >= 0 && other >= 0 && memory != other) || c.to == to;
-            if (!apart && !disjoint(c.to, to)) return false;
-        }
+        for (const Commit& c : group_.commits)
+            if (c.to != to && !apart(c.to, to)) return false;
         group_.commits.push_back({to, from});
+        // What was read there, at other points, is no more what is there.
+        std::erase_if(group_.at,
+                      [&](const auto& known) { return known.first != to && !apart(known.first, to); });
         group_.at[to] = group_.at.at(from);
         group_.arrays.insert(to);
         return true;
@@ -429,7 +445,7 @@ class Fuser {
         all.ints = {static_cast<int64_t>(r_.nests.size()), 0};
         r_.nests.push_back(std::move(copies));
         out_.push_back(std::move(all));
-        fresh_.clear();
+        for (const Commit& c : group_.commits) changed(c.to);
     }
 
     static constexpr int64_t kFar = int64_t{1} << 60;
