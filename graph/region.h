@@ -126,11 +126,11 @@ struct RegionExit {
         -1;  // what the compiled region returns here; -1: the exit's own number (copies have another)
 };
 
-// What a `call`, `dot` or `reduce` calls, found by the frontend when the region is loaded: objects hold no
-// address.
+// What a `call`, `dot`, `reduce`, `library` or `made` calls, found by the frontend when the region is loaded:
+// objects hold no address.
 struct RegionCall {
-    enum Kind : uint8_t { Scalar, UfuncLoop, Dot } kind = Scalar;
-    std::string name;  // "pow", "exp", "dot"
+    enum Kind : uint8_t { Scalar, UfuncLoop, Dot, Library } kind = Scalar;
+    std::string name;  // "pow", "exp", "dot", "matmul"
     std::vector<DType> types;
     friend bool operator==(const RegionCall&, const RegionCall&) = default;
 };

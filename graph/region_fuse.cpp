@@ -181,7 +181,7 @@ class Fuser {
             const Inst& i = maker_[static_cast<size_t>(array)];
             if (i.result != array) return -1;  // a parameter
             if (i.op == RegionOp::Scratch) return array;
-            if (i.op != RegionOp::View && i.op != RegionOp::Flatten) return -1;
+            if (i.op != RegionOp::View && i.op != RegionOp::Flatten && i.op != RegionOp::Reshape) return -1;
             array = i.in[0];
         }
     }

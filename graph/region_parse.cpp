@@ -2,7 +2,7 @@
 //
 //   region "NAME" {
 //     input %ID : TYPE [contiguous] [written] ["SOURCE"]
-//     call cK = scalar|ufunc|dot "NAME" (DTYPE, ...)
+//     call cK = scalar|ufunc|dot|library "NAME" (DTYPE, ...)
 //     loop lK header bN [in lP] [@LINE]
 //   bN[(%ID : TYPE, ...)] [in lK]:
 //     [%ID =] OP[.DTYPE][{INT, ...}] OPERANDS [else xN] [: TYPE] [@LINE]
@@ -232,8 +232,10 @@ class RegionParser {
             c.kind = RegionCall::UfuncLoop;
         else if (kind == "dot")
             c.kind = RegionCall::Dot;
+        else if (kind == "library")
+            c.kind = RegionCall::Library;
         else
-            l.fail("scalar, ufunc or dot");
+            l.fail("scalar, ufunc, dot or library");
         c.name = l.quoted();
         l.expect("(");
         while (!l.take(")")) {

@@ -69,7 +69,7 @@ class RegionPrinter {
     }
 
     void call(size_t i) {
-        static constexpr std::string_view kinds[] = {"scalar", "ufunc", "dot"};
+        static constexpr std::string_view kinds[] = {"scalar", "ufunc", "dot", "library"};
         const RegionCall& c = r_.calls[i];
         // Names stay: calls of one signature must not be exchanged in what a cache holds for people either.
         put(out_, "  call c{} = {} {} (", i, kinds[c.kind], quoted(c.name));

@@ -262,6 +262,12 @@ class RegionVerifier {
                          in(0).dtype == result.dtype,
                      where, "it makes a vector of an array");
                 break;
+            case RegionOp::Reshape:
+                want(!inst.in.empty() && in(0).is_array() && in(0).dtype == result.dtype &&
+                         static_cast<size_t>(result.rank) + 1 == inst.in.size(),
+                     where, "it gives an array other extents");
+                scalars(inst, 1, where);
+                break;
             case RegionOp::Load:
             case RegionOp::NestTake:
                 want(!inst.in.empty() && in(0).is_array() &&
@@ -332,6 +338,21 @@ class RegionVerifier {
                 want(in(0).rank == 1 && in(0).dtype == result.dtype && in(1) == result, where,
                      "it takes a vector and a scalar of its dtype");
                 break;
+            case RegionOp::Library:
+            case RegionOp::Made:
+                must_leave();
+                target(inst, where, RegionCall::Library);
+                want(inst.ints.size() == (inst.op == RegionOp::Made ? 3u : 2u), where,
+                     "it takes a call and the faults that lead to its exit");
+                if (inst.op == RegionOp::Made) {
+                    want(inst.ints[2] >= 0 && static_cast<size_t>(inst.ints[2]) <= inst.in.size(), where,
+                         "it has fewer operands");
+                    for (auto i = static_cast<size_t>(inst.ints[2]); i < inst.in.size(); ++i)
+                        want(in(i).is_array(), where, "what it is to keep is no array");
+                }
+                if (inst.op == RegionOp::Library)
+                    want(!inst.in.empty() && in(0).is_array(), where, "it writes no array");
+                break;
         }
     }
 
@@ -376,7 +397,8 @@ class RegionVerifier {
         want(!inst.ints.empty() && inst.ints[0] >= 0 && static_cast<size_t>(inst.ints[0]) < r_.calls.size(),
              where, "there is no such call");
         const RegionCall& c = r_.calls[static_cast<size_t>(inst.ints[0])];
-        want(c.kind != RegionCall::Dot, where, "the call is of another kind");
+        want(c.kind == RegionCall::Scalar || c.kind == RegionCall::UfuncLoop, where,
+             "the call is of another kind");
         for (const ValueId v : inst.in) want(!type(v).is_array(), where, "an operand is no scalar");
         if (c.kind != RegionCall::Scalar) {
             want(c.types.size() == inst.in.size() + 1, where,

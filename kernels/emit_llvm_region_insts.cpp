@@ -78,11 +78,19 @@ void RegionEmitter::inst(const Inst& i) {
             v.scalar = fma({value(i.in[0]).scalar, value(i.in[1]).scalar, value(i.in[2]).scalar});
             break;
         case RegionOp::Part: v = part(i); break;
+        case RegionOp::Reshape: {
+            v.address = value(i.in[0]).address;
+            for (size_t d = 1; d < i.in.size(); ++d) v.extents.push_back(number(i.in[d]));
+            dense_strides(v, type(i.result).dtype);
+            break;
+        }
         case RegionOp::Nest: nest(i); break;
         case RegionOp::Pack: v.scalar = {nest(i), false}; break;
         case RegionOp::Scratch: v = scratch(i); break;
         case RegionOp::Dot: v.scalar = dot(i); break;
         case RegionOp::Reduce: v.scalar = reduce(i); break;
+        case RegionOp::Library:
+        case RegionOp::Made: v = library(i); break;
         case RegionOp::NestLoad:
         case RegionOp::NestStore:
         case RegionOp::NestWhen:
@@ -224,9 +232,11 @@ void RegionEmitter::find_roots() {
         if (type(in.value).is_array()) root_[static_cast<size_t>(in.value)] = roots++;
     for (const BlockId b : cfg_.order)
         for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts) {
-            if (i.op == RegionOp::View || i.op == RegionOp::Part)
+            if (i.op == RegionOp::View || i.op == RegionOp::Part || i.op == RegionOp::Flatten ||
+                i.op == RegionOp::Reshape)
                 root_[static_cast<size_t>(i.result)] = root_[static_cast<size_t>(i.in[0])];
-            if (i.op == RegionOp::Scratch) root_[static_cast<size_t>(i.result)] = roots++;
+            if (i.op == RegionOp::Scratch || i.op == RegionOp::Made)
+                root_[static_cast<size_t>(i.result)] = roots++;
         }
     if (roots < 2) return root_.assign(r_.types.size(), -1);
     llvm::MDBuilder metadata(c_);

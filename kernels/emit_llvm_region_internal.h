@@ -72,6 +72,8 @@ class RegionEmitter {
     Val call(const Inst& inst, const std::vector<Val>& operands);
     Val dot(const Inst& inst);
     Val reduce(const Inst& inst);
+    void dense_strides(RegionVal& v, DType t);  // of a C-contiguous array, from its extents
+    RegionVal library(const Inst& inst);  // emit_llvm_region_library.cpp
     void finite(const Inst& inst);
     void poll(const Inst& inst);
     RegionVal view(const Inst& inst);

@@ -14,9 +14,15 @@ using ScalarFn2 = double (*)(double, double);
 using DotFn = void (*)(void* a, int64_t a_stride, void* b, int64_t b_stride, void* out, int64_t n,
                        void* ignored);
 
+// A library routine. `words` holds what the instruction's operands are, in order: of an array its address,
+// extents and strides; of a scalar two words with its bits in memory. Behind them `made` has how many arrays
+// are to be kept, their addresses, and room for the result's address and extents. Gives the Fault bits that were raised; with kFaultHost it did nothing that
+// shows.
+using LibraryFn = uint32_t (*)(void* data, int64_t* words);
+
 struct RegionCallTarget {
-    void* fn = nullptr;    // ScalarFn1 / ScalarFn2, HostLoopFn or DotFn
-    void* data = nullptr;  // HostLoopFn's
+    void* fn = nullptr;    // ScalarFn1 / ScalarFn2, HostLoopFn, DotFn or LibraryFn
+    void* data = nullptr;  // HostLoopFn's, LibraryFn's
 };
 
 struct RegionArgs {

@@ -282,7 +282,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     s_ = {};
     s_.levels.push_back({&code_, nullptr, 0, 0, 0});
     input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
-    versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), same_.clear();
+    versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
     written_holders_.clear();
     sites_.clear();

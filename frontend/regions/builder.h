@@ -25,11 +25,13 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/record/builder.h"
+#include "frontend/regions/library.h"
 #include "frontend/regions/value.h"
 #include "graph/region.h"
 
@@ -102,8 +104,10 @@ struct EntryInput {
     DType dtype = DType::F64;
     int rank = 0;
     bool contiguous = false, written = false;
-    bool ordered = false;      // Array: strides do not grow
-    bool of_iterator = false;  // Array: the one that the iterator in the slot runs over
+    bool ordered = false;            // Array: strides do not grow
+    std::vector<int64_t> extents{};  // Array: as they were when the region was built; 0 and 1 are guarded,
+                                     // and so is that others are neither
+    bool of_iterator = false;        // Array: the one that the iterator in the slot runs over
     ValueId value = -1;
 };
 
@@ -125,10 +129,17 @@ struct BuiltRegion {
         int pc;
         std::string detail;
     };
-    std::vector<LeftOut> left_out;  // instructions that Python does: the region leaves before them
-    bool raises = false;            // some exit stands for a floating-point condition
-    int deepest = 0;                // calls of functions inside each other
+    std::vector<LeftOut> left_out;           // instructions that Python does: the region leaves before them
+    std::map<int, LibraryRoutine> routines;  // by index into Region::calls
+    bool raises = false;                     // some exit stands for a floating-point condition
+    int deepest = 0;                         // calls of functions inside each other
 };
+
+// "Entry slots" of arrays that the region makes: each site has its own memory.
+inline constexpr int kFreshSlots = 1000;
+// Faults that nests and routines leave for: divide, overflow, invalid. Underflow is ignored by default, and
+// guarded to be.
+inline constexpr int64_t kFlags = 1 | 2 | 8;
 
 class Builder {
   public:
@@ -248,6 +259,9 @@ class Builder {
                    std::vector<ValueId>* ids);
     bool slice_part(const Value& slice, ValueId extent, KeyPart* out);
     bool load_element(const Value& array, const std::vector<ValueId>& at, Value* out);
+    bool known_part(ValueId start, ValueId stop, ValueId extent, KeyPart* out, bool* found);
+    bool is_next(ValueId v, ValueId next) const;
+    bool lies_across(const Value& v) const;  // an expression of it may not be in the order of C
     bool item_at(const Value& array, ValueId position, Value* out);
     bool subscript(const Value& array, const Value& key, Value* out);
     bool store(const Value& array, const Value& key, const Value& value);
@@ -280,6 +294,46 @@ class Builder {
                      std::map<const Expr*, ExprRef>& done);
     bool dot(const Value& a, const Value& b, bool operator_, Value* out);
     bool reduce(const std::string& ufunc, const Value& a, Value* out);
+    // ---- builder_reductions.cpp ----
+    struct Reduction {
+        std::string_view name;  // NumPy's function
+        std::vector<int> axes;  // ascending
+        bool keepdims = false;
+        bool plain = true;  // no dtype, out, initial or where
+    };
+    std::optional<bool> known_bool(const Value& v) const;
+    bool axes_of(const Value& axis, int rank, std::vector<int>* out) const;
+    std::optional<Reduction> reduction_of(PyObject* callable, const std::vector<Value>& args) const;
+    std::vector<ValueId> reduced_extents(const Value& a, const Reduction& r);
+    void note_extents(PyObject* callable, const std::vector<Value>& args, const Value& made);
+
+    // ---- builder_shapes.cpp ----
+    bool permute(const Value& a, const std::vector<int>& axes, Value* out);
+    bool transpose(const Value& a, const std::vector<Value>& given, Value* out);
+    bool reshape(const Value& a, const std::vector<Value>& given, Value* out);
+    bool call_shape(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out);
+
+    // ---- builder_products.cpp, builder_host.cpp: library routines ----
+    bool product(const Value& a, const Value& b, Value* out);
+    bool library(const std::string& name, LibraryRoutine routine, const Value& dest,
+                 const std::vector<ValueId>& operands);
+    bool operator_arrays(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
+    // Another way, after one that is not known.
+    template <class F>
+    bool otherwise(F&& other) {
+        if (reason_ != Reason::RegionOp) return false;
+        const std::string detail = std::exchange(detail_, {});
+        reason_ = Reason::None;
+        if (other()) return true;
+        detail_ = detail;
+        return false;
+    }
+    bool call_known(PyObject* callable, const std::vector<Value>& args, PyObject* names, Value* out);
+    bool call_host(PyObject* callable, std::vector<Value> args, PyObject* names, Value* out);
+    bool operator_by_host(int nb, bool in_place, const Value& a, const Value& b, Value* out);
+    bool operand_for_host(Value* v);
+    int routine_index(const std::string& name, DType t, LibraryRoutine routine);
+
     static bool reads(const ExprRef& e, const Value& array);
     static bool overlaps(const ExprRef& e, const Value& dest);
     // The operands of an elementwise operation, brought to one shape.
@@ -421,6 +475,8 @@ class Builder {
     std::unordered_map<ValueId, int64_t> consts_;
     std::map<std::string, ValueId> same_;  // pure instructions of this block, so that equal ones are one
     std::map<std::pair<ValueId, int>, ValueId> extents_;  // of arrays that are inputs or made in this block
+    // Extents of inputs that are 2 or more: what they are while the region is built.
+    std::map<ValueId, int64_t> plural_;
     Reason reason_ = Reason::None;
     std::string detail_;
 };

@@ -84,6 +84,45 @@ std::vector<ValueId> Builder::extents_of(const Value& v) {
 
 // ---- keys ----
 
+// a[i:i + 1], and parts between constants that are inside of the axis: their extents are known.
+bool Builder::known_part(ValueId start, ValueId stop, ValueId n, KeyPart* out, bool* found) {
+    using graph::Op;
+    const auto low = start < 0 ? std::optional<int64_t>(0) : known_int(start);
+    const auto high = stop < 0 ? std::nullopt : known_int(stop);
+    const auto size = known_int(n);
+    out->kind = KeyPart::Slice;
+    out->const_step = 1;
+    out->step = const_int(1);
+    if (low && high) {
+        if (*low < 0 || *high <= *low) return true;
+        const auto now = plural_.find(n);
+        const int64_t hint = size ? *size : now == plural_.end() ? 0 : now->second;
+        if (hint < *high) return true;
+        constexpr int64_t kPlural = 2;
+        if (!size && *high > kPlural &&
+            !guard(pointwise(Op::GreaterEqual, DType::I64, DType::Bool, {n, const_int(*high)})))
+            return false;
+        out->a = const_int(*low);
+        out->count = const_int(*high - *low);
+        return *found = true;
+    }
+    if (low || start < 0 || stop < 0 || !is_next(start, stop)) return true;
+    if (!guard(pointwise(Op::GreaterEqual, DType::I64, DType::Bool, {start, const_int(0)}))) return false;
+    graph::Inst inst;
+    inst.op = RegionOp::Index;
+    inst.in = {start, n};
+    out->a = emit(std::move(inst), {DType::I64, -1}, true);
+    out->count = const_int(1);
+    return *found = out->a >= 0;
+}
+
+// Whether this block has computed `next` as v + 1.
+bool Builder::is_next(ValueId v, ValueId next) const {
+    for (const graph::Inst& i : r_->blocks[static_cast<size_t>(block_)].insts)
+        if (i.result == next) return i.op == RegionOp::CheckedAdd && i.in[0] == v && known_int(i.in[1]) == 1;
+    return false;
+}
+
 bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
     using graph::Op;
     const auto i64 = [&](Op op, ValueId a, ValueId b) {
@@ -103,6 +142,9 @@ bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
         k = *known_step;
     }
     const ValueId zero = const_int(0), one = const_int(1), last = i64(Op::Subtract, n, one);
+    bool found = false;
+    if (k == 1 && !known_part(start, stop, n, out, &found)) return false;
+    if (found) return true;
     // As PySlice_AdjustIndices: into [0, n], or [-1, n - 1] backwards.
     const auto clamp = [&](ValueId v) {
         const ValueId low = k > 0 ? zero : const_int(-1), high = k > 0 ? n : last;
@@ -177,7 +219,7 @@ Value Builder::part_of(const Value& array) {
     v.part_of = -1;
     if (array.held) v.slot = -1;
     if (array.part) return v;
-    v.part = array.fresh || array.held;
+    v.part = array.fresh || array.held || array.slot == -2;
     v.items.clear();
     if (v.part) v.items.push_back(array);
     return v;
@@ -620,6 +662,17 @@ bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std
     return true;
 }
 
+// Axes of extent 1 do not count.
+bool Builder::lies_across(const Value& v) const {
+    if (!v.permuted || v.kind == Kind::Lazy) return v.permuted;
+    int long_axes = 0;
+    for (int axis = 0; axis < v.rank; ++axis) {
+        const auto e = extents_.find({v.id, axis});
+        long_axes += e == extents_.end() || known_int(e->second) != 1;
+    }
+    return long_axes > 1;
+}
+
 // The operands of an elementwise operation as expressions over one shape; numbers stay nullptr.
 bool Builder::operands_of(std::vector<Value> in, Operands* out) {
     if (!one_mask(in, out)) return false;
@@ -646,7 +699,7 @@ bool Builder::operands_of(std::vector<Value> in, Operands* out) {
                 return false;
             if (!align(own, own_extents(v), out->extents, &x)) return false;
         }
-        out->permuted |= v.permuted;
+        out->permuted |= lies_across(v);
         out->in.push_back(std::move(x));
     }
     return true;
@@ -718,7 +771,7 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
     using graph::Op;
     const auto fits = [](const Value& v) { return v.is_array() || v.is_number() || v.is_complex_number(); };
     if (!fits(a) || !fits(b)) return unknown("an operator on " + describe(a) + " and " + describe(b));
-    if (nb == Matmul) return !in_place && a.is_array() && b.is_array() ? dot(a, b, true, out) : unknown("@=");
+    if (nb == Matmul) return !in_place && a.is_array() && b.is_array() ? product(a, b, out) : unknown("@=");
     Value lazy;
     if (is_complex(a) || is_complex(b)) {
         if (in_place && a.is_array() && !several(a)) return false;

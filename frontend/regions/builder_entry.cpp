@@ -19,6 +19,11 @@ bool keeps_identity(PyObject* o) {
            PyObject_TypeCheck(o, &PyUFunc_Type);
 }
 
+std::vector<int64_t> extents_now(PyObject* array) {
+    auto* a = reinterpret_cast<PyArrayObject*>(array);
+    return {PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a)};
+}
+
 }  // namespace
 
 std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int> path) {
@@ -44,6 +49,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
         case EntryKind::Scalar: v = scalar_value(kind.dtype, add(EntryInput::Scalar, kind.dtype, -1)); break;
         case EntryKind::Array: {
             in.contiguous = kind.contiguous;
+            in.extents = extents_now(o);
             v.kind = Kind::Array;
             v.dtype = kind.dtype;
             v.rank = kind.rank;
@@ -74,6 +80,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
             a.whole = true;
             a.slot = slot;
             in.contiguous = array.contiguous;
+            in.extents = extents_now(over);
             in.ordered = array.ordered;
             a.id = add(EntryInput::Array, array.dtype, array.rank);
             v = composed(Kind::ArrayIter, {a, int_value(add(EntryInput::IterPosition, DType::I64, -1))});

@@ -8,9 +8,6 @@ namespace {
 
 using graph::RegionOp;
 
-constexpr int64_t kFlags =
-    1 | 2 | 8;  // divide, overflow, invalid: underflow is ignored by default, and guarded to be
-
 DType part_type(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
 
 }  // namespace

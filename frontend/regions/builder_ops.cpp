@@ -1,6 +1,7 @@
 // What each instruction does to Values. See builder.h.
 
 #include <algorithm>
+#include <utility>
 
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
@@ -228,26 +229,15 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             Value v;
             return complex_part(owner, attr == "imag", &v) && done(std::move(v));
         }
-        const bool known_method = attr == "copy" || attr == "sum" || attr == "max" || attr == "min" ||
-                                  attr == "mean" || attr == "any" || attr == "all" || attr == "conj";
-        if (method && known_method && !owner.permuted) {
-            push(known(array_method(attr.c_str())));  // [method, self], in all versions
+        PyObject* descriptor = method ? array_method(attr.c_str()) : nullptr;
+        if (descriptor && Py_TYPE(descriptor) == &PyMethodDescr_Type) {
+            push(known(descriptor));  // [method, self], in all versions
             push(owner);
             return true;
         }
-        if (attr == "T" && owner.kind == Kind::Array) {
-            std::vector<KeyPart> none;
-            graph::ViewSpec spec;
-            for (int axis = owner.rank - 1; axis >= 0; --axis)
-                spec.push_back({graph::ViewAxis::Slice, static_cast<int8_t>(axis), 0, 0, 0});
-            graph::Inst inst;
-            inst.op = graph::RegionOp::View;
-            inst.ints = {static_cast<int64_t>(r_->views.size())};
-            r_->views.push_back(std::move(spec));
-            inst.in = {owner.id};
-            Value v = part_of(owner);
-            v.permuted = owner.rank > 1;
-            v.id = emit(std::move(inst), {owner.dtype, static_cast<int8_t>(owner.rank)});
+        if (attr == "T") {
+            Value v;
+            if (!transpose(owner, {}, &v)) return false;
             return done(std::move(v));
         }
         return unknown("attribute " + attr + " of an array");
@@ -265,12 +255,17 @@ bool Builder::on_binary(const Insn& insn) {
     Value out;
     const bool in_place = insn.arg >= kInPlace;
     if (a.is_array() || b.is_array()) {
-        if (!binary_arrays(insn.arg % kInPlace, in_place, a, b, &out)) return false;
+        if (!operator_arrays(insn.arg % kInPlace, in_place, a, b, &out)) return false;
     } else if (!binary(insn.arg % kInPlace, in_place, a, b, &out)) {
         return false;
     }
     push(std::move(out));
     return true;
+}
+
+bool Builder::operator_arrays(int nb, bool in_place, const Value& a, const Value& b, Value* out) {
+    if (binary_arrays(nb, in_place, a, b, out)) return true;
+    return otherwise([&] { return operator_by_host(nb, in_place, a, b, out); });
 }
 
 bool Builder::on_compare(const Insn& insn) {
@@ -453,10 +448,22 @@ bool Builder::on_call(const Insn& insn) {
     Value out;
     const bool numpys = PyFunction_Check(callable.obj) && is_numpy_function(callable.obj);
     if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable.obj, args, names);
-    if (!bind_known(callable.obj, &args, names)) return false;
-    if (!call_python(callable.obj, args, &out)) return false;
+    if (!call_known(callable.obj, args, names, &out)) return false;
     push(std::move(out));
     return true;
+}
+
+// What has no code here is NumPy's own call, where the function is pure. What the attempt has written down by
+// then does no harm.
+bool Builder::call_known(PyObject* callable, const std::vector<Value>& args, PyObject* names, Value* out) {
+    std::vector<Value> bound = args;
+    const bool bound_all = bind_known(callable, &bound, names);
+    if (bound_all && call_python(callable, bound, out)) return true;
+    return otherwise([&] {
+        if (!call_host(callable, args, names, out)) return false;
+        if (bound_all) note_extents(callable, bound, *out);
+        return true;
+    });
 }
 
 bool Builder::call_range(std::vector<Value>& args, Value* out) {
@@ -608,6 +615,9 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
             return filled(shape, args[0].dtype, 0, out);
         }
     }
+    bool shape = false;
+    const bool ok = call_shape(callable, args, &shape, out);
+    if (shape) return ok;
     const bool array_type = callable == reinterpret_cast<PyObject*>(&PyArray_Type);
     if (!args.empty() && args.size() <= 2 && (args[0].kind == Kind::Int || args[0].kind == Kind::Tuple) &&
         (is("zeros") || is("empty") || is("ones") || array_type)) {

@@ -24,7 +24,9 @@ bool is_pure(RegionOp op) {
         case RegionOp::Poll:
         case RegionOp::Scratch:
         case RegionOp::Dot:
-        case RegionOp::Reduce: return false;
+        case RegionOp::Reduce:
+        case RegionOp::Library:
+        case RegionOp::Made: return false;
         default: return true;
     }
 }
@@ -154,12 +156,18 @@ ValueId Builder::call(const graph::RegionCall& c, DType operand, DType result, s
 
 ValueId Builder::extent(ValueId array, int axis) {
     if (auto it = extents_.find({array, axis}); it != extents_.end()) return it->second;
+    const auto input = input_of_.find(array);
+    const EntryInput* in =
+        input == input_of_.end() ? nullptr : &out_->inputs[static_cast<size_t>(input->second)];
+    const int64_t now = in && in->kind == EntryInput::Array ? in->extents[static_cast<size_t>(axis)] : -1;
+    if (now == 0 || now == 1) return extents_[{array, axis}] = const_int(now);
     graph::Inst inst;
     inst.op = RegionOp::Extent;
     inst.in = {array};
     inst.ints = {axis};
     const ValueId id = emit(std::move(inst), {DType::I64, -1});
     extents_[{array, axis}] = id;
+    if (now > 1) plural_[id] = now;
     return id;
 }
 

@@ -2,6 +2,7 @@
 
 #include "frontend/regions/region.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,8 @@ namespace stator::frontend::regions {
 namespace {
 
 using kernels::RegionArgs;
+
+constexpr int64_t kPlural = 2;  // extents from here on are one kind
 
 // ---- what scalar calls call ----
 
@@ -170,6 +173,13 @@ bool CompiledRegion::resolve_calls() {
             case graph::RegionCall::Dot:
                 t.fn = reinterpret_cast<void*>(PyDataType_GetArrFuncs(numpy::descr_of(c.types[0]))->dotfunc);
                 break;
+            case graph::RegionCall::Library: {
+                const auto it = built_->routines.find(static_cast<int>(calls_.size()));
+                if (it == built_->routines.end()) break;
+                t.fn = reinterpret_cast<void*>(it->second.fn);
+                t.data = it->second.data.get();
+                break;
+            }
         }
         unresolvable_ |= !t.fn;
         calls_.push_back(t);
@@ -270,6 +280,10 @@ bool CompiledRegion::read_inputs(Frame& f) {
                 if ((in.contiguous && !k.contiguous) || (in.ordered && !k.ordered)) return false;
                 auto* a = reinterpret_cast<PyArrayObject*>(o);
                 if (in.written && !PyArray_ISWRITEABLE(a)) return false;
+                for (int d = 0; d < in.rank; ++d)
+                    if (std::min<int64_t>(in.extents[static_cast<size_t>(d)], kPlural) !=
+                        std::min<int64_t>(PyArray_DIM(a, d), kPlural))
+                        return false;
                 arrays_.push_back(PyArray_BYTES(a));
                 dims_.insert(dims_.end(), PyArray_DIMS(a), PyArray_DIMS(a) + in.rank);
                 dims_.insert(dims_.end(), PyArray_STRIDES(a), PyArray_STRIDES(a) + in.rank);
@@ -316,9 +330,9 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
     args.scratch = scratch_.data();
     args.grow = grow;
     ++entries;
+    busy_ = true;
     const int32_t exit = request_->slot->fn(&args);
     const std::string& label = built_->graph->exits[static_cast<size_t>(exit)].label;
-    busy_ = true;
     const bool left = leave(f, exit, inner);
     busy_ = false;
     if (!left) return Left::Failed;

@@ -56,7 +56,9 @@ class CompiledRegion {
     std::string name_;
     std::shared_ptr<kernels::RegionRequest> request_;
     std::vector<kernels::RegionCallTarget> calls_;
-    bool busy_ = false;  // making objects may collect garbage, whose finalizers may come here again
+    // While it runs. Library routines may release the GIL, and making objects may collect garbage, whose
+    // finalizers may come here again.
+    bool busy_ = false;
     bool resolved_ = false, unresolvable_ = false;
     std::vector<char*> arrays_;
     std::vector<int64_t> dims_;

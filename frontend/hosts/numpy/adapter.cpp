@@ -169,6 +169,18 @@ bool bind(TraceBuilder& tb, const Call& call, std::span<const char* const> names
 
 bool known_callable(PyObject* callable) { return knows(callable); }
 
+bool is_pure(PyObject* callable, bool* quiet) {
+    *quiet = true;
+    constexpr int kBinaryOperators = 13;  // NB_ADD to NB_XOR
+    for (int nb = 0; nb < kBinaryOperators; ++nb)
+        if (callable == operator_function(nb)) return true;
+    if (!knows(callable) || bound_ufunc(callable)) return false;
+    *quiet = quiet_about_nothing(callable);
+    if (const Ufunc* u = ufunc_of(callable)) return u->nout == 1;
+    const Entry& e = table().at(callable);
+    return e.pure || e.lower == lower_library || is_reduction(e.lower);
+}
+
 }  // namespace stator::frontend::numpy
 
 namespace stator::frontend {

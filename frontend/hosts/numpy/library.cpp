@@ -11,6 +11,23 @@
 
 namespace stator::frontend::numpy {
 
+// Functions of nothing may warn in their own ways (the mean of an empty slice), with which a replay cannot
+// deal. These do not.
+bool quiet_about_nothing(PyObject* callable) {
+    static constexpr std::string_view kQuiet[] = {
+        "all",    "any",   "argmax",      "argmin",  "array",  "asanyarray", "asarray", "ascontiguousarray",
+        "astype", "clip",  "concatenate", "cumprod", "cumsum", "diff",       "dot",     "getitem",
+        "hstack", "max",   "min",         "outer",   "pad",    "prod",       "repeat",  "roll",
+        "sort",   "stack", "sum",         "take",    "tile",   "vstack"};
+    auto text = [&](const char* attribute) -> std::string {
+        PyRef value = PyRef::steal(PyObject_GetAttrString(callable, attribute));
+        PyErr_Clear();
+        return value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : "";
+    };
+    if (ufunc_of(callable) || text("__module__").ends_with("operator")) return true;
+    return std::ranges::find(kQuiet, text("__name__")) != std::end(kQuiet);
+}
+
 namespace {
 
 bool overlaps(PyObject* a, PyObject* b) {
@@ -50,23 +67,6 @@ bool has_complex(PyObject* o) {
     }
     return (dtype_of_object(o, &t) && graph::is_complex(t)) ||
            (is_array(o) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o)));
-}
-
-// Functions of nothing may warn in their own ways (the mean of an empty slice), with which a replay cannot
-// deal. These do not.
-bool quiet_about_nothing(PyObject* callable) {
-    static constexpr std::string_view kQuiet[] = {
-        "all",    "any",   "argmax",      "argmin",  "array",  "asanyarray", "asarray", "ascontiguousarray",
-        "astype", "clip",  "concatenate", "cumprod", "cumsum", "diff",       "dot",     "getitem",
-        "hstack", "max",   "min",         "outer",   "pad",    "prod",       "repeat",  "roll",
-        "sort",   "stack", "sum",         "take",    "tile",   "vstack"};
-    auto text = [&](const char* attribute) -> std::string {
-        PyRef value = PyRef::steal(PyObject_GetAttrString(callable, attribute));
-        PyErr_Clear();
-        return value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : "";
-    };
-    if (ufunc_of(callable) || text("__module__").ends_with("operator")) return true;
-    return std::ranges::find(kQuiet, text("__name__")) != std::end(kQuiet);
 }
 
 // An array that only NumPy reads, or one that shares memory with such an argument. NumPy runs no Python code

@@ -219,6 +219,11 @@ void register_shape_ops();
 void register_library();
 void register_error_state();
 bool known_callable(PyObject* callable);
+// Whether a call reads its arguments, makes a fresh result and does nothing else (library.cpp says what rows
+// promise). `quiet`: it does not warn about operands without elements in its own ways.
+bool is_pure(PyObject* callable, bool* quiet);
+bool is_reduction(Lowering lower);
+bool quiet_about_nothing(PyObject* callable);
 
 // --- attributes (attributes.cpp) ---
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result);

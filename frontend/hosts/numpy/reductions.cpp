@@ -301,6 +301,12 @@ ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call) {
     return numpy_host().lower_call(tb, {method, args, call.kwnames, call.result});
 }
 
+bool is_reduction(Lowering lower) {
+    return std::any_of(std::begin(kRows), std::end(kRows), [&](const CallRow& row) {
+        return row.lower == lower && std::string_view(row.where).find("ufunc") == std::string_view::npos;
+    });
+}
+
 void register_reductions() { add_rows(kRows); }
 
 }  // namespace stator::frontend::numpy

@@ -69,9 +69,9 @@ bool dispatches_to_legacy(const Ufunc& u, std::span<const DType> types) {
     return strided_loop_of(u.object, types, u.nin) == wrapper;
 }
 
-kernels::HostLoop search_loop(const Ufunc& u, std::span<const DType> types) {
+kernels::HostLoop search_loop(const Ufunc& u, std::span<const DType> types, bool generalized = false) {
     auto* f = reinterpret_cast<PyUFuncObject*>(u.object);
-    if (static_cast<int>(types.size()) != f->nargs || f->core_enabled) return {};
+    if (static_cast<int>(types.size()) != f->nargs || (f->core_enabled != 0) != generalized) return {};
     for (int i = 0; i < f->ntypes; i++) {
         bool match = true;
         for (int k = 0; k < f->nargs && match; k++) {
@@ -143,6 +143,11 @@ kernels::HostLoop find_loop(const kernels::LoopRef& ref) {
         if (const Ufunc* u = find_ufunc(ref.name)) loop = search_loop(*u, ref.types);
     cache->emplace(std::move(key), loop);
     return loop;
+}
+
+kernels::HostLoop find_core_loop(const kernels::LoopRef& ref) {
+    const Ufunc* u = find_ufunc(ref.name);
+    return u ? search_loop(*u, ref.types, true) : kernels::HostLoop{};
 }
 
 PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vector<int>& perm,

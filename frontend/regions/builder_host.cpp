@@ -1,0 +1,143 @@
+// Calls of NumPy's pure functions that have no code of their own here: library routines that call the
+// function through Python (host_call.cpp). Which functions are pure is NumPy's host to say.
+
+#include <algorithm>
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/regions/builder.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+constexpr int64_t kProbeExtent = 2, kProbeNumber = 1, kLargestProbe = 8;
+
+// Values that the words of a call hold, in the order in which host_call.cpp reads them.
+void words_of(const Value& v, std::vector<ValueId>* out) {
+    if (v.is_number() || v.kind == Kind::Array) out->push_back(v.id);
+    for (const Value& item : v.items) words_of(item, out);
+}
+
+bool has_complex(const Value& v) {
+    return ((v.is_array() || v.kind == Kind::Scalar) && graph::is_complex(v.dtype)) ||
+           std::any_of(v.items.begin(), v.items.end(), has_complex);
+}
+
+bool chooses_dtype(const Value& v) {
+    return v.kind == Kind::Known &&
+           (PyType_Check(v.obj) || PyUnicode_Check(v.obj) || PyArray_DescrCheck(v.obj));
+}
+
+bool names_output(PyObject* names) {
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "out") == 0) return true;
+    return false;
+}
+
+}  // namespace
+
+// An argument as it is given to Python: arrays that are still expressions are computed.
+bool Builder::operand_for_host(Value* v) {
+    v->whole = false;
+    switch (v->kind) {
+        case Kind::Known:
+        case Kind::Int:
+        case Kind::Float:
+        case Kind::Bool:
+        case Kind::Scalar: return true;
+        case Kind::Lazy: {
+            if (v->permuted) return unknown("an expression of transposed arrays");
+            const Value lazy = *v;
+            return as_array(lazy, v);
+        }
+        case Kind::Array:
+            v->held = false;  // whose it is does not matter to a reader
+            v->items.clear();
+            return true;
+        case Kind::Tuple:
+            return std::all_of(v->items.begin(), v->items.end(),
+                               [&](Value& item) { return operand_for_host(&item); });
+        default: return unknown("an argument that is " + describe(*v));
+    }
+}
+
+// a OP b where there is no code for it: Python's own operator, with its shortcuts for some exponents. In
+// place, for arrays in which the loop would run along memory as it does in a fresh one.
+bool Builder::operator_by_host(int nb, bool in_place, const Value& a, const Value& b, Value* out) {
+    PyObject* function = numpy::operator_function(nb);
+    constexpr int kPower = 8;  // NB_POWER; bool exponents warn in some versions
+    if (!function || (nb == kPower && b.dtype == DType::Bool))
+        return unknown("this operator on " + describe(a));
+    if (!in_place || !a.is_array()) return call_host(function, {a, b}, nullptr, out);
+    if (a.kind != Kind::Array || a.held || a.slot < 0 || !is_dense(a))
+        return unknown("an operator in place on " + describe(a));
+    Value made;
+    if (!call_host(function, {a, b}, nullptr, &made)) return false;
+    if (made.kind != Kind::Array || made.dtype != a.dtype || made.rank != a.rank)
+        return unknown("an operator in place that changes the kind");
+    if (!assign(a, made)) return false;
+    *out = a;
+    return true;
+}
+
+bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* names, Value* out) {
+    PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
+    PyErr_Clear();
+    const std::string text =
+        name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "a function";
+    const std::string what = "a call of " + text;
+    bool quiet = false;
+    if (!numpy::is_pure(callable, &quiet) || names_output(names)) return unknown(what);
+    const auto any = [&](auto&& f) { return std::any_of(args.begin(), args.end(), f); };
+    if (any(has_complex) && any(chooses_dtype)) return unknown(what + " that converts complex numbers");
+    for (Value& v : args)
+        if (!operand_for_host(&v)) return false;
+    std::vector<ValueId> operands;
+    for (const Value& v : args) words_of(v, &operands);
+    std::vector<std::vector<int64_t>> extents;
+    std::vector<int64_t> ints;
+    for (const ValueId id : operands) {
+        const graph::RegionType t = r_->types[static_cast<size_t>(id)];
+        if (!t.is_array()) {
+            if (t.dtype == DType::I64) ints.push_back(known_int(id).value_or(kProbeNumber));
+            continue;
+        }
+        extents.emplace_back();
+        for (int axis = 0; axis < t.rank; ++axis) {
+            const auto known = known_int(extent(id, axis));
+            extents.back().push_back(known && *known <= kLargestProbe ? *known : kProbeExtent);
+        }
+    }
+    HostFunction f{PyRef::borrow(callable), PyRef::borrow(names), args, quiet};
+    HostResult gives;
+    std::string why;
+    if (!probe_host(f, extents, ints, &gives, &why)) return unknown(what + " with " + why);
+    LibraryRoutine routine = host_routine(std::move(f), gives);
+    if (gives.kind != Kind::Array) {
+        Value cell;
+        if (!memory(gives.dtype, {}, false, &cell) || !library(text, std::move(routine), cell, operands))
+            return false;
+        graph::Inst load;
+        load.op = graph::RegionOp::Load;
+        load.in = {cell.id};
+        *out = number(gives.kind, gives.dtype, emit(std::move(load), {gives.dtype, -1}));
+        return true;
+    }
+    graph::Inst made;
+    made.op = graph::RegionOp::Made;
+    made.ints = {routine_index(text, gives.dtype, std::move(routine)), kFlags, std::ssize(operands)};
+    made.in = operands;
+    const int site = keep_clear(site_here(), &made);
+    *out = {};
+    out->kind = Kind::Array;
+    out->dtype = gives.dtype;
+    out->rank = gives.rank;
+    out->id = emit(std::move(made), {gives.dtype, static_cast<int8_t>(gives.rank)}, true);
+    out->slot = kFreshSlots + site;
+    out->fresh = true;
+    out->part = !gives.owns;  // a variable would hold a view
+    out_->raises = true;
+    return out->id >= 0;
+}
+
+}  // namespace stator::frontend::regions

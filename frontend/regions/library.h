@@ -1,0 +1,53 @@
+// Library routines: what regions call besides generated code (RegionCall::Library). Each is a function and
+// the data that it is called with, made when the region is built.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "frontend/regions/value.h"
+#include "kernels/region_abi.h"
+
+namespace stator::frontend::regions {
+
+struct LibraryRoutine {
+    kernels::LibraryFn fn = nullptr;
+    std::shared_ptr<void> data;
+};
+
+// An array operand in a routine's words.
+struct ArrayWords {
+    char* address;
+    const int64_t *extents, *strides;  // strides in bytes
+    int rank;
+};
+inline ArrayWords take_array(const int64_t** words, int rank) {
+    const int64_t* w = *words;
+    *words += 1 + 2 * rank;
+    return {reinterpret_cast<char*>(w[0]), w + 1, w + 1 + rank, rank};
+}
+
+// NumPy's loop of matmul on operands of these ranks and this dtype; no function when there is none
+// (product_loop.cpp).
+LibraryRoutine matmul_routine(DType t, int left, int right);
+
+// A pure function of NumPy's, called through Python (host_call.cpp). Arguments are Values whose variable
+// parts come in the words, keyword ones last.
+struct HostFunction {
+    PyRef callable, names;  // of keyword arguments: a tuple or nothing
+    std::vector<Value> args;
+    bool quiet_about_nothing = false;  // does not warn about empty operands in its own ways
+};
+// What a call gives: an array, or a number (rank -1).
+struct HostResult {
+    Kind kind = Kind::Empty;
+    DType dtype = DType::F64;
+    int rank = -1;
+    bool owns = true;  // an array that shows no other one's memory
+};
+LibraryRoutine host_routine(HostFunction f, HostResult result);
+// Calls it on small arrays to see what it gives; false with a reason when that is nothing that regions know.
+bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
+                const std::vector<int64_t>& ints, HostResult* out, std::string* why);
+
+}  // namespace stator::frontend::regions
