@@ -252,7 +252,7 @@ bool Builder::on_for_iter(const Insn& insn) {
 // A variable may turn out to be a variant when its loop has been followed once: then all of it is built again
 // with that known.
 std::unique_ptr<BuiltRegion> Builder::build() {
-    constexpr int kMostAttempts = 12;
+    constexpr int kMostAttempts = 60;
     pc_ = header_;
     find_loop();
     for (int i = 0; i < kMostAttempts; ++i) {

@@ -294,6 +294,11 @@ class Builder {
                      std::map<const Expr*, ExprRef>& done);
     bool dot(const Value& a, const Value& b, bool operator_, Value* out);
     bool reduce(const std::string& ufunc, const Value& a, Value* out);
+    // ---- builder_functions.cpp ----
+    std::optional<double> known_float(const Value& v) const;
+    bool elementwise_call(const std::string& ufunc, DType t, const std::vector<Value>& in, Value* out);
+    bool power_of_selected(DType t, const Value& a, const Value& b, Value* out);
+
     // ---- builder_reductions.cpp ----
     struct Reduction {
         std::string_view name;  // NumPy's function
@@ -304,6 +309,9 @@ class Builder {
     std::optional<bool> known_bool(const Value& v) const;
     bool axes_of(const Value& axis, int rank, std::vector<int>* out) const;
     std::optional<Reduction> reduction_of(PyObject* callable, const std::vector<Value>& args) const;
+    bool reduce_along(const Reduction& r, const Value& a, Value* out);
+    bool accumulate(graph::Op op, const Reduction& r, const Value& a, Value* out);
+    bool keep_reduced_axes(const Reduction& r, Value* v);
     std::vector<ValueId> reduced_extents(const Value& a, const Reduction& r);
     void note_extents(PyObject* callable, const std::vector<Value>& args, const Value& made);
 

@@ -61,6 +61,12 @@ ValueId Builder::nest_value(graph::NestBody& body, const ExprRef& e, std::map<co
             inst.op = RegionOp::NestIndex;
             inst.ints = {e->axis};
             break;
+        case Expr::Call:
+            inst.op = RegionOp::Call;
+            inst.operand = e->dtype;
+            inst.ints = {e->call};
+            for (const ExprRef& x : e->in) inst.in.push_back(nest_value(body, x, done));
+            break;
         default:
             inst.op = e->kind == Expr::Fma ? RegionOp::Fma : RegionOp::Pointwise;
             inst.pointwise = e->op;

@@ -592,6 +592,8 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         return unknown("a call of np." + ufunc);
     }
     if (callable == ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
+    if (const auto r = reduction_of(callable, args); r && (r->keepdims || std::ssize(r->axes) < args[0].rank))
+        return reduce_along(*r, args[0], out);
     static PyObject* const numpy = PyImport_ImportModule("numpy");
     const auto is = [&](const char* name) {
         PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);

@@ -83,6 +83,102 @@ std::vector<ValueId> Builder::reduced_extents(const Value& a, const Reduction& r
     return out;
 }
 
+// Reductions along some axes. Where the last axis is kept and longer than 1, NumPy adds row to row: that is a
+// nest over all points in the order of C, which computes the operand as it goes. Elsewhere it is the ufunc's
+// loop.
+bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
+    const bool mean = r.name == "mean", sum = r.name == "sum" || mean;
+    const bool greatest = r.name == "max" || r.name == "amax", least = r.name == "min" || r.name == "amin";
+    const bool in_order = a.kind == Kind::Lazy ? !a.permuted && !a.mask : is_dense(a);
+    const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || (!mean && a.dtype == DType::I64);
+    if (!r.plain || (!sum && !greatest && !least) || !types || !in_order || r.axes.empty())
+        return unknown("a reduction of " + describe(a));
+    const std::vector<ValueId> extents = extents_of(a);
+    ValueId count = const_int(1);
+    for (const int axis : r.axes)
+        count = pointwise(graph::Op::Multiply, DType::I64, DType::I64,
+                          {count, extents[static_cast<size_t>(axis)]});
+    const bool needs_some = !sum || mean;
+    if (needs_some && !guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {count, const_int(0)})))
+        return false;
+    const auto last = known_int(extents.back());
+    const bool rows = r.axes.back() != a.rank - 1 && (plural_.count(extents.back()) || (last && *last > 1));
+    Reduction flat = r;
+    flat.keepdims = false;
+    if (sum && rows) {
+        if (!accumulate(graph::Op::Add, flat, a, out)) return false;
+    } else {
+        const std::string ufunc = sum ? "add" : greatest ? "maximum" : "minimum";
+        LibraryRoutine routine = reduction_routine(ufunc, a.dtype, a.rank, r.axes);
+        Value x;
+        if (!routine.fn) return unknown("a reduction of " + describe(a));
+        if (!as_array(a, &x) || !memory(a.dtype, reduced_extents(a, flat), true, out) ||
+            !library(ufunc + ".reduce", std::move(routine), *out, {x.id}))
+            return false;
+    }
+    if (r.keepdims && !keep_reduced_axes(r, out)) return false;
+    if (!mean) return true;
+    // As numpy._core._methods._mean: divided as f64, whatever the dtype.
+    Value quotient;
+    const Value n = scalar_value(DType::F64, cast(count, DType::I64, DType::F64));
+    if (!elementwise(graph::Op::Divide, DType::F64, DType::F64, {*out, n}, &quotient) ||
+        !cast_expr(&quotient.expr, a.dtype))
+        return false;
+    quotient.dtype = a.dtype;
+    *out = std::move(quotient);
+    return true;
+}
+
+// dest[kept] += a, from 0 on.
+bool Builder::accumulate(graph::Op op, const Reduction& r, const Value& a, Value* out) {
+    const std::vector<ValueId> extents = extents_of(a), kept = reduced_extents(a, r);
+    if (!memory(a.dtype, kept, true, out) ||
+        !fill(out->id, kept, number_expr(a.dtype, cast(const_int(0), DType::I64, a.dtype)), false))
+        return false;
+    graph::Inst inst;
+    inst.op = graph::RegionOp::View;
+    inst.in = {out->id};
+    graph::ViewSpec spec;
+    int8_t at = 0;
+    for (int axis = 0; axis < a.rank; ++axis) {
+        graph::ViewAxis x;
+        if (std::binary_search(r.axes.begin(), r.axes.end(), axis)) {
+            inst.in.push_back(extents[static_cast<size_t>(axis)]);
+            x = {graph::ViewAxis::New, -1, 0, static_cast<int>(inst.in.size()) - 1, 0};
+        } else {
+            x.axis = at++;
+        }
+        spec.push_back(x);
+    }
+    inst.ints = {static_cast<int64_t>(r_->views.size())};
+    r_->views.push_back(std::move(spec));
+    Value spread = *out;
+    spread.rank = a.rank;
+    spread.id = emit(std::move(inst), {a.dtype, static_cast<int8_t>(a.rank)});
+    for (size_t d = 0; d < extents.size(); ++d) extents_[{spread.id, static_cast<int>(d)}] = extents[d];
+    ExprRef sum, e;
+    return lazy_of(spread, &sum) && lazy_of(a, &e) &&
+           fill(spread.id, extents, op_expr(op, a.dtype, {sum, e}), true);
+}
+
+// Axes that were reduced, with extent 1. What a variable holds then is not a view.
+bool Builder::keep_reduced_axes(const Reduction& r, Value* v) {
+    graph::Inst inst;
+    inst.op = graph::RegionOp::Reshape;
+    inst.in = {v->id};
+    std::vector<ValueId> extents;
+    int at = 0;
+    const int rank = v->rank + static_cast<int>(r.axes.size());
+    for (int axis = 0; axis < rank; ++axis)
+        extents.push_back(std::binary_search(r.axes.begin(), r.axes.end(), axis) ? const_int(1)
+                                                                                 : extent(v->id, at++));
+    inst.in.insert(inst.in.end(), extents.begin(), extents.end());
+    v->rank = rank;
+    v->id = emit(std::move(inst), {v->dtype, static_cast<int8_t>(rank)});
+    for (size_t d = 0; d < extents.size(); ++d) extents_[{v->id, static_cast<int>(d)}] = extents[d];
+    return true;
+}
+
 // What is known of the extents of an array that NumPy's own call has made.
 void Builder::note_extents(PyObject* callable, const std::vector<Value>& args, const Value& made) {
     if (made.kind != Kind::Array) return;

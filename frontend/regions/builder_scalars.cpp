@@ -364,6 +364,7 @@ bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
         *out = scalar_value(result, pointwise(*op, t, result, {operand.id}));
         return !may_fault(*op, t) || finite(out->id, result);
     }
+    if (a.is_array() && a.mask) return elementwise_call(name, t, {operand}, out);
     if (!graph::is_float(t) || a.is_array()) return unknown("np." + name + " of " + describe(a));
     if (!numpy::find_loop({name, {t, t}}).fn) return unknown("np." + name);
     *out = scalar_value(t, call({graph::RegionCall::UfuncLoop, name, {t, t}}, t, t, {operand.id}));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "frontend/regions/value.h"
@@ -30,6 +31,10 @@ inline ArrayWords take_array(const int64_t** words, int rank) {
 // NumPy's loop of matmul on operands of these ranks and this dtype; no function when there is none
 // (product_loop.cpp).
 LibraryRoutine matmul_routine(DType t, int left, int right);
+
+// A reduction of a C-contiguous array along `axes` (ascending) by the ufunc's loop: add, maximum or minimum
+// (reduction_loop.cpp).
+LibraryRoutine reduction_routine(const std::string& ufunc, DType t, int rank, std::vector<int> axes);
 
 // A pure function of NumPy's, called through Python (host_call.cpp). Arguments are Values whose variable
 // parts come in the words, keyword ones last.

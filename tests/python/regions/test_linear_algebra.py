@@ -144,3 +144,35 @@ def test_extents_that_become_one():
             )
             assert found == expected, report(expected, found)
             stator.wait()
+
+
+SHAPES = ((3, 4, 5), (3, 1, 5), (3, 4, 1), (1, 1, 1), (2, 1, 300), (40, 9, 3), (3, 0, 4), (0, 3, 4))
+AXES = (0, 1, 2, (0, 1), (0, 2), (1, 2), -1)
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "min", "mean"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_reductions_along_axes(name, dtype):
+    """Of an array, of an expression and of a part, for extents of every kind."""
+    from fuzz.compare import observe, report
+    from stator import compile as compiled_of
+    from stator import wait
+
+    from .whole import function_of
+
+    keepdims = dtype == "f4"
+    for axis in AXES:
+        text = (
+            "def f(x, n):\n    for i in range(n):\n"
+            f"        a = np.{name}(x, axis={axis}, keepdims={keepdims})\n"
+            f"        b = (x * 2).{name}(axis={axis}, keepdims={keepdims})\n"
+            f"        c = np.{name}(x[:, ::-1], axis={axis}, keepdims={keepdims})\n"
+            "    return a, b, c\n"
+        )
+        eager, compiled = function_of(text), compiled_of(function_of(text))
+        for shape in SHAPES:
+            x = (np.random.default_rng(1).random(shape) * 9 - 4).astype(dtype)
+            for _ in range(2):
+                expected, found = observe(eager, [x, 3]), observe(compiled, [x, 3])
+                assert found == expected, f"{axis} {shape}: {report(expected, found)}"
+                wait()
