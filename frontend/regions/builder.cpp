@@ -11,8 +11,6 @@ namespace stator::frontend::regions {
 
 namespace {
 
-constexpr bool kIteratorStays = PY_MINOR_VERSION >= 14;  // at the end of a loop, for POP_ITER
-
 bool falls_through(Opcode op) {
     return op != Opcode::Jump && op != Opcode::ReturnValue && op != Opcode::RaiseVarargs &&
            op != Opcode::Reraise;
@@ -202,53 +200,6 @@ bool Builder::on_branch(const Insn& insn) {
     return branch_to(cond, pc_ + 1, next, insn.target, taken);
 }
 
-bool Builder::on_for_iter(const Insn& insn) {
-    Value& it = top();
-    if (it.kind == Kind::RangeIter) {
-        const ValueId next = it.items[0].id, left = it.items[1].id, step = it.items[2].id;
-        const ValueId more = pointwise(graph::Op::Greater, DType::I64, DType::Bool, {left, const_int(0)});
-        State on = s_, off = s_;
-        Value& i = on.slots.back();
-        i.items[0].id = pointwise(graph::Op::Add, DType::I64, DType::I64, {next, step});
-        i.items[1].id = pointwise(graph::Op::Subtract, DType::I64, DType::I64, {left, const_int(1)});
-        on.slots.push_back(int_value(next));
-        if (!kIteratorStays) off.slots.pop_back();
-        return branch_to(more, pc_ + 1, on, insn.target, off);
-    }
-    if (it.kind == Kind::ArrayIter) {
-        const Value array = it.items[0], position = it.items[1];
-        const ValueId more =
-            pointwise(graph::Op::Less, DType::I64, DType::Bool, {position.id, extent(array.id, 0)});
-        State on = s_, off = s_;
-        on.slots.back().items[1].id =
-            pointwise(graph::Op::Add, DType::I64, DType::I64, {position.id, const_int(1)});
-        if (!kIteratorStays) off.slots.pop_back();
-        // The element is read on the side where there is one.
-        graph::Terminator t;
-        t.kind = graph::Terminator::Branch;
-        t.cond = more;
-        const auto body = static_cast<graph::BlockId>(r_->blocks.size());
-        r_->blocks.emplace_back();
-        t.then.to = body;
-        bool ok = true;
-        if (inside(insn.target))
-            t.other = edge_to(insn.target, off, &ok);
-        else
-            ok = leave_at(insn.target, off, &t.other);
-        if (!ok) return false;
-        end_block(std::move(t));
-        block_ = body;
-        ended_ = false;
-        same_.clear();
-        s_ = on;
-        Value item;
-        if (!item_at(array, position.id, &item)) return false;
-        push(std::move(item));
-        return jump_to(pc_ + 1);
-    }
-    return unknown("a loop over " + describe(it));
-}
-
 // A variable may turn out to be a variant when its loop has been followed once: then all of it is built again
 // with that known.
 std::unique_ptr<BuiltRegion> Builder::build() {
@@ -280,19 +231,18 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     r_ = out_->graph.get();
     pc_ = header_;
     s_ = {};
-    s_.levels.push_back({&code_, nullptr, 0, 0, 0});
+    s_.levels.push_back({&code_, nullptr});
+    source_objects_.clear(), source_values_.clear(), list_values_.clear();
     input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
     written_holders_.clear();
     sites_.clear();
     failed_code_ = &code_;
-    if (!read_entry()) return nullptr;
     r_->blocks.emplace_back();  // the entry
     block_ = 0;
-    for (const EntryInput& in : out_->inputs)
-        if (in.kind == EntryInput::Array)
-            for (int axis = 0; axis < in.rank; ++axis) extent(in.value, axis);
+    if (!read_entry()) return nullptr;
+    for (const EntryInput& in : out_->inputs) extents_at_entry(in);
     s_.resume = resume_at(header_, s_);
     if (!jump_to(header_)) return nullptr;
     while (!todo_.empty()) {

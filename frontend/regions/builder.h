@@ -34,6 +34,7 @@
 #include "frontend/regions/library.h"
 #include "frontend/regions/value.h"
 #include "graph/region.h"
+#include "guards/check.h"
 
 namespace stator::frontend::regions {
 
@@ -42,6 +43,7 @@ struct ResumePoint {
     struct Stop {
         const CodeInfo* code;
         PyObject* function;  // nullptr: the region's own frame
+        int function_slot;   // as Level's
         int pc;              // the next instruction; of all but the last, the call that is going on
         std::vector<Value> slots;
     };
@@ -57,9 +59,10 @@ using ResumeRef = std::shared_ptr<ResumePoint>;
 struct Level {
     const CodeInfo* code = nullptr;
     PyObject* function = nullptr;
-    int base = 0;       // its first slot in State::slots
-    int return_pc = 0;  // in the level below
-    int path = 0;       // numbers the calls that lead here
+    int base = 0;            // its first slot in State::slots
+    int return_pc = 0;       // in the level below
+    int path = 0;            // numbers the calls that lead here
+    int function_slot = -1;  // where the function is at entry; -1: it is always `function`
 };
 
 // A loop around a place, and the version of its header that it was entered through.
@@ -86,6 +89,23 @@ struct Followed {
     PyRef function, code, defaults, kwdefaults;
 };
 
+// An object that is reached from the frame at entry (sources.cpp). Its slot is its place behind the frame's
+// own.
+struct EntrySource {
+    enum Kind : uint8_t {
+        Item,          // number `index` of a tuple or list
+        Attribute,     // `name`, found at `place`; a method is `object`
+        Cell,          // contents of a cell
+        FunctionCell,  // cell number `index` of a function's closure
+        State,         // number `index` of what an iterator tells of itself, which is `count` objects
+        Global         // `name` in dict `object`
+    } kind;
+    int parent = -1;  // slot of what it is reached from; -1: `object`
+    PyRef object{}, name{};
+    int index = 0, count = 0;
+    guards::GuardProgram::AttrPlace place = guards::GuardProgram::AttrPlace::Unreadable;
+};
+
 // What an input is read from when the region is entered.
 struct EntryInput {
     enum Kind : uint8_t {
@@ -100,7 +120,6 @@ struct EntryInput {
         IterPosition
     } kind;
     int slot;
-    std::vector<int> path;  // into nested tuples
     DType dtype = DType::F64;
     int rank = 0;
     bool contiguous = false, written = false;
@@ -114,10 +133,18 @@ struct EntryInput {
 // A region as the frontend knows it: the graph, how it is entered and how it is left.
 struct BuiltRegion {
     std::shared_ptr<graph::Region> graph;
-    std::vector<EntryInput> inputs;           // as Region::inputs
+    std::vector<EntryInput> inputs;  // as Region::inputs
+    std::vector<EntrySource> sources;
     std::vector<std::pair<int, PyRef>> same;  // entry slots that must hold these objects
-    std::vector<std::pair<int, int>>
-        tuples;              // entry slots (no nesting) that must hold tuples of so many items
+    std::vector<std::pair<int, PyRef>>
+        same_code;  // ... or a function that differs from this one in its cells only
+    std::vector<std::pair<int, int>> aliases;  // ... or the object that is in the other slot
+    struct Length {
+        int slot;
+        PyTypeObject* type;  // tuple or list
+        Py_ssize_t items;
+    };
+    std::vector<Length> lengths;
     std::vector<int> empty;  // entry slots that must be empty
     std::vector<Pinned> pinned;
     std::vector<Followed> functions;
@@ -140,6 +167,9 @@ inline constexpr int kFreshSlots = 1000;
 // Faults that nests and routines leave for: divide, overflow, invalid. Underflow is ignored by default, and
 // guarded to be.
 inline constexpr int64_t kFlags = 1 | 2 | 8;
+
+// What is in the frame's slots and what `sources` leads to. False when something is not there.
+bool find_objects(const BuiltRegion& b, Frame& f, std::vector<PyObject*>* slots, std::vector<PyRef>* owned);
 
 class Builder {
   public:
@@ -166,13 +196,27 @@ class Builder {
     bool read_entry();
     std::unique_ptr<BuiltRegion> attempt();
     bool goes_round() const;
-    std::optional<Value> entry_value(PyObject* o, int slot, std::vector<int> path);
+    std::optional<Value> entry_value(PyObject* o, int slot);
+    Value entry_items(PyObject* o, int slot);
+    Py_ssize_t holders(int slot) const;
+    std::optional<Value> entry_iterator(PyObject* o, int slot);
     bool run(Version& v);
     bool step(const Insn& insn);
     bool jump_to(int pc);
     bool branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false, const State& on_false);
     void end_block(graph::Terminator t);
     void finish_inputs(BuiltRegion& out);
+
+    // ---- sources.cpp: objects that are reached from the frame ----
+    PyObject* object_at(int slot) const;
+    std::string source_text(int slot) const;
+    int source_slot(EntrySource s, PyObject* now);
+    Value source_value(EntrySource s, PyObject* now);
+    Value looked_into(const Value& v);
+    void extents_at_entry(const EntryInput& in);
+    bool attribute(const Value& owner, PyObject* name, Value* out, bool* is_method);
+    bool on_load_deref(const Insn& insn);
+    bool on_copy_free_variables(const Insn& insn);
 
     // ---- builder_versions.cpp: how paths meet ----
     graph::Edge edge_to(int pc, const State& s, bool* ok);
@@ -206,12 +250,11 @@ class Builder {
     bool on_store_subscript(const Insn& insn);
     bool on_build_slice(const Insn& insn);
     bool on_call(const Insn& insn);
-    bool on_for_iter(const Insn& insn);
-    bool on_get_iter(const Insn& insn);
+    bool on_build_list(const Insn& insn);
     bool on_unpack(const Insn& insn);
     bool on_branch(const Insn& insn);
     bool on_return();
-    bool call_function(PyObject* function, std::vector<Value>& args, PyObject* names);
+    bool call_function(const Value& callable, std::vector<Value>& args, PyObject* names);
     bool finish_expressions();
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     std::optional<bool> call_selecting(PyObject* callable, std::vector<Value>& args, Value* out);
@@ -224,6 +267,18 @@ class Builder {
     bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
+
+    // ---- builder_iterate.cpp: iterators ----
+    bool on_for_iter(const Insn& insn);
+    bool on_get_iter(const Insn& insn);
+    bool iterator_of(const Value& v, Value* out);
+    ValueId has_next(const Value& it, bool* known);
+    bool advance(Value* it, Value* item);
+    bool call_enumerate(std::vector<Value>& args, Value* out);
+    bool call_zip(std::vector<Value>& args, Value* out);
+    bool call_reversed(std::vector<Value>& args, Value* out);
+    bool store_item(const Value& list, const Value& key, const Value& value);
+    int names_of(const Value& list) const;
 
     // ---- builder_bind.cpp: arguments and parameters ----
     bool bind_known(PyObject* callable, std::vector<Value>* args, PyObject* names);
@@ -409,8 +464,6 @@ class Builder {
     static ExprRef pair(DType t, ExprRef re, ExprRef im);
 
     // ---- sites.cpp: memory of arrays that it makes ----
-    static constexpr int kFreshSlots =
-        1000;                         // "entry slots" of arrays that the region makes: one for each site
     static constexpr int kSite = -1;  // in a `scratch`, until number_cells
     int site_here();
     int keep_clear(int site, graph::Inst* inst);
@@ -470,6 +523,9 @@ class Builder {
     std::map<int, std::set<int>> held_slots_;
     std::map<int, std::set<int>> held_from_;  // of a variable: others that it was given the array of
     std::set<int> written_holders_;
+    std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
+    std::map<int, Value> source_values_, list_values_;
+    int nesting_ = 0;  // of tuples and lists that are looked into
     int widened_ = 0;
     std::map<std::string, int> sites_;
     int cells_ = 0;

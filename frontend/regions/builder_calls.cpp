@@ -29,7 +29,8 @@ bool Builder::finish_expressions() {
 }
 
 // Follows a plain Python function in place.
-bool Builder::call_function(PyObject* function, std::vector<Value>& args, PyObject* names) {
+bool Builder::call_function(const Value& callable, std::vector<Value>& args, PyObject* names) {
+    PyObject* function = callable.obj;
     constexpr size_t kMostLevels = 8;
     auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     const char* why = nullptr;
@@ -38,9 +39,10 @@ bool Builder::call_function(PyObject* function, std::vector<Value>& args, PyObje
     if (!callee || s_.levels.size() >= kMostLevels) return unknown(named);
     for (const Level& l : s_.levels)
         if (l.code == callee) return unknown(named + ", which calls itself");
-    if (co->co_nfreevars || co->co_ncellvars) return unknown(named + ", which has cells");
+    if (co->co_ncellvars) return unknown(named + ", whose variables others share");
     for (Value& v : args) {
-        if (v.kind == Kind::Empty || v.kind == Kind::Passed) return unknown(named + " with " + describe(v));
+        if (v.kind == Kind::Empty || has_iterator(v) || (v.kind == Kind::List && !v.whole && names_of(v) > 0))
+            return unknown(named + " with " + describe(v));
         if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
     }
     if (changes_something(*callee) && !finish_expressions()) return false;
@@ -52,7 +54,8 @@ bool Builder::call_function(PyObject* function, std::vector<Value>& args, PyObje
     const int path =
         paths_.try_emplace({s_.levels.back().path, callee, pc_ + 1}, static_cast<int>(paths_.size()) + 1)
             .first->second;
-    s_.levels.push_back({callee, function, static_cast<int>(s_.slots.size()), pc_ + 1, path});
+    const int slot = callable.whole ? callable.slot : -1;
+    s_.levels.push_back({callee, function, static_cast<int>(s_.slots.size()), pc_ + 1, path, slot});
     out_->deepest = std::max(out_->deepest, static_cast<int>(s_.levels.size()) - 1);
     for (Value& v : slots) push(std::move(v));
     // A parameter that is rebound is like what it is rebound to.

@@ -11,13 +11,17 @@ namespace stator::frontend::regions {
 
 namespace {
 
-// Objects that are what they were in the next call. Others (lists, instances) are handed on without being
-// looked at.
+constexpr int kMostNesting = 2;  // of tuples and lists
+
+}  // namespace
+
 bool keeps_identity(PyObject* o) {
     return o == Py_None || o == Py_Ellipsis || PyModule_Check(o) || PyFunction_Check(o) ||
            PyCFunction_Check(o) || PyType_Check(o) || PyUnicode_Check(o) ||
            PyObject_TypeCheck(o, &PyUFunc_Type);
 }
+
+namespace {
 
 std::vector<int64_t> extents_now(PyObject* array) {
     auto* a = reinterpret_cast<PyArrayObject*>(array);
@@ -26,10 +30,50 @@ std::vector<int64_t> extents_now(PyObject* array) {
 
 }  // namespace
 
-std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int> path) {
+// How many references there are to an iterator that nobody else has: the frame's, or that of the iterator in
+// which it is, of what that told of itself and of source_objects_.
+Py_ssize_t Builder::holders(int slot) const { return slot < out_->depth ? 1 : 3; }
+
+// enumerate, zip or reversed; `std::nullopt` when they are over something else than regions know, or others
+// hold the iterators in them.
+std::optional<Value> Builder::entry_iterator(PyObject* o, int slot) {
+    if (Py_REFCNT(o) != holders(slot)) return std::nullopt;
+    const PyRef state = iterator_state(o);
+    if (!state) return std::nullopt;
+    const bool zip = Py_TYPE(o) == &PyZip_Type, counts = Py_TYPE(o) == &PyEnum_Type;
+    Value v = composed(zip ? Kind::Zip : counts ? Kind::Enumerate : Kind::ReversedIter, {});
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(state.get()); ++i) {
+        EntrySource s{EntrySource::State, slot};
+        s.index = static_cast<int>(i);
+        s.count = static_cast<int>(PyTuple_GET_SIZE(state.get()));
+        v.items.push_back(source_value(std::move(s), PyTuple_GET_ITEM(state.get(), i)));
+        Value& item = v.items.back();
+        const bool iterates = zip || (counts && i == 0);
+        if (iterates ? !item.is_iterator() : item.kind != (i == 0 ? Kind::Array : Kind::Int))
+            return std::nullopt;
+        if (item.kind != Kind::Array) item.whole = false, item.slot = -1;
+    }
+    return v.items.size() == 2 || zip ? std::optional(v) : std::nullopt;
+}
+
+// The items of a tuple or list, each with a slot of its own.
+Value Builder::entry_items(PyObject* o, int slot) {
+    const bool list = PyList_CheckExact(o);
+    Value v = composed(list ? Kind::List : Kind::Tuple, {});
+    out_->lengths.push_back({slot, Py_TYPE(o), PySequence_Fast_GET_SIZE(o)});
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+        EntrySource s{EntrySource::Item, slot};
+        s.index = static_cast<int>(i);
+        v.items.push_back(source_value(std::move(s), PySequence_Fast_GET_ITEM(o, i)));
+        // What a variable is rebound to is like other numbers.
+        if (v.items.back().is_number()) v.items.back().whole = false, v.items.back().slot = -1;
+    }
+    return v;
+}
+
+std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
     EntryInput in{};
     in.slot = slot;
-    in.path = path;
     const auto add = [&](EntryInput::Kind kind, DType t, int rank) {
         in.kind = kind;
         in.dtype = t;
@@ -48,6 +92,12 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
         case EntryKind::Bool: v = bool_value(add(EntryInput::Bool, DType::Bool, -1)); break;
         case EntryKind::Scalar: v = scalar_value(kind.dtype, add(EntryInput::Scalar, kind.dtype, -1)); break;
         case EntryKind::Array: {
+            for (const EntryInput& other : out_->inputs)
+                if (other.kind == EntryInput::Array && !other.of_iterator && object_at(other.slot) == o) {
+                    out_->aliases.emplace_back(slot, other.slot);
+                    in.slot = other.slot;
+                    v.id = other.value;
+                }
             in.contiguous = kind.contiguous;
             in.extents = extents_now(o);
             v.kind = Kind::Array;
@@ -55,19 +105,19 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
             v.rank = kind.rank;
             v.permuted = !kind.ordered;
             in.ordered = kind.ordered;
-            v.id = add(EntryInput::Array, kind.dtype, kind.rank);
-            if (!path.empty()) return std::nullopt;
-            break;
+            if (v.id < 0) v.id = add(EntryInput::Array, kind.dtype, kind.rank);
+            v.slot = in.slot;
+            return v;
         }
         case EntryKind::RangeIter: {
-            if (!path.empty() || Py_REFCNT(o) != 1) return std::nullopt;
+            if (Py_REFCNT(o) != holders(slot)) return std::nullopt;
             v = composed(Kind::RangeIter, {int_value(add(EntryInput::RangeNext, DType::I64, -1)),
                                            int_value(add(EntryInput::RangeLeft, DType::I64, -1)),
                                            int_value(add(EntryInput::RangeStep, DType::I64, -1))});
             return v;
         }
         case EntryKind::ArrayIter: {
-            if (!path.empty() || Py_REFCNT(o) != 1) return std::nullopt;
+            if (Py_REFCNT(o) != holders(slot)) return std::nullopt;
             in.of_iterator = true;
             PyObject* over = array_iter_state(o).array;
             const EntryKind array = over ? classify(over) : EntryKind{};
@@ -86,21 +136,18 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
             v = composed(Kind::ArrayIter, {a, int_value(add(EntryInput::IterPosition, DType::I64, -1))});
             return v;
         }
-        case EntryKind::Tuple: {
-            if (!path.empty()) return std::nullopt;
-            v.kind = Kind::Tuple;
-            out_->tuples.emplace_back(slot, static_cast<int>(PyTuple_GET_SIZE(o)));
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
-                auto item = entry_value(PyTuple_GET_ITEM(o, i), slot, {static_cast<int>(i)});
-                if (!item) return std::nullopt;
-                item->whole = false;
-                if (item->is_number()) item->slot = -1;
-                v.items.push_back(std::move(*item));
+        case EntryKind::Compound: return entry_iterator(o, slot);
+        case EntryKind::Tuple:
+            if (nesting_ < kMostNesting) {
+                ++nesting_;
+                v = entry_items(o, slot);
+                --nesting_;
+            } else {
+                v.kind = Kind::Passed;
             }
             break;
-        }
+        case EntryKind::List:  // looked into where something does
         case EntryKind::Other:
-            if (!path.empty()) return std::nullopt;
             if (!keeps_identity(o)) {
                 v.kind = Kind::Passed;
                 v.whole = true;
@@ -108,7 +155,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot, std::vector<int
                 break;
             }
             v = known(keep(o));
-            out_->same.emplace_back(slot, PyRef::borrow(o));
+            (PyFunction_Check(o) ? out_->same_code : out_->same).emplace_back(slot, PyRef::borrow(o));
             break;
     }
     v.slot = slot;
@@ -152,7 +199,7 @@ bool Builder::read_entry() {
             continue;
         }
         if (on_stack || named[static_cast<size_t>(i)]) {
-            auto v = entry_value(o, i, {});
+            auto v = entry_value(o, i);
             if (!v && changes) {
                 return unknown(std::string("a variable that holds a ") + Py_TYPE(o)->tp_name);
             }
@@ -160,7 +207,7 @@ bool Builder::read_entry() {
                 if (!o) out_->empty.push_back(i);
                 // What the loop rebinds has no fixed place, but for arrays, which keep their identity.
                 v->whole = o && (v->kind == Kind::Array || v->kind == Kind::Known ||
-                                 v->kind == Kind::Passed || (!changes && !on_stack));
+                                 v->kind == Kind::Passed || v->kind == Kind::List || (!changes && !on_stack));
                 if (v->kind == Kind::RangeIter) v->whole = false;
                 if (v->kind == Kind::Tuple && changes) v->whole = false;
                 // What is rebound is like what the loop makes, from the first iteration on.
@@ -199,6 +246,23 @@ void count_uses(const graph::Region& r, std::vector<int>& uses) {
 
 }  // namespace
 
+// As Python names what is in an entry slot.
+std::string Builder::source_text(int slot) const {
+    if (slot < nlocals_) return PyUnicode_AsUTF8(PyTuple_GET_ITEM(code_.code->co_localsplusnames, slot));
+    if (slot < out_->depth) return fmt::format("stack{}", slot - nlocals_);
+    const EntrySource& s = out_->sources[static_cast<size_t>(slot - out_->depth)];
+    const std::string base = s.parent >= 0 ? source_text(s.parent) : "";
+    switch (s.kind) {
+        case EntrySource::Item: return fmt::format("{}[{}]", base, s.index);
+        case EntrySource::Attribute: return base + "." + PyUnicode_AsUTF8(s.name.get());
+        case EntrySource::Cell: return base + ".cell_contents";
+        case EntrySource::FunctionCell: return fmt::format("{}.__closure__[{}]", base, s.index);
+        case EntrySource::State: return fmt::format("{}.__reduce__()[{}]", base, s.index);
+        case EntrySource::Global: return PyUnicode_AsUTF8(s.name.get());
+    }
+    return base;
+}
+
 // Inputs that nothing needs are not read and not guarded.
 void Builder::finish_inputs(BuiltRegion& out) {
     std::vector<int> uses;
@@ -210,10 +274,7 @@ void Builder::finish_inputs(BuiltRegion& out) {
         ri.value = in.value;
         ri.contiguous = in.contiguous;
         ri.written = in.written;
-        ri.source = in.slot < nlocals_
-                        ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(code_.code->co_localsplusnames, in.slot))
-                        : fmt::format("stack{}", in.slot - nlocals_);
-        for (int p : in.path) ri.source += fmt::format("[{}]", p);
+        ri.source = source_text(in.slot);
         if (in.kind == EntryInput::RangeNext) ri.source += ".next";
         if (in.kind == EntryInput::RangeLeft) ri.source += ".left";
         if (in.kind == EntryInput::RangeStep) ri.source += ".step";

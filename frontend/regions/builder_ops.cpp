@@ -6,6 +6,7 @@
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
+#include "frontend/regions/entry.h"
 
 namespace stator::frontend::regions {
 
@@ -88,14 +89,19 @@ bool Builder::step(const Insn& insn) {
             Value& v = local(insn.arg);
             if (v.kind == Kind::Empty) return unknown("a variable that has no value yet");
             if (!bound(&v)) return false;
+            if (v.is_iterator()) return unknown("an iterator that a variable holds");
             push(v);
             return true;
         }
         case Opcode::StoreFast: {
             Value v = pop();
             if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
-            if (v.kind == Kind::Empty || !becomes_object(v))
+            // An iterator moves on; here each place that holds one would have its own.
+            if (v.kind == Kind::Empty || !becomes_object(v) || has_iterator(v))
                 return unknown("a variable that holds " + describe(v));
+            local(insn.arg) = {};
+            if (v.kind == Kind::List && !v.whole && names_of(v) > 0)
+                return unknown("two names for a list that it makes");
             local(insn.arg) = std::move(v);
             return true;
         }
@@ -106,6 +112,8 @@ bool Builder::step(const Insn& insn) {
             return true;
         }
         case Opcode::LoadGlobal: return on_load_global(insn);
+        case Opcode::LoadDeref: return on_load_deref(insn);
+        case Opcode::CopyFreeVars: return on_copy_free_variables(insn);
         case Opcode::LoadAttr: return on_load_attr(insn, false);
         case Opcode::LoadMethod: return on_load_attr(insn, true);
         case Opcode::BinaryOp: return on_binary(insn);
@@ -134,11 +142,13 @@ bool Builder::step(const Insn& insn) {
             Value t = composed(Kind::Tuple, {});
             t.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
             for (const Value& v : t.items)
-                if (v.kind == Kind::Empty) return unknown("a tuple with " + describe(v));
+                if (v.kind == Kind::Empty || v.is_iterator() || (v.kind == Kind::List && !v.whole))
+                    return unknown("a tuple with " + describe(v));
             s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
             push(std::move(t));
             return true;
         }
+        case Opcode::BuildList: return on_build_list(insn);
         case Opcode::BuildSlice: return on_build_slice(insn);
         case Opcode::UnpackSequence: return on_unpack(insn);
         case Opcode::Call: return on_call(insn);
@@ -182,6 +192,16 @@ bool Builder::on_load_global(const Insn& insn) {
     }
     Value v = known(o);
     if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o)) && !constant(o, &v)) return false;
+    const EntryKind::Kind kind = classify(o).kind;
+    const bool numbers = PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o);
+    if (!numbers && (kind != EntryKind::Other || !keeps_identity(o))) {
+        // What a name leads to may be another object of its kind next time.
+        out_->pinned.pop_back();
+        EntrySource s{EntrySource::Global};
+        s.object = PyRef::borrow(globals);
+        s.name = PyRef::borrow(insn.obj);
+        v = source_value(std::move(s), o);
+    }
     const bool null = insn.flags & Insn::kPushNull;
     if (null && kSelfBelow) push({});
     push(std::move(v));
@@ -203,8 +223,20 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         PyObject* o = PyDict_GetItem(dict, insn.obj);
         if (!o) return unknown("attribute " + attr + " of a module");
         out_->pinned.push_back({PyRef::borrow(dict), PyRef::borrow(insn.obj), PyRef::borrow(o)});
-        if (PyFloat_CheckExact(o)) return done(float_value(const_float(PyFloat_AS_DOUBLE(o))));
-        return done(known(o));
+        Value v = known(o);
+        if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o)) && !constant(o, &v))
+            return false;
+        return done(std::move(v));
+    }
+    if (owner.kind == Kind::Passed) {
+        Value v;
+        bool is_method = false;
+        if (!attribute(owner, insn.obj, &v, &is_method)) return false;
+        if (!is_method) return done(std::move(v));
+        if (!method) return unknown("a method that is not called at once");
+        push(std::move(v));  // [method, self], in all versions
+        push(std::move(owner));
+        return true;
     }
     if (method && owner.kind == Kind::Known && Py_TYPE(owner.obj) == &PyUFunc_Type && attr == "outer") {
         push(known(ufunc_method("outer")));
@@ -347,12 +379,12 @@ bool Builder::on_subscript(const Insn& insn) {
     } else {
         key = pop();
     }
-    const Value a = pop();
+    const Value a = looked_into(pop());
     Value out;
-    if (a.kind == Kind::Tuple && key.kind == Kind::Int) {
+    if ((a.kind == Kind::Tuple || a.kind == Kind::List) && key.kind == Kind::Int) {
         auto i = known_int(key.id);
         const auto n = static_cast<int64_t>(a.items.size());
-        if (!i || *i < -n || *i >= n) return unknown("an item of a tuple");
+        if (!i || *i < -n || *i >= n) return unknown("an item of " + describe(a));
         push(a.items[static_cast<size_t>(*i < 0 ? *i + n : *i)]);
         return true;
     }
@@ -373,55 +405,16 @@ bool Builder::on_store_subscript(const Insn& insn) {
         key = pop();
     }
     const Value a = pop(), value = pop();
+    if (a.kind == Kind::List) return store_item(a, key, value);
     if (a.kind != Kind::Array) return unknown("a store into " + describe(a));
     return store(a, key, value);
 }
 
 bool Builder::on_unpack(const Insn& insn) {
-    const Value t = pop();
-    if (t.kind != Kind::Tuple || static_cast<int>(t.items.size()) != insn.arg)
+    const Value t = looked_into(pop());
+    if ((t.kind != Kind::Tuple && t.kind != Kind::List) || static_cast<int>(t.items.size()) != insn.arg)
         return unknown("unpacking " + describe(t));
     for (auto it = t.items.rbegin(); it != t.items.rend(); ++it) push(*it);
-    return true;
-}
-
-bool Builder::on_get_iter(const Insn&) {
-    const Value v = pop();
-    if (v.is_iterator()) {
-        push(v);
-        return true;
-    }
-    if (v.kind == Kind::Array && becomes_object(v)) {
-        push(composed(Kind::ArrayIter, {v, int_value(const_int(0))}));
-        return true;
-    }
-    if (v.kind != Kind::Range) return unknown("a loop over " + describe(v));
-    const ValueId start = v.items[0].id, stop = v.items[1].id, step = v.items[2].id;
-    const ValueId zero = const_int(0);
-    ValueId left;
-    const auto s = known_int(step);
-    using graph::Op;
-    const auto op = [&](Op o, ValueId a, ValueId b) { return pointwise(o, DType::I64, DType::I64, {a, b}); };
-    if (s && *s == 0) return unknown("a range with a step of 0");
-    if (!s) {  // upwards, or Python does it
-        if (!guard(pointwise(Op::Greater, DType::I64, DType::Bool, {step, zero}))) return false;
-    }
-    const bool down = s && *s < 0;
-    const ValueId span = down ? checked(graph::RegionOp::CheckedSub, DType::I64, start, stop)
-                              : checked(graph::RegionOp::CheckedSub, DType::I64, stop, start);
-    if (span < 0) return false;
-    const ValueId length = op(Op::Maximum, span, zero);
-    if (s && (*s == 1 || *s == -1)) {
-        left = length;
-    } else {  // rounded up
-        const ValueId size = down ? const_int(-*s) : step;
-        const ValueId more =
-            checked(graph::RegionOp::CheckedAdd, DType::I64, length, op(Op::Subtract, size, const_int(1)));
-        if (more < 0) return false;
-        left = checked(graph::RegionOp::FloorDiv, DType::I64, more, size);
-        if (left < 0) return false;
-    }
-    push(composed(Kind::RangeIter, {int_value(start), int_value(left), int_value(step)}));
     return true;
 }
 
@@ -447,7 +440,7 @@ bool Builder::on_call(const Insn& insn) {
     if (callable.kind != Kind::Known) return unknown("a call of " + describe(callable));
     Value out;
     const bool numpys = PyFunction_Check(callable.obj) && is_numpy_function(callable.obj);
-    if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable.obj, args, names);
+    if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable, args, names);
     if (!call_known(callable.obj, args, names, &out)) return false;
     push(std::move(out));
     return true;
@@ -502,9 +495,13 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
                            *const min = builtin("min"), *const max = builtin("max"),
                            *const divmod = builtin("divmod");
     if (callable == range) return call_range(args, out);
+    if (callable == reinterpret_cast<PyObject*>(&PyEnum_Type)) return call_enumerate(args, out);
+    if (callable == reinterpret_cast<PyObject*>(&PyZip_Type)) return call_zip(args, out);
+    if (callable == reinterpret_cast<PyObject*>(&PyReversed_Type)) return call_reversed(args, out);
     if (callable == min || callable == max) return call_minmax(callable == max, args, out);
     if (callable == len && args.size() == 1) {
-        if (args[0].kind == Kind::Tuple) {
+        args[0] = looked_into(args[0]);
+        if (args[0].kind == Kind::Tuple || args[0].kind == Kind::List) {
             *out = int_value(const_int(static_cast<int64_t>(args[0].items.size())));
             return true;
         }

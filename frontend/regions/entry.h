@@ -6,13 +6,32 @@
 
 namespace stator::frontend::regions {
 
+constexpr Py_ssize_t kMostItems = 8;  // of tuples and lists that are looked into
+
 struct EntryKind {
-    enum Kind : uint8_t { Other, Int, Float, Bool, Scalar, Array, RangeIter, ArrayIter, Tuple } kind = Other;
+    enum Kind : uint8_t {
+        Other,
+        Int,
+        Float,
+        Bool,
+        Scalar,
+        Array,
+        RangeIter,
+        ArrayIter,
+        Compound,
+        Tuple,
+        List
+    } kind = Other;
     graph::DType dtype = graph::DType::F64;
     int rank = 0;
     bool contiguous = false;  // C order
     bool ordered = false;     // strides do not grow from one axis to the next
 };
 EntryKind classify(PyObject* o);
+// What enumerate, zip or reversed tell of themselves: (iterator, number), (iterators...), (sequence,
+// position).
+PyRef iterator_state(PyObject* o);
+// Objects that are what they were in the next call. Others (instances) are handed on without being looked at.
+bool keeps_identity(PyObject* o);
 
 }  // namespace stator::frontend::regions

@@ -44,6 +44,10 @@ struct Words {
     int64_t shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
 };
 
+PyRef reversed(PyObject* sequence) {
+    return PyRef::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), sequence));
+}
+
 // Makes the objects of one exit; what is one object in the program is made once.
 class Boxes {
   public:
@@ -58,6 +62,7 @@ class Boxes {
     PyObject* complex(const Value& v) const;
     PyObject* variant(const Value& v);
     PyObject* iterator(const Value& v);
+    PyObject* list(const Value& v);
     PyRef items(const Value& v);
     Words words(const Value& v) const;
     PyObject* view_of(PyObject* base, const Value& v) const;
@@ -72,6 +77,7 @@ class Boxes {
     const std::vector<PyObject*>& old_;  // the frame's slots at entry
     std::map<graph::ValueId, PyRef> arrays_;
     std::map<std::pair<int64_t, graph::ValueId>, PyRef> numbers_;  // by Value::object, too
+    std::map<int64_t, PyRef> lists_;                               // by Value::object
 };
 
 Words Boxes::words(const Value& v) const {
@@ -169,8 +175,29 @@ PyObject* Boxes::variant(const Value& v) {
 PyObject* Boxes::iterator(const Value& v) {
     const auto word = [&](int n) { return values_.word(v.items[static_cast<size_t>(n)].id); };
     if (v.kind == Kind::RangeIter) return new_range_iter({word(0), word(1), word(2)});
-    const PyRef array = PyRef::steal(box(v.items[0]));
-    PyObject* it = array ? PySeqIter_New(array.get()) : nullptr;
+    const PyRef parts = items(v);
+    if (!parts) return nullptr;
+    PyObject* const first = PyTuple_GET_ITEM(parts.get(), 0);
+    const auto at = [](PyRef it, int64_t position) {
+        if (!it) return it.release();
+        const PyRef done = PyRef::steal(PyObject_CallMethod(it.get(), "__setstate__", "L", position));
+        return done ? it.release() : nullptr;
+    };
+    const auto call = [](PyTypeObject& type, PyObject* args) {
+        return PyRef::steal(PyObject_Call(reinterpret_cast<PyObject*>(&type), args, nullptr));
+    };
+    switch (v.kind) {
+        case Kind::Enumerate: return call(PyEnum_Type, parts.get()).release();
+        case Kind::Zip: return call(PyZip_Type, parts.get()).release();
+        case Kind::ReversedIter: return at(reversed(first), word(1));
+        case Kind::ItemsIter: {
+            const auto left = static_cast<int64_t>(v.items[0].items.size()) - v.rank;
+            if (v.backward) return at(reversed(first), left - 1);
+            return at(PyRef::steal(PyObject_GetIter(first)), v.rank);
+        }
+        default: break;
+    }
+    PyObject* it = PySeqIter_New(first);
     if (it) set_array_iter_position(it, word(1));
     return it;
 }
@@ -185,8 +212,17 @@ PyRef Boxes::items(const Value& v) {
     return t;
 }
 
+PyObject* Boxes::list(const Value& v) {
+    PyRef& made = lists_[v.object];
+    if (!made) {
+        const PyRef t = items(v);
+        made = PyRef::steal(t ? PySequence_List(t.get()) : nullptr);
+    }
+    return Py_XNewRef(made.get());
+}
+
 PyObject* Boxes::box(const Value& v) {
-    if (v.whole && v.kind != Kind::Known)
+    if (v.whole && v.slot >= 0)
         return Py_XNewRef(v.kind == Kind::Array ? entry_array(v.slot) : entry(v.slot));
     switch (v.kind) {
         case Kind::Empty: return nullptr;
@@ -200,7 +236,12 @@ PyObject* Boxes::box(const Value& v) {
         case Kind::ComplexScalar: return complex(v);
         case Kind::Variant: return variant(v);
         case Kind::RangeIter:
-        case Kind::ArrayIter: return iterator(v);
+        case Kind::ArrayIter:
+        case Kind::ReversedIter:
+        case Kind::ItemsIter:
+        case Kind::Enumerate:
+        case Kind::Zip: return iterator(v);
+        case Kind::List: return list(v);
         case Kind::Tuple: return items(v).release();
         case Kind::Slice: {
             const PyRef t = items(v);
@@ -239,16 +280,17 @@ PyObject* moved_on(const Value& v, PyObject* old, const ExitValues& values) {
 bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const {
     const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
     const ExitValues values(*built_->graph, built_->graph->exits[static_cast<size_t>(exit)], out_.data());
-    std::vector<PyObject*> old(static_cast<size_t>(f.depth()));
-    for (size_t i = 0; i < old.size(); ++i) old[i] = f.slot(static_cast<int>(i));
+    const std::vector<PyObject*> old = entry_;
+    const auto depth = static_cast<size_t>(f.depth());
     Boxes boxes(values, old);
     std::vector<ResumeFrame> frames;
     for (const ResumePoint::Stop& stop : r.frames) {
         ResumeFrame& frame = frames.emplace_back();
-        frame.func = PyRef::borrow(stop.function);
+        frame.func = PyRef::borrow(stop.function_slot >= 0 ? old[static_cast<size_t>(stop.function_slot)]
+                                                           : stop.function);
         frame.unit = stop.code->insns[static_cast<size_t>(stop.pc)].unit;
         for (size_t i = 0; i < stop.slots.size(); ++i) {
-            const bool own = frames.size() == 1 && i < old.size();
+            const bool own = frames.size() == 1 && i < depth;
             PyObject* o = moved_on(stop.slots[i], own ? old[i] : nullptr, values);
             if (!o) o = boxes.box(stop.slots[i]);
             if (!o && PyErr_Occurred()) return false;

@@ -64,12 +64,14 @@ bool grow(RegionArgs::ScratchCell* cell, int64_t bytes) {
     return cell->memory != nullptr;
 }
 
-PyObject* item_at(PyObject* o, const std::vector<int>& path) {
-    for (int i : path) {
-        if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) <= i) return nullptr;
-        o = PyTuple_GET_ITEM(o, i);
-    }
-    return o;
+// Whether it is `was`, or the same function made once more, with other cells.
+bool same_function(PyObject* o, PyObject* was) {
+    if (o == was) return true;
+    if (!o || Py_TYPE(o) != &PyFunction_Type) return false;
+    return PyFunction_GET_CODE(o) == PyFunction_GET_CODE(was) &&
+           PyFunction_GET_GLOBALS(o) == PyFunction_GET_GLOBALS(was) &&
+           PyFunction_GET_DEFAULTS(o) == PyFunction_GET_DEFAULTS(was) &&
+           PyFunction_GET_KW_DEFAULTS(o) == PyFunction_GET_KW_DEFAULTS(was);
 }
 
 }  // namespace
@@ -85,11 +87,15 @@ EntryKind classify(PyObject* o) {
     } else if (PyFloat_CheckExact(o)) {
         k.kind = EntryKind::Float;
     } else if (PyTuple_CheckExact(o)) {
-        if (PyTuple_GET_SIZE(o) <= 8) k.kind = EntryKind::Tuple;
+        if (PyTuple_GET_SIZE(o) <= kMostItems) k.kind = EntryKind::Tuple;
+    } else if (PyList_CheckExact(o)) {
+        if (PyList_GET_SIZE(o) <= kMostItems) k.kind = EntryKind::List;
     } else if (is_range_iter(o)) {
         k.kind = EntryKind::RangeIter;
     } else if (is_array_iter(o)) {
         k.kind = EntryKind::ArrayIter;
+    } else if (Py_TYPE(o) == &PyEnum_Type || Py_TYPE(o) == &PyZip_Type || Py_TYPE(o) == &PyReversed_Type) {
+        k.kind = EntryKind::Compound;
     } else if (PyArray_CheckExact(o)) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
         const int number = PyArray_TYPE(a);
@@ -189,19 +195,25 @@ bool CompiledRegion::resolve_calls() {
 
 // ---- entering ----
 
-bool CompiledRegion::admit(Frame& f) {
+bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     const BuiltRegion& b = *built_;
     if (f.depth() != b.depth) return false;
     for (int i = 0; i < b.depth; ++i)
         if (!f.slot_is_object(i)) return false;
+    entry_.clear();
+    if (!find_objects(b, f, &entry_, owned)) return false;
+    const auto at = [&](int slot) { return entry_[static_cast<size_t>(slot)]; };
     for (const auto& [slot, o] : b.same)
-        if (f.slot(slot) != o.get()) return false;
+        if (at(slot) != o.get()) return false;
+    for (const auto& [slot, o] : b.same_code)
+        if (!same_function(at(slot), o.get())) return false;
+    for (const auto& [slot, other] : b.aliases)
+        if (at(slot) != at(other)) return false;
     for (int slot : b.empty)
-        if (f.slot(slot)) return false;
-    for (const auto& [slot, n] : b.tuples) {
-        PyObject* o = f.slot(slot);
-        if (!o || !PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != n) return false;
-    }
+        if (at(slot)) return false;
+    for (const auto& [slot, type, items] : b.lengths)
+        if (!at(slot) || Py_TYPE(at(slot)) != type || PySequence_Fast_GET_SIZE(at(slot)) != items)
+            return false;
     for (const Pinned& p : b.pinned)
         if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get()) return false;
     for (const Followed& fn : b.functions)
@@ -214,7 +226,7 @@ bool CompiledRegion::admit(Frame& f) {
     return true;
 }
 
-bool CompiledRegion::read_inputs(Frame& f) {
+bool CompiledRegion::read_inputs() {
     arrays_.clear();
     dims_.clear();
     scalars_.clear();
@@ -223,9 +235,10 @@ bool CompiledRegion::read_inputs(Frame& f) {
         std::memcpy(scalars_.data() + scalars_.size() - kSlot, bits, n);
     };
     for (const EntryInput& in : built_->inputs) {
-        PyObject* o = f.slot(in.slot);
-        if (o) o = item_at(o, in.path);
+        PyObject* o = entry_[static_cast<size_t>(in.slot)];
         if (!o) return false;
+        const Py_ssize_t holders =
+            in.slot < built_->depth ? 1 : 2;  // of an iterator: the frame, or what it is in and we
         switch (in.kind) {
             case EntryInput::Int: {
                 int overflow = 0;
@@ -257,7 +270,7 @@ bool CompiledRegion::read_inputs(Frame& f) {
             case EntryInput::RangeNext:
             case EntryInput::RangeLeft:
             case EntryInput::RangeStep: {
-                if (!is_range_iter(o) || Py_REFCNT(o) != 1) return false;
+                if (!is_range_iter(o) || Py_REFCNT(o) != holders) return false;
                 const RangeState s = range_iter_state(o);
                 const int64_t v = in.kind == EntryInput::RangeNext   ? s.next
                                   : in.kind == EntryInput::RangeLeft ? s.left
@@ -266,7 +279,7 @@ bool CompiledRegion::read_inputs(Frame& f) {
                 break;
             }
             case EntryInput::IterPosition: {
-                if (!is_array_iter(o) || Py_REFCNT(o) != 1) return false;
+                if (!is_array_iter(o) || Py_REFCNT(o) != holders) return false;
                 const int64_t v = array_iter_state(o).position;
                 scalar(&v, 8);
                 break;
@@ -291,11 +304,11 @@ bool CompiledRegion::read_inputs(Frame& f) {
             }
         }
     }
-    return disjoint(f);
+    return disjoint();
 }
 
 // What is written overlaps nothing else, and no array is written through elements that lie on each other.
-bool CompiledRegion::disjoint(Frame& f) const {
+bool CompiledRegion::disjoint() const {
     struct Span {
         const char *begin, *end;
         bool written;
@@ -303,7 +316,7 @@ bool CompiledRegion::disjoint(Frame& f) const {
     std::vector<Span> spans;
     for (const EntryInput& in : built_->inputs) {
         if (in.kind != EntryInput::Array) continue;
-        PyObject* o = f.slot(in.slot);
+        PyObject* o = entry_[static_cast<size_t>(in.slot)];
         auto* a = reinterpret_cast<PyArrayObject*>(in.of_iterator ? array_iter_state(o).array : o);
         Span s{nullptr, nullptr, in.written};
         guards::memory_span(reinterpret_cast<PyObject*>(a), &s.begin, &s.end);
@@ -318,7 +331,8 @@ bool CompiledRegion::disjoint(Frame& f) const {
 }
 
 Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
-    if (busy_ || retired || !ready() || !resolve_calls() || !admit(f) || !read_inputs(f))
+    std::vector<PyRef> owned;
+    if (busy_ || retired || !ready() || !resolve_calls() || !admit(f, &owned) || !read_inputs())
         return Left::NotEntered;
     RegionArgs args{};
     args.arrays = arrays_.data();
@@ -354,6 +368,11 @@ int CompiledRegion::traverse(visitproc visit, void* arg) const {
     for (const Pinned& p : built_->pinned) {
         Py_VISIT(p.dict.get());
         Py_VISIT(p.value.get());
+    }
+    for (const auto& [slot, o] : built_->same_code) Py_VISIT(o.get());
+    for (const EntrySource& s : built_->sources) {
+        Py_VISIT(s.object.get());
+        Py_VISIT(s.name.get());
     }
     return 0;
 }

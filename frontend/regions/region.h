@@ -46,9 +46,9 @@ class CompiledRegion {
     bool retired = false;
 
   private:
-    bool admit(Frame& f);
-    bool read_inputs(Frame& f);
-    bool disjoint(Frame& f) const;
+    bool admit(Frame& f, std::vector<PyRef>* owned);
+    bool read_inputs();
+    bool disjoint() const;
     bool resolve_calls();
     bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const;
 
@@ -60,6 +60,7 @@ class CompiledRegion {
     // finalizers may come here again.
     bool busy_ = false;
     bool resolved_ = false, unresolvable_ = false;
+    std::vector<PyObject*> entry_;  // what was in the frame's slots, and what sources lead to; borrowed
     std::vector<char*> arrays_;
     std::vector<int64_t> dims_;
     std::vector<char> scalars_, out_;

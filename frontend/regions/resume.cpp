@@ -40,6 +40,7 @@ ResumeRef Builder::resume_at(int pc, const State& s) {
         resume->frames.push_back(
             {level.code,
              level.function,
+             level.function_slot,
              last ? pc : s.levels[k + 1].return_pc - 1,
              {s.slots.begin() + level.base, s.slots.begin() + static_cast<ptrdiff_t>(end)}});
     }

@@ -42,15 +42,24 @@ void sign(const Value& v, std::string* out) {
         case Kind::Variant: *out += fmt::format("v{}:{}", static_cast<int>(v.expected), text()); break;
         case Kind::Lazy: *out += fmt::format("l{}", static_cast<const void*>(v.expr.get())); break;
         case Kind::Tuple: *out += "("; break;
+        case Kind::List: *out += "L("; break;
         case Kind::Slice: *out += "["; break;
         case Kind::Range: *out += "r("; break;
         case Kind::RangeIter: *out += "ri("; break;
         case Kind::ArrayIter: *out += "ai("; break;
+        case Kind::ReversedIter: *out += "rv("; break;
+        case Kind::ItemsIter: *out += fmt::format("it{}{}(", v.backward ? "-" : "", v.rank); break;
+        case Kind::Enumerate: *out += "en("; break;
+        case Kind::Zip: *out += "z("; break;
     }
     if (v.holder >= 0) *out += fmt::format("^{}", v.holder);
     if (v.slot >= 0) *out += fmt::format("@{}{}", v.slot, v.whole ? "w" : "");
     for (const Value& item : v.items) sign(item, out);
     *out += ";";
+}
+
+bool has_iterator(const Value& v) {
+    return v.is_iterator() || std::any_of(v.items.begin(), v.items.end(), has_iterator);
 }
 
 std::string describe(const Value& v) {
@@ -78,10 +87,15 @@ std::string describe(const Value& v) {
         case Kind::Lazy:
             return fmt::format("an array of dtype {} and rank {}", graph::info(v.dtype).text, v.rank);
         case Kind::Tuple: return "a tuple";
+        case Kind::List: return "a list";
         case Kind::Slice: return "a slice";
         case Kind::Range: return "a range";
         case Kind::RangeIter: return "an iterator of a range";
-        case Kind::ArrayIter: return "an iterator of an array";
+        case Kind::ArrayIter:
+        case Kind::ReversedIter: return "an iterator of an array";
+        case Kind::ItemsIter: return "an iterator of a tuple or list";
+        case Kind::Enumerate: return "enumerate()";
+        case Kind::Zip: return "zip()";
         case Kind::Variant: return "a variable without a value on some paths";
     }
     return "?";

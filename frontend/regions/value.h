@@ -36,10 +36,15 @@ enum class Kind : uint8_t {
     Array,  // an ndarray of `dtype` and `rank`: a part of, or (`whole`) the very object in, entry slot `slot`
     Lazy,   // a fresh array that an expression of arrays is going to be, see Expr; never seen by Python
     Tuple,  // of `items`
+    List,   // of `items`; one that was there at entry, or that one variable holds
     Slice,  // slice(*items): start, stop, step
     Range,  // range(*items): start, stop, step
     RangeIter,      // its iterator: next value, items left, step
     ArrayIter,      // iter(array): the array and the next position
+    ReversedIter,   // reversed(array): the same
+    ItemsIter,      // iter(tuple or list), or reversed of it (`backward`): that, the next position is `rank`
+    Enumerate,      // enumerate(...): an iterator and the next number
+    Zip,            // zip(...): iterators
     Complex,        // a Python complex (C128), items: real and imaginary part as Floats
     ComplexScalar,  // a NumPy scalar of a complex dtype, items as above, in its precision
     Variant,        // a number or nothing: which, is known when the region runs (see Tag)
@@ -127,7 +132,7 @@ struct Value {
     bool is_array() const { return kind == Kind::Array || kind == Kind::Lazy; }
     bool is_complex_number() const { return kind == Kind::Complex || kind == Kind::ComplexScalar; }
     bool is_lazy() const;  // or has such an item
-    bool is_iterator() const { return kind == Kind::RangeIter || kind == Kind::ArrayIter; }
+    bool is_iterator() const { return kind >= Kind::RangeIter && kind <= Kind::Zip; }
     // What the stack holds between statements: iterators of loops, and what belongs to statements around the
     // region's loop.
     bool is_between_statements() const { return is_iterator() || kind == Kind::Passed; }
@@ -179,6 +184,7 @@ void each_variable(Value& v, F f) {
 }
 // Whether Python can be given it: no unfinished expression, no memory that only the region knows.
 bool becomes_object(const Value& v);
+bool has_iterator(const Value& v);  // it is one, or an item is
 // How explain and errors name it: "an int", "a float64 array of 2 axes".
 std::string describe(const Value& v);
 

@@ -8,7 +8,7 @@ from typing import Any
 import stator
 from fuzz.compare import observe, report
 
-LEAVING = ("exits", "opaque_steps", "eager_calls", "redone")
+LEAVING = ("exits", "eager_calls", "redone")
 
 
 def function_of(text: str, name: str = "f") -> Callable:
