@@ -237,13 +237,54 @@ def call_helper(b: Body) -> list[Statement]:
     else:
         assert vector is not None
         argument = vector.name
+    call = f"{helper}({passed(c, argument, s.number(0))})"
     if kind == "inplace":
-        return [f"{helper}({argument}, {s.number(0)})"]
+        return [call]
     if kind == "vector" and vector is not None and argument == vector.name:
-        return [f"{vector.name} = {helper}({argument}, {s.number(0)})"]
-    x, value = s.new("s"), s.number(0)
+        return [f"{vector.name} = {call}"]
+    x = s.new("s")
     s.floats.append(x)
-    return [f"{x} = np.sum({helper}({argument}, {value}))"]
+    return [f"{x} = np.sum({call})"]
+
+
+def passed(c: Choices, p: str, q: str) -> str:
+    """The arguments of a helper: by position, by name, in another order, or with the default."""
+    return c.pick((f"{p}, {q}", f"{p}, {q}", f"{p}, q={q}", f"q={q}, p={p}", p))
+
+
+def small_sequence(b: Body) -> list[Statement]:
+    """A tuple or list of a few numbers that is read, written and unpacked."""
+    s, c = b.scope, b.c
+    name, total = s.new("g"), s.new("s")
+    items = [s.number(0) for _ in range(c.integer(2, 3))]
+    if c.chance(0.5):
+        out = [
+            f"{name} = [{', '.join(items)}]",
+            f"{name}[{c.pick(('0', '1', '-1'))}] {c.pick(('=', '+=', '*='))} {s.number(0)}",
+        ]
+    else:
+        out = [f"{name} = ({', '.join(items)})"]
+    if c.chance(0.3):
+        names = [s.new("s") for _ in items]
+        out.append(f"{', '.join(names)} = {name}")
+        s.floats += names
+    out.append(f"{total} = {name}[{c.pick(('0', '1', '-1'))}] * 0.5 + {name}[0]")
+    s.floats.append(total)
+    return out
+
+
+def for_few(b: Body) -> list[Statement]:
+    """A loop over a few things of several kinds."""
+    s, c = b.scope, b.c
+    w = s.new("w")
+    items = [c.pick(("0.5", "2", "True", *s.floats[:2], *s.ints[:1])) for _ in range(c.integer(1, 3))]
+    text = ", ".join(items) + ("," if len(items) == 1 else "")
+    over = c.pick((f"({text})", f"[{text}]", f"reversed(({text}))"))
+    kept = s.kept()
+    s.floats.append(w)
+    body = b.nested(2, loop=True)
+    s.restore(kept)
+    return [Block(f"for {w} in {over}", body)]
 
 
 def leave_loop(b: Body) -> list[Statement]:
@@ -530,12 +571,13 @@ def under_errstate(b: Body) -> list[Statement]:
 
 
 SIMPLE = Weighted(
-    (14, accumulate), (5, define), (14, store_element), (10, store_part), (6, update_whole), (2, define_array), (3, swap), (3, use_tuple), (3, call_helper),
+    (14, accumulate), (5, define), (14, store_element), (10, store_part), (6, update_whole), (2, define_array), (3, swap), (3, use_tuple), (3, call_helper), (2, small_sequence),
     (4, leave_loop), (1, risky), (1, compress), (1, show),
 )  # fmt: skip
 COMPOUND = Weighted(
     (16, for_range),
     (5, for_items),
+    (1, for_few),
     (6, while_loop),
     (9, branch),
     (2, attempt),
@@ -567,7 +609,8 @@ def _helpers(c: Choices, scope: Scope) -> list[Statement]:
         body = Body(c, inner, kind, deepest=1)
         statements = body.statements(c.integer(1, 2)) if kind != "scalar" else _scalar_helper(body)
         name = f"h{k + 1}"
-        out += [Block(f"def {name}(p, q)", [*opening, *statements, body.leave()]), "", ""]
+        default = c.pick(("q=0.5", "q=2"))
+        out += [Block(f"def {name}(p, {default})", [*opening, *statements, body.leave()]), "", ""]
         scope.helpers[kind].append(name)
     return out
 
@@ -632,6 +675,17 @@ def structured(c: Choices, name: str) -> Program:
         a = c.pick([a for a in arrays if a.kind == "f"])
         scope.arrays.append(ArrayName("out", "f", a.extents))
         opening.append(f"out = np.{c.pick(('zeros_like', 'ones_like', 'copy'))}({a.name})")
+    if c.chance(0.15):  # a closure
+        opening += [Block("def near(p, q=0.5)", [f"return p * q + {c.pick(('u', 'n', 'k'))}"])]
+        scope.helpers["scalar"].append("near")
+    if c.chance(0.2):  # attributes of an object
+        helpers += [Block("class Bag", ["pass"]), "", "bag = Bag()", "", ""]
+        scope.floats.append("bag.w")
+        opening.append(f"bag.w = {c.pick(('u', '0.5', '2'))}")
+        if c.chance(0.5):
+            a = c.pick(arrays)
+            scope.arrays.append(ArrayName("bag.v", a.kind, a.extents))
+            opening.append(f"bag.v = {a.name}")
     statements = [*for_range(body), *body.statements(c.integer(1, 4))]
     statements = [*opening, *statements, body.leave()]
     if c.chance(0.12):
