@@ -231,6 +231,7 @@ class Fuser {
                 if (i.base != j.base || i.wrap != j.wrap || i.offset == j.offset) continue;
                 if (i.wrap < 0) return true;
                 if (i.base < 0 && (i.offset < 0) == (j.offset < 0)) return true;
+                if (group_.exit < 0) return false;  // nowhere to leave for the test
                 need_longer(i.wrap, std::abs(i.offset - j.offset));
                 return true;
             }
@@ -474,7 +475,7 @@ void remove_unread(Region& r) {
         for (const Inst& i : b.insts) {
             for (const ValueId v : i.in) use(v);
             exits.insert(i.exit);
-            if (i.op != RegionOp::Nest) continue;
+            if (i.op != RegionOp::Nest && i.op != RegionOp::Pack) continue;
             for (const Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) {
                 for (const ValueId v : k.in) use(v);
                 if (k.op == RegionOp::NestStore) ++puts[static_cast<size_t>(k.in[0])];

@@ -21,6 +21,13 @@ CASES = [
     case("np.power is not an operator",
          "def f(a, x):\n    for i in range(len(a)):\n        x[i] = np.power(a[i], 2)\n    return x\n",
          *[[Array("f4", (300,), "C", "plain"), Array("f8", (300,))]] * 3),
+    case("stores of one extent between which a test has nowhere to leave to",
+         "def f(a, b, m):\n    n = a.shape[0]\n    out = b\n    for i in range(1, n):\n        pass\n    for w in a:\n        try:\n            b[1:-1, 1:-1] = (out[2:, 2:] + a[i, 2:]) + out[n - 1 - i, i % m] * b[1:-1, :-2]\n"
+         "            out[i, 1:-1] = out[i - 1, :-2]\n        except IndexError:\n            pass\n",
+         *[[Array("f8", (3, 1)), Array("f8", (1, 1)), Scalar("int", 1)]] * 3),
+    case("memory that only a mask's selection is put into",
+         "def g(p):\n    p = p * 1.0\n    kept = p[p > 1e-3]\n    return p\n\n\ndef f(a, u):\n    n = a.shape[0]\n    out = a[:, 0] * 1.0\n    for i in range(n):\n        out = g(out)\n        out[i] = u\n        a[i, 1] = out[i - 1]\n    return a, out\n",
+         *[[Array("f8", (4, 2)), Scalar("float", 1.5)]] * 3),
 ]  # fmt: skip
 
 
