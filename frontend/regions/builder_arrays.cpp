@@ -909,10 +909,12 @@ bool Builder::filled(const Value& shape, DType t, double value, Value* out) {
             return false;
         out->extents.push_back(id);
     }
-    auto e = std::make_shared<Expr>();
-    e->kind = Expr::Number;
-    e->dtype = t;
-    e->id = cast(const_float(value), DType::F64, t);
+    const auto constant = [&](DType part, double v) {
+        return number_expr(part, cast(const_float(v), DType::F64, part));
+    };
+    const DType half = t == DType::C64 ? DType::F32 : DType::F64;
+    const ExprRef e =
+        graph::is_complex(t) ? pair(t, constant(half, value), constant(half, 0)) : constant(t, value);
     out->kind = Kind::Lazy;
     out->dtype = t;
     out->rank = static_cast<int>(out->extents.size());

@@ -19,7 +19,7 @@ void words_of(const Value& v, std::vector<ValueId>* out) {
 }
 
 bool has_complex(const Value& v) {
-    return ((v.is_array() || v.kind == Kind::Scalar) && graph::is_complex(v.dtype)) ||
+    return v.is_complex_number() || (v.is_array() && graph::is_complex(v.dtype)) ||
            std::any_of(v.items.begin(), v.items.end(), has_complex);
 }
 
@@ -44,7 +44,9 @@ bool Builder::operand_for_host(Value* v) {
         case Kind::Int:
         case Kind::Float:
         case Kind::Bool:
-        case Kind::Scalar: return true;
+        case Kind::Scalar:
+        case Kind::Complex:
+        case Kind::ComplexScalar: return true;
         case Kind::Lazy: {
             if (v->permuted) return unknown("an expression of transposed arrays");
             const Value lazy = *v;
@@ -117,10 +119,12 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
         Value cell;
         if (!memory(gives.dtype, {}, false, &cell) || !library(text, std::move(routine), cell, operands))
             return false;
-        graph::Inst load;
-        load.op = graph::RegionOp::Load;
-        load.in = {cell.id};
-        *out = number(gives.kind, gives.dtype, emit(std::move(load), {gives.dtype, -1}));
+        if (!load_element(cell, {}, out)) return false;
+        if (gives.kind == Kind::Complex) {
+            *out = composed(Kind::Complex, {float_value(out->items[0].id), float_value(out->items[1].id)});
+            out->dtype = DType::C128;
+        }
+        if (out->is_number()) *out = number(gives.kind, gives.dtype, out->id);
         return true;
     }
     graph::Inst made;

@@ -289,7 +289,9 @@ bool Builder::on_binary(const Insn& insn) {
     if (a.is_array() || b.is_array()) {
         if (!operator_arrays(insn.arg % kInPlace, in_place, a, b, &out)) return false;
     } else if (!binary(insn.arg % kInPlace, in_place, a, b, &out)) {
-        return false;
+        const bool complex = a.is_complex_number() || b.is_complex_number();
+        const auto by_host = [&] { return operator_by_host(insn.arg % kInPlace, false, a, b, &out); };
+        if (!complex || !otherwise(by_host)) return false;
     }
     push(std::move(out));
     return true;

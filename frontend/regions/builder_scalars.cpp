@@ -152,7 +152,15 @@ bool Builder::binary_ints(int nb, const Value& a, const Value& b, Value* out) {
         case Rshift: guard_range(b.id, 0, INT64_MAX); return done(i64(Op::RightShift, a.id, b.id));
         case Power: {
             const auto k = known_int(b.id);
-            if (!k || *k < 0 || *k > 8) return unknown("an int to a power that is not a small constant");
+            constexpr int64_t kMostFactors = 8;
+            if (!k || *k < 0 || *k > kMostFactors) {
+                Value cell, r;
+                if (!memory(DType::I64, {}, false, &cell) ||
+                    !library("int_power", integer_power_routine(), cell, {a.id, b.id}) ||
+                    !load_element(cell, {}, &r))
+                    return false;
+                return done(r.id);
+            }
             ValueId r = const_int(1);
             for (int64_t i = 0; i < *k; ++i)
                 r = i == 0 ? a.id : checked(RegionOp::CheckedMul, DType::I64, r, a.id);

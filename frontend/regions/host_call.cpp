@@ -67,6 +67,15 @@ struct Reader {
         empty |= PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o)) == 0;
         return o;
     }
+    PyObject* complex(const Value& v) {
+        const int64_t parts[] = {bits(), bits()};
+        const bool python = v.kind == Kind::Complex;
+        const size_t half = !python && v.dtype == DType::C64 ? sizeof(float) : sizeof(double);
+        char both[2 * sizeof(double)] = {};
+        for (size_t k = 0; k < 2; ++k) std::memcpy(both + k * half, &parts[k], half);
+        return numpy::box_scalar(python ? graph::Box::PyComplex : graph::Box::NpScalar,
+                                 python ? DType::C128 : v.dtype, both);
+    }
     PyObject* build(const Value& v) {
         switch (v.kind) {
             case Kind::Known: return Py_NewRef(v.obj);
@@ -84,6 +93,8 @@ struct Reader {
                 words += 2;
                 return o;
             }
+            case Kind::Complex:
+            case Kind::ComplexScalar: return complex(v);
             case Kind::Array: return array(v);
             case Kind::Tuple: {
                 PyRef t = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(v.items.size())));
@@ -134,8 +145,10 @@ bool fits(PyObject* o, const HostResult& r) {
             return PyArray_NDIM(a) == r.rank && PyArray_DESCR(a) == numpy::descr_of(r.dtype) && is_plain(a) &&
                    PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) == r.owns;
         }
-        case Kind::Scalar: return is_scalar_of(o, r.dtype);
+        case Kind::Scalar:
+        case Kind::ComplexScalar: return is_scalar_of(o, r.dtype);
         case Kind::Float: return PyFloat_CheckExact(o);
+        case Kind::Complex: return PyComplex_CheckExact(o);
         case Kind::Bool: return PyBool_Check(o);
         case Kind::Int: return PyLong_CheckExact(o);
         default: return false;
@@ -148,6 +161,11 @@ bool put_number(PyObject* o, const HostResult& r, char* out) {
         case Kind::Float: {
             const double d = PyFloat_AS_DOUBLE(o);
             std::memcpy(out, &d, sizeof d);
+            return true;
+        }
+        case Kind::Complex: {
+            const Py_complex c = PyComplex_AsCComplex(o);
+            std::memcpy(out, &c, sizeof c);
             return true;
         }
         case Kind::Bool: *out = o == Py_True; return true;
@@ -243,6 +261,8 @@ struct Prober {
             case Kind::Int: return PyLong_FromLongLong(ints[numbers++]);
             case Kind::Bool: return Py_NewRef(Py_True);
             case Kind::Float: return PyFloat_FromDouble(1);
+            case Kind::Complex: return PyComplex_FromDoubles(1, 0);
+            case Kind::ComplexScalar:
             case Kind::Scalar: {
                 const PyRef a = PyRef::steal(small_array(v.dtype, {1}));
                 if (!a) return nullptr;
@@ -271,11 +291,13 @@ bool describe_result(PyObject* o, HostResult* out) {
         return out->rank > 0 && numpy::dtype_of(PyArray_DESCR(a), &out->dtype);
     }
     if (PyFloat_CheckExact(o)) return *out = {Kind::Float, DType::F64, -1}, true;
+    if (PyComplex_CheckExact(o)) return *out = {Kind::Complex, DType::C128, -1}, true;
     if (PyBool_Check(o)) return *out = {Kind::Bool, DType::Bool, -1}, true;
     if (PyLong_CheckExact(o)) return *out = {Kind::Int, DType::I64, -1}, true;
     *out = {Kind::Scalar, DType::F64, -1};
     if (!PyArray_CheckScalar(o) || !numpy::dtype_of_object(o, &out->dtype)) return false;
-    return !graph::is_complex(out->dtype) && out->dtype != DType::F16 && is_scalar_of(o, out->dtype);
+    if (graph::is_complex(out->dtype)) out->kind = Kind::ComplexScalar;
+    return out->dtype != DType::F16 && is_scalar_of(o, out->dtype);
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ inline ArrayWords take_array(const int64_t** words, int rank) {
 // (product_loop.cpp).
 LibraryRoutine matmul_routine(DType t, int left, int right);
 
+// Of two i64 (integer_power.cpp).
+LibraryRoutine integer_power_routine();
+
 // A reduction of a C-contiguous array along `axes` (ascending) by the ufunc's loop: add, maximum or minimum
 // (reduction_loop.cpp).
 LibraryRoutine reduction_routine(const std::string& ufunc, DType t, int rank, std::vector<int> axes);

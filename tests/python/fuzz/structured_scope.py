@@ -276,6 +276,8 @@ class Scope:
     def operand(self, windows: Sequence[Window], kinds: str, depth: int) -> str:
         """An array expression whose shape is that of the windows."""
         c = self.c
+        if depth > 0 and kinds == "f" and c.chance(0.1) and (text := self.composite(windows, depth)):
+            return text
         if depth > 0 and c.chance(0.6):
             a, b = self.operand(windows, kinds, depth - 1), self.operand(windows, kinds, depth - 1)
             if kinds == "i":
@@ -291,6 +293,38 @@ class Scope:
         if not forms:
             return f"np.full({self.shape(windows)}, {self.number(0) if kinds == 'f' else self.small()})"
         return c.pick(forms)
+
+    def composite(self, windows: Sequence[Window], depth: int) -> str | None:
+        """A product, a reduction along an axis or a function of whole arrays that has the windows' shape."""
+        c = self.c
+        other = self.window()
+        if other is None or len(windows) > 2:
+            return None
+
+        def of(*parts: Window) -> str:
+            return self.operand(parts, "f", depth - 1)
+
+        if len(windows) == 1:
+            w = windows[0]
+            forms = VECTORS
+            fill = {
+                "v": lambda: of(w),
+                "m": lambda: of(w, other),
+                "t": lambda: of(other, w),
+                "u": lambda: of(other),
+            }
+        else:
+            w, x = windows
+            forms = MATRICES
+            fill = {
+                "m": lambda: of(w, x),
+                "t": lambda: of(x, w),
+                "l": lambda: of(w, other),
+                "r": lambda: of(other, x),
+                "v": lambda: of(w),
+                "u": lambda: of(x),
+            }
+        return _fill(c.weighted(forms), n=lambda: str(c.integer(-1, 1)), **fill)
 
     def shape(self, windows: Sequence[Window]) -> str:
         """What an array of the windows' shape can be made with, where no array fits."""
@@ -354,4 +388,16 @@ ARRAYS = Weighted(
 INTEGER_ARRAYS = Weighted(
     (6, "({a} + {b})"), (4, "({a} - {b})"), (4, "({a} * {n})"), (2, "({a} // {n})"), (3, "({a} % {n})"), (2, "({a} & {b})"), (2, "({a} ^ {b})"),
     (2, "({a} + {s})"), (1, "({a} << {n})"), (1, "np.maximum({a}, {b})"), (1, "({a} >> {n})"),
+)  # fmt: skip
+# v, u: vectors, m: a matrix of the windows (or of a window and another one), t: the same transposed, l and r: factors.
+VECTORS = Weighted(
+    (4, "({m} @ {u})"), (3, "({u} @ {t})"), (3, "np.dot({m}, {u})"), (3, "np.sum({m}, axis=1)"), (3, "({t}).sum(axis=0)"), (2, "np.max({m}, axis=-1)"),
+    (1, "({t}).min(axis=0)"), (2, "np.mean({m}, axis=1)"), (1, "np.mean({t}, axis=0)"), (1, "np.cumsum({v})"), (1, "np.sort({v})"), (1, "({v}) ** 3"),
+    (1, "({v}) ** 0.5"), (1, "({v}) // 0.5"), (1, "({v}) % 0.75"), (1, "np.clip({v}, -1, {v})"), (1, "np.ravel({v})"), (1, "np.std({m}, axis=1)"),
+    (1, "np.prod({m}, axis=1)"), (1, "np.argmax({m}, axis=1) * 0.5"),
+)  # fmt: skip
+MATRICES = Weighted(
+    (4, "({l} @ {r})"), (2, "np.dot({l}, {r})"), (1, "np.matmul({l}, {r})"), (2, "({t}).T"), (1, "np.transpose({t})"), (3, "({m} - np.max({m}, axis=1, keepdims=True))"),
+    (2, "({m} * np.sum({m}, axis=0))"), (1, "({m}).sum(axis=1, keepdims=True) + {m}"), (2, "np.outer({v}, {u})"), (1, "np.triu({m}, {n})"), (1, "np.tril({m})"),
+    (1, "({v})[:, None] * {u}"), (1, "({m}) ** -1"), (1, "np.cumsum({m}, axis=0)"), (1, "({m}).reshape(np.shape({m}))"),
 )  # fmt: skip

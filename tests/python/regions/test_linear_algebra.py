@@ -176,3 +176,40 @@ def test_reductions_along_axes(name, dtype):
                 expected, found = observe(eager, [x, 3]), observe(compiled, [x, 3])
                 assert found == expected, f"{axis} {shape}: {report(expected, found)}"
                 wait()
+
+
+OF_COMPLEX = {
+    "sums into new arrays": "for z in range(n):\n    t = np.zeros(a.shape, np.complex128)\n    for k in range(3):\n        t += a * k\n    a = t * 0.5\nreturn a",
+    "products": "for i in range(n):\n    a = (a @ a) * 0.1\n    v = a.T @ v + v @ a\n    a = a / 2\nreturn a, v",
+    "functions of numbers": "for i in range(n):\n    v[i] = np.power(v[i], 1.5 - i) * v[0] + v[-1] * 2\nreturn v",
+    "inverses": "for i in range(n):\n    a = np.linalg.inv(a + n * np.eye(n))\nreturn a",
+    "reductions along axes": "for i in range(n):\n    v = np.sum(a, axis=0) * 0.1 + a.mean(axis=1)\n    a = a - v\nreturn a, v",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_complex(name):
+    def arguments(n):
+        r = np.random.default_rng(n)
+        return [r.random((n, n)) + 1j * r.random((n, n)), r.random(n) + 1j * r.random(n), n]
+
+    body = "".join(f"    {line}\n" for line in OF_COMPLEX[name].split("\n"))
+    check_whole(f"def f(a, v, n):\n{body}", arguments)
+
+
+def test_integer_powers():
+    """Of exponents that only the run knows: Python's ints, long ones and floats among them."""
+    text = "def f(n, b):\n    s = 0\n    for i in range(n):\n        s += b ** i % 1000003 + (i - 2) ** i\n    return s\n"
+    check_whole(text, lambda n: [n, 3])
+    from fuzz.compare import observe, report
+    from stator import compile as compiled_of
+    from stator import wait
+
+    from .whole import function_of
+
+    text = "def f(n, b):\n    s = 0\n    for i in range(n):\n        s += b ** (40 - i)\n    return s\n"
+    eager, compiled = function_of(text), compiled_of(function_of(text))
+    for n, b in ((30, 2), (60, 3), (30, 2), (60, -7), (50, 1)):
+        expected, found = observe(eager, [n, b]), observe(compiled, [n, b])
+        assert found == expected, report(expected, found)
+        wait()
