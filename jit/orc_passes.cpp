@@ -25,6 +25,7 @@
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Target/TargetMachine.h>
@@ -108,6 +109,16 @@ llvm::FunctionPassManager pipeline() {
     return f;
 }
 
+// A choice of a few instructions depends on data as a rule, and a branch that is guessed wrong costs more
+// than all of it (the bits of a checksum: eight times). Without the mark the x86 backend makes branches where
+// a choice is on the longest path of a loop.
+void keep_selects(llvm::Function& f) {
+    llvm::MDNode* mark = llvm::MDNode::get(f.getContext(), {});
+    for (llvm::BasicBlock& block : f)
+        for (llvm::Instruction& i : block)
+            if (llvm::isa<llvm::SelectInst>(i)) i.setMetadata(llvm::LLVMContext::MD_unpredictable, mark);
+}
+
 }  // namespace
 
 void optimize_region(llvm::Module& module, llvm::TargetMachine& tm) {
@@ -116,7 +127,10 @@ void optimize_region(llvm::Module& module, llvm::TargetMachine& tm) {
     llvm::FunctionPassManager passes = pipeline();
     // Statements over arrays are written as they shall be (emit_llvm_region_nest.cpp).
     for (llvm::Function& f : module)
-        if (!f.isDeclaration() && !f.hasLocalLinkage()) passes.run(f, managers.functions);
+        if (!f.isDeclaration() && !f.hasLocalLinkage()) {
+            passes.run(f, managers.functions);
+            keep_selects(f);
+        }
 }
 
 }  // namespace stator::jit
