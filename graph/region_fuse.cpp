@@ -64,7 +64,8 @@ bool is_scalar_work(RegionOp op) {
 
 class Fuser {
   public:
-    explicit Fuser(Region& r) : r_(r), cfg_(region_cfg(r)), maker_(r.types.size()) {
+    explicit Fuser(Region& r)
+        : r_(r), cfg_(region_cfg(r)), maker_(r.types.size()), next_cell_(scratch_cells(r)) {
         for (const Block& b : r_.blocks)
             for (const Inst& i : b.insts)
                 if (i.result >= 0) maker_[static_cast<size_t>(i.result)] = i;
@@ -117,6 +118,7 @@ class Fuser {
                     close();
                 else
                     i.exit = group_.exit;
+                if (grouped_ && i.op == RegionOp::Scratch) keep_clear(i);
             }
             if (i.op == RegionOp::Scratch) own(i);
             learn(i);
@@ -128,15 +130,34 @@ class Fuser {
 
     // ---- own memory ----
 
-    static int64_t last_cell(const Inst& scratch) {
-        return scratch.ints[0] + static_cast<int64_t>(scratch.ints.size()) - 1;
-    }
-    // Whether the instruction makes memory where something lies that the group still needs.
+    static int64_t cells_of(const Inst& scratch) { return scratch.ints.size() > 1 ? scratch.ints[1] : 1; }
+    // Whether the instruction makes memory where something may lie that the group still needs.
     bool takes_cell(const Inst& i) const {
-        return i.op == RegionOp::Scratch && (cells_.contains(i.ints[0]) || cells_.contains(last_cell(i)));
+        if (i.op != RegionOp::Scratch) return false;
+        const auto it = cells_.lower_bound(i.ints[0]);
+        return it != cells_.end() && *it < i.ints[0] + cells_of(i);
+    }
+    // Its memory keeps clear of what its own statement needs. In a group that is also what earlier statements
+    // read, and what Python gets in front of them. The instruction may need more cells for that: then it gets
+    // others.
+    void keep_clear(Inst& scratch) {
+        if (scratch.ints.size() < 2) return;
+        const auto rank = static_cast<ptrdiff_t>(r_.types[static_cast<size_t>(scratch.result)].rank);
+        const size_t before = scratch.in.size();
+        const auto add = [&](ValueId v) {
+            if (!r_.types[static_cast<size_t>(v)].is_array() || root(v) >= 0) return;
+            if (std::find(scratch.in.begin() + rank, scratch.in.end(), v) == scratch.in.end())
+                scratch.in.push_back(v);
+        };
+        for (const ValueId v : group_.arrays) add(v);
+        for (const ValueId v : r_.exits[static_cast<size_t>(group_.exit)].values) add(v);
+        if (scratch.in.size() == before) return;
+        const auto cells = static_cast<int64_t>(scratch.in.size()) - rank + 1;
+        scratch.ints = {next_cell_, cells};
+        next_cell_ += cells;
     }
     void own(const Inst& scratch) {
-        for (int64_t c = scratch.ints[0]; c <= last_cell(scratch); ++c) cells_.insert(c);
+        for (int64_t k = 0; k < cells_of(scratch); ++k) cells_.insert(scratch.ints[0] + k);
         fresh_[scratch.result] = scratch.exit;
     }
 
@@ -461,6 +482,7 @@ class Fuser {
     // where to leave in front of it.
     std::map<ValueId, int> fresh_;
     std::set<int64_t> cells_;
+    int64_t next_cell_;
     bool grouped_ = false;
     Group group_;
     std::set<std::pair<ValueId, int64_t>> longer_;
@@ -469,11 +491,16 @@ class Fuser {
 // Own memory that is written and never read. A nest that looks at flags keeps something to do.
 void remove_unread(Region& r) {
     std::vector<int> uses(r.types.size(), 0), puts(r.types.size(), 0);
+    // What memory has to keep clear of is not read for that.
+    const auto extents = [&](const Inst& scratch) {
+        return static_cast<size_t>(r.types[static_cast<size_t>(scratch.result)].rank);
+    };
     const auto use = [&](ValueId v) { ++uses[static_cast<size_t>(v)]; };
     std::set<int> exits;
     for (const Block& b : r.blocks) {
         for (const Inst& i : b.insts) {
-            for (const ValueId v : i.in) use(v);
+            for (size_t k = 0; k < i.in.size(); ++k)
+                if (i.op != RegionOp::Scratch || k < extents(i)) use(i.in[k]);
             exits.insert(i.exit);
             if (i.op != RegionOp::Nest && i.op != RegionOp::Pack) continue;
             for (const Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) {

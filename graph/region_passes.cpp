@@ -13,7 +13,6 @@ constexpr struct {
     void (*run)(Region&);
 } kPasses[] = {
     {"simplify", simplify},
-    {"fuse nests", fuse_nests},
     {"hoist to entry", hoist_to_entry},
     {"hoist checks", hoist_checks},
 };

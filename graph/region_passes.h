@@ -5,7 +5,8 @@
 
 namespace stator::graph {
 
-// Makes one loop of neighbouring array statements of the same extents (region_fuse.cpp).
+// Makes one loop of neighbouring array statements of the same extents (region_fuse.cpp). May need more
+// scratch cells, so it runs before anybody counts them.
 void fuse_nests(Region& r);
 
 // Computes in the entry block what depends on nothing else: constants, extents, sums of inputs.

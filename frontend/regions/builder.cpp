@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frontend/hosts/host.h"
+#include "graph/region_passes.h"
 
 namespace stator::frontend::regions {
 
@@ -267,6 +268,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     number_cells();
     graph::simplify(*r_);
     finish_inputs(*out_);
+    graph::fuse_nests(*r_);
     graph::find_loops(*r_);
     return std::move(out_);
 }
