@@ -387,8 +387,9 @@ class Fuser {
             if (c.to != to && !apart(c.to, to)) return false;
         group_.commits.push_back({to, from});
         // What was read there, at other points, is no more what is there.
-        std::erase_if(group_.at,
-                      [&](const auto& known) { return known.first != to && !apart(known.first, to); });
+        std::erase_if(group_.at, [&](const auto& known) {
+            return known.first != to && !group_.written.contains(known.first) && !apart(known.first, to);
+        });
         group_.at[to] = group_.at.at(from);
         group_.arrays.insert(to);
         return true;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "frontend/cpython/pending.h"
 
@@ -55,8 +56,20 @@ bool waits_for_code(const LoopHeader& h) {
 void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code,
            int pc) {
     ++h.attempts;
+    std::string name = fmt::format("{}@{}", fs.name, code.insns[static_cast<size_t>(pc)].line);
+    if (!h.regions.empty()) name += fmt::format("/{}", h.regions.size() + 1);
+    const auto internal_error = [&](const std::string& what) {
+        log(LogTopic::Errors,
+            "stator: internal error in region " + name + ", its loop stays with Python: " + what);
+        fs.kill(places, h);
+    };
     regions::Builder builder(f, code, pc);
-    std::unique_ptr<regions::BuiltRegion> built = builder.build();
+    std::unique_ptr<regions::BuiltRegion> built;
+    try {
+        built = builder.build();
+    } catch (const std::exception& e) {
+        return internal_error(e.what());
+    }
     if (!built) {
         const CodeInfo& where = builder.failed_code();
         fs.remark(builder.reason(), builder.detail(), where,
@@ -64,14 +77,7 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         if (++h.refusals >= kMostRefusals) fs.kill(places, h);
         return;
     }
-    std::string name = fmt::format("{}@{}", fs.name, code.insns[static_cast<size_t>(pc)].line);
-    if (!h.regions.empty()) name += fmt::format("/{}", h.regions.size() + 1);
-    if (std::string wrong = graph::verify(*built->graph); !wrong.empty()) {
-        log(LogTopic::Errors,
-            "stator: internal error in region " + name + ", its loop stays with Python: " + wrong);
-        fs.kill(places, h);
-        return;
-    }
+    if (const std::string wrong = graph::verify(*built->graph); !wrong.empty()) return internal_error(wrong);
     for (const auto& part : built->left_out)
         fs.remark(Reason::RegionPart, part.detail, *part.code,
                   part.code->insns[static_cast<size_t>(part.pc)]);

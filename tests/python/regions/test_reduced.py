@@ -28,6 +28,10 @@ CASES = [
     case("memory that only a mask's selection is put into",
          "def g(p):\n    p = p * 1.0\n    kept = p[p > 1e-3]\n    return p\n\n\ndef f(a, u):\n    n = a.shape[0]\n    out = a[:, 0] * 1.0\n    for i in range(n):\n        out = g(out)\n        out[i] = u\n        a[i, 1] = out[i - 1]\n    return a, out\n",
          *[[Array("f8", (4, 2)), Scalar("float", 1.5)]] * 3),
+    # Statements that become one nest must not write where the arrays lie that Python gets in front of them.
+    case("what is made in turns in one nest, until a flag is raised",
+         "def f(a, b):\n    t = a * 2.0\n    u = b\n    for i in range(7):\n        u = t[::-1] + b\n        t = u * b\n        u = u[::-1] - t\n        t = t / u\n    return t, u\n",
+         *[[Array("f8", (9,), "C", "plain"), Array("f8", (9,), "C", values)] for values in ("plain", "tame", "wild", "plain", "wild")]),
 ]  # fmt: skip
 
 
