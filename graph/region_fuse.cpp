@@ -506,7 +506,8 @@ void remove_unread(Region& r) {
             if (i.op != RegionOp::Nest && i.op != RegionOp::Pack) continue;
             for (const Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) {
                 for (const ValueId v : k.in) use(v);
-                if (k.op == RegionOp::NestStore) ++puts[static_cast<size_t>(k.in[0])];
+                if (k.op == RegionOp::NestStore && i.op == RegionOp::Nest)
+                    ++puts[static_cast<size_t>(k.in[0])];
             }
         }
         for_edges(b, [&](const Edge& e) { std::for_each(e.args.begin(), e.args.end(), use); });
