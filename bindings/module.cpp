@@ -253,6 +253,7 @@ void add_inspection(py::module_& m) {
                       "How often it left in the middle, for Python to do a statement.")
         .def_readonly("ready", &frontend::RegionInfo::ready)
         .def_readonly("error", &frontend::RegionInfo::error)
+        .def_readonly("cuda", &frontend::RegionInfo::cuda, "Source of its kernel, where it runs on a GPU.")
         .def("artifacts", &region_artifacts, "LLVM IR and assembly.");
     py::class_<TraceInfo>(m, "Trace", "One trace as it was when it was asked for.")
         .def_readonly("name", &TraceInfo::name)

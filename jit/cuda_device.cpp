@@ -69,8 +69,18 @@ bool launch(DeviceCode& code, int kernel, const kernels::Launch& l, void** param
     for (int i = 0; i < 3; ++i) launch.grid[i] = l.grid[i], launch.block[i] = static_cast<int>(l.block[i]);
     launch.shared_bytes = static_cast<int>(l.shared_bytes);
     launch.cluster = static_cast<int>(l.cluster);
+    launch.together = l.together;
     launch.stream = stream;
     return done(code.module->launch(code.functions[static_cast<size_t>(kernel)], launch, params), error);
+}
+
+int blocks_at_once(DeviceCode& code, int kernel, int threads, std::string* error) {
+    int blocks = 0;
+    if (!done(code.module->blocks_at_once(code.functions[static_cast<size_t>(kernel)], threads, &blocks),
+              error))
+        return 0;
+    if (blocks == 0) *error = "not one block of the kernel fits on the device";
+    return blocks;
 }
 
 kernels::DeviceInfo info(DeviceState* s) {
@@ -160,6 +170,7 @@ constexpr kernels::DeviceApi kApi = {
     .synchronize = [](DeviceState* s, kernels::DeviceStream stream,
                       std::string* error) { return done(s->device->synchronize(stream), error); },
     .timed = timed,
+    .blocks_at_once = blocks_at_once,
 };
 
 }  // namespace

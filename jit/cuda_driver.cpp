@@ -137,7 +137,10 @@ CudaStatus CudaModule::launch(const CudaFunction& function, const CudaLaunch& l,
     const auto block = [&](int i) { return static_cast<unsigned>(l.block[i]); };
     const auto shared = static_cast<unsigned>(l.shared_bytes);
     int code = 0;
-    if (l.cluster <= 1) {
+    if (l.together) {
+        code = call.table().LaunchCooperativeKernel(function.handle, grid(0), grid(1), grid(2), block(0),
+                                                    block(1), block(2), shared, l.stream, parameters);
+    } else if (l.cluster <= 1) {
         code = call.table().LaunchKernel(function.handle, grid(0), grid(1), grid(2), block(0), block(1),
                                          block(2), shared, l.stream, parameters, nullptr);
     } else {
@@ -150,6 +153,15 @@ CudaStatus CudaModule::launch(const CudaFunction& function, const CudaLaunch& l,
         code = call.table().LaunchKernelEx(&config, function.handle, parameters, nullptr);
     }
     return call.result(code, [] { return std::string("launching a kernel"); });
+}
+
+CudaStatus CudaModule::blocks_at_once(const CudaFunction& function, int threads, int* out) const {
+    CudaCall call(device_);
+    *out = 0;
+    if (!call.ready()) return call.refusal();
+    const int code = call.table().BlocksPerMultiprocessor(out, function.handle, threads, 0);
+    *out *= device_.info().multiprocessors;
+    return call.result(code, [] { return std::string("asking how many blocks fit"); });
 }
 
 CudaStatus CudaDevice::allocate(int64_t bytes, CudaStream stream, DevicePointer* out) {

@@ -111,7 +111,8 @@ struct CudaFunction {
 struct CudaLaunch {
     int64_t grid[3] = {1, 1, 1};
     int block[3] = {1, 1, 1};
-    int cluster = 1;  // blocks of one cluster along x
+    int cluster = 1;        // blocks of one cluster along x
+    bool together = false;  // all blocks are on the device at once (no cluster then)
     int shared_bytes = 0;
     CudaStream stream = nullptr;
 };
@@ -138,6 +139,8 @@ class CudaModule {
                         CudaFunction* out) const;
     // An empty grid is no launch. `parameters` point to the kernel's parameters, in order.
     CudaStatus launch(const CudaFunction& function, const CudaLaunch& launch, void** parameters) const;
+    // How many blocks of so many threads the whole device holds at once, without dynamic shared memory.
+    CudaStatus blocks_at_once(const CudaFunction& function, int threads, int* out) const;
 
   private:
     CudaModule(CudaDevice& device, void* handle, bool from_ptx)

@@ -79,6 +79,9 @@ struct CudaTable {
       (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaStream, void**, \
        void**))                                                                                         \
     F(LaunchKernelEx, cuLaunchKernelEx, (const cuda::LaunchConfig*, void*, void**, void**))             \
+    F(LaunchCooperativeKernel, cuLaunchCooperativeKernel,                                               \
+      (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaStream, void**)) \
+    F(BlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, void*, int, size_t)) \
     F(StreamSynchronize, cuStreamSynchronize, (CudaStream))                                             \
     F(StreamCreate, cuStreamCreate, (CudaStream*, unsigned))                                            \
     F(StreamDestroy, cuStreamDestroy_v2, (CudaStream))                                                  \

@@ -32,6 +32,86 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 )"},
+    // Regions (cuda_region.h): the control block, the barrier of the whole grid, time, checks of arithmetic.
+    {"region", "types", R"(struct control {
+    u64 meet;
+    u32 bad;
+    i32 status, exit, resume, cell, unused;
+    i64 bytes, next, budget;
+};
+__device__ __noinline__ void grid_meet(control* c) {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    __syncwarp();
+    __syncthreads();
+    if (gridDim.x == 1) return;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const u64 ticket = atomicAdd(&c->meet, 1ull), full = (ticket / gridDim.x + 1) * gridDim.x;
+        while (*(volatile u64*)&c->meet < full) {}
+        __threadfence();
+    }
+    __syncthreads();
+#elif defined(__cluster_barrier_arrive)
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+#endif
+}
+__device__ __forceinline__ u64 nanoseconds() {
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    u64 t;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+    return t;
+#elif defined(__shim_nanoseconds)
+    return __shim_nanoseconds();
+#else
+    return 0;
+#endif
+}
+// After how many polls to look again, having looked after `seen`; 0 when time is up.
+__device__ __noinline__ i64 next_look(control* c, i64 seen, u64 begun, bool alone) {
+    if (!alone) grid_meet(c);
+    if (alone || (blockIdx.x == 0 && threadIdx.x == 0)) {
+        const i64 spent = (i64)(nanoseconds() - begun);
+        const i64 fits = spent > 0 ? (i64)((f64)seen * (f64)(c->budget / 8) / (f64)spent) : seen;
+        c->next = spent >= c->budget ? 0 : fits < 1 ? 1 : fits < seen ? fits : seen;
+    }
+    if (!alone) grid_meet(c);
+    return c->next;
+}
+template <class T> __device__ __forceinline__ T least() { return (T)((T)1 << (8 * sizeof(T) - 1)); }
+template <class T> __device__ __forceinline__ bool sum_overflows(T a, T b) {
+    const T r = (T)((u64)a + (u64)b);
+    return (T)-1 < 0 ? (T)((a ^ r) & (b ^ r)) < 0 : r < a;
+}
+template <class T> __device__ __forceinline__ bool difference_overflows(T a, T b) {
+    const T r = (T)((u64)a - (u64)b);
+    return (T)-1 < 0 ? (T)((a ^ b) & (a ^ r)) < 0 : a < b;
+}
+template <class T> __device__ __forceinline__ bool product_overflows(T a, T b) {
+    const T r = (T)((u64)a * (u64)b);
+    if constexpr (sizeof(T) < 8) return (i64)a * (i64)b != (i64)r;
+    else if constexpr ((T)-1 < 0) return __mul64hi(a, b) != (r < 0 ? -1 : 0);
+    else return __umul64hi(a, b) != 0;
+}
+// a / b for 0 <= a, 0 < b: most numbers are small, and dividing large ones is dear.
+__device__ __forceinline__ i64 quotient_of(i64 a, i64 b) {
+    return (u64)(a | b) >> 32 ? a / b : (i64)((u32)a / (u32)b);
+}
+__device__ __forceinline__ bool nonfinite(f64 x) {
+    return ((u64)__double_as_longlong(x) & 0x7ff0000000000000ull) == 0x7ff0000000000000ull;
+}
+__device__ __forceinline__ bool nonfinite(f32 x) { return (__float_as_uint(x) & 0x7f800000u) == 0x7f800000u; }
+__device__ __forceinline__ bool signals(f64 x) {
+    return x != x && !((u64)__double_as_longlong(x) & 0x0008000000000000ull);
+}
+__device__ __forceinline__ bool signals(f32 x) { return x != x && !(__float_as_uint(x) & 0x00400000u); }
+// Whether an operation on a and b that gave r, which is not finite, raised a flag.
+template <class T> __device__ __noinline__ bool raised(T r, T a, T b) {
+    if (a != a || b != b) return signals(a) || signals(b);
+    return r != r || !(nonfinite(a) || nonfinite(b));
+}
+template <class T> __device__ __forceinline__ bool faulty(T r, T a, T b) { return nonfinite(r) && raised(r, a, b); }
+)"},
     {"f16", "types", R"(struct f16 { u16 bits; };
 __device__ __forceinline__ f32 to_f32(f16 x) {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)

@@ -82,6 +82,8 @@ struct DeviceApi {
     // Seconds of the device between what is put into the stream before and after `work`, which is waited for.
     bool (*timed)(DeviceState*, DeviceStream, bool (*work)(void* context, std::string* error), void* context,
                   double* seconds, std::string* error);
+    // How many blocks of so many threads can run at the same time (Launch::together); 0 with the reason.
+    int (*blocks_at_once)(DeviceCode&, int kernel, int threads, std::string* error);
 };
 
 }  // namespace stator::kernels

@@ -72,6 +72,7 @@ struct Launch {
     uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
     uint32_t cluster = 1;      // blocks of a cluster along x
     int64_t shared_bytes = 0;  // dynamic
+    bool together = false;     // all blocks are on the device at once
     bool staged = false;       // Rows: operands are kept in shared memory
     int64_t slices = 1;        // blocks that share a row, a column or the single value
     int64_t phase = kAllPhases;

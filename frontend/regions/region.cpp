@@ -132,8 +132,11 @@ EntryKind classify(PyObject* o) {
 }
 
 CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath,
-                               bool async)
-    : built_(std::move(built)), name_(std::move(name)), request_(std::make_shared<kernels::RegionRequest>()) {
+                               bool async, std::unique_ptr<DeviceRegion> device)
+    : built_(std::move(built)),
+      name_(std::move(name)),
+      request_(std::make_shared<kernels::RegionRequest>()),
+      device_(std::move(device)) {
     graph::Region& r = *built_->graph;
     r.name = name_;
     request_->name = name_;
@@ -149,7 +152,9 @@ CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string n
     }
     out_.resize((most + 1) * kSlot);
     scratch_.resize(static_cast<size_t>(graph::scratch_cells(r)));
-    if (const kernels::CompilerApi* api = compiler())
+    if (device_)
+        request_->slot->ready = true;
+    else if (const kernels::CompilerApi* api = compiler())
         api->compile_region(*request_);
     else
         request_->slot->failed = true;
@@ -330,9 +335,21 @@ bool CompiledRegion::disjoint() const {
     return true;
 }
 
+// Left::End when the kernel has left the region.
+Left CompiledRegion::run_on_device(const RegionArgs& args, int32_t* exit) {
+    switch (device_->run(args, exit)) {
+        case DeviceRegion::Ran::Left: return Left::End;
+        case DeviceRegion::Ran::Failed: retired = true; return Left::NotEntered;
+        case DeviceRegion::Ran::Damaged: break;
+    }
+    PyErr_Format(PyExc_RuntimeError, "stator: the GPU failed while arrays were copied out: %s",
+                 device_->error().c_str());
+    return Left::Failed;
+}
+
 Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
     std::vector<PyRef> owned;
-    if (busy_ || retired || !ready() || !resolve_calls() || !admit(f, &owned) || !read_inputs())
+    if (busy_ || retired || !ready() || (!device_ && !resolve_calls()) || !admit(f, &owned) || !read_inputs())
         return Left::NotEntered;
     RegionArgs args{};
     args.arrays = arrays_.data();
@@ -344,8 +361,14 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
     args.scratch = scratch_.data();
     args.grow = grow;
     ++entries;
+    int32_t exit = 0;
     busy_ = true;
-    const int32_t exit = request_->slot->fn(&args);
+    const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
+    if (!device_) exit = request_->slot->fn(&args);
+    if (ran != Left::End) {
+        busy_ = false;
+        return ran;
+    }
     const std::string& label = built_->graph->exits[static_cast<size_t>(exit)].label;
     const bool left = leave(f, exit, inner);
     busy_ = false;

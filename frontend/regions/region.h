@@ -8,6 +8,7 @@
 
 #include "frontend/cpython/frame.h"
 #include "frontend/regions/builder.h"
+#include "frontend/regions/on_device.h"
 #include "frontend/replay/resume_frame.h"
 #include "kernels/compiler.h"
 #include "kernels/region_abi.h"
@@ -27,7 +28,9 @@ inline int slots_of(const graph::RegionType& t) { return t.is_array() ? 1 + 2 * 
 
 class CompiledRegion {
   public:
-    CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath, bool async);
+    // With `device`, which is loaded, it runs there.
+    CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string name, bool fastmath, bool async,
+                   std::unique_ptr<DeviceRegion> device = nullptr);
     ~CompiledRegion();
     CompiledRegion(const CompiledRegion&) = delete;
 
@@ -41,6 +44,7 @@ class CompiledRegion {
     std::string text() const;
     const std::shared_ptr<kernels::RegionRequest>& request() const { return request_; }
     int traverse(visitproc visit, void* arg) const;
+    const DeviceRegion* device() const { return device_.get(); }
 
     int64_t entries = 0, checks = 0, check_ns = 0;
     bool retired = false;
@@ -51,10 +55,12 @@ class CompiledRegion {
     bool disjoint() const;
     bool resolve_calls();
     bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const;
+    Left run_on_device(const kernels::RegionArgs& args, int32_t* exit);
 
     std::unique_ptr<BuiltRegion> built_;
     std::string name_;
     std::shared_ptr<kernels::RegionRequest> request_;
+    std::unique_ptr<DeviceRegion> device_;
     std::vector<kernels::RegionCallTarget> calls_;
     // While it runs. Library routines may release the GIL, and making objects may collect garbage, whose
     // finalizers may come here again.

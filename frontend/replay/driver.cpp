@@ -271,7 +271,7 @@ bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
 
 // A call of a Python function with loops that may be regions: its frame is driven, too.
 Step FrameDriver::step_with_loops(const Insn& insn) {
-    if (insn.op == Opcode::Call && regions_on() && !fs_.options.cuda) {
+    if (insn.op == Opcode::Call && regions_on() && fs_.options.has_regions()) {
         PyObject* callable = call_operands(f_, insn).callable;
         if (callable && Py_TYPE(callable) == &PyFunction_Type) {
             const CodeInfo* code =

@@ -78,7 +78,7 @@ CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
     if (!slot) {
         slot = std::make_unique<CodePlaces>();
         slot->code = &c;
-        for (size_t i = 0; regions_on() && !options.cuda && i < c.insns.size(); ++i)
+        for (size_t i = 0; regions_on() && options.has_regions() && i < c.insns.size(); ++i)
             if (c.is_header[i]) slot->headers[static_cast<int>(i)];
         slot->open_headers = static_cast<int>(slot->headers.size());
         slot->code_object = PyRef::borrow(reinterpret_cast<PyObject*>(c.code));

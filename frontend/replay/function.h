@@ -49,6 +49,8 @@ struct FunctionOptions {
     // CPU alone is part of the trace. Such traces are replayed on the CPU by tier 0.
     bool cuda = false;
     bool on_device = false;  // replays run there; implies `cuda`
+    // Whether loops may become regions; kernels are printed of those that run on a device alone.
+    bool has_regions() const { return !cuda || on_device; }
 };
 
 // What calls must not do while this is set. The driver stops in front of it, with the error that `refuse`
@@ -137,6 +139,7 @@ struct RegionInfo {
     int64_t checks = 0;  // times that it left in the middle for Python to do a statement
     bool ready = false;
     std::string error;  // why there is no code
+    std::string cuda;   // its kernel's source, when it runs on a GPU
     std::shared_ptr<kernels::RegionRequest> request;
 };
 

@@ -14,6 +14,7 @@
 #include <exception>
 
 #include "frontend/cpython/pending.h"
+#include "frontend/replay/on_device.h"
 
 namespace stator::frontend {
 
@@ -53,6 +54,24 @@ bool waits_for_code(const LoopHeader& h) {
     return !h.regions.empty() && !h.regions.back()->ready() && !h.regions.back()->failed();
 }
 
+// The region's code for the GPU. Null without: where there is no GPU the function goes on without the option,
+// else the loop stays with Python.
+std::unique_ptr<regions::DeviceRegion> on_device(FunctionState::Impl& fs,
+                                                 const std::shared_ptr<graph::Region>& region,
+                                                 const std::string& name, const CodeInfo& code, int pc) {
+    const Insn& insn = code.insns[static_cast<size_t>(pc)];
+    std::string why;
+    if (!device_available(&why)) {
+        fs.options.on_device = fs.options.cuda = false;
+        fs.remark(Reason::NoDevice, why, code, insn);
+        return nullptr;
+    }
+    auto device = std::make_unique<regions::DeviceRegion>(region, name);
+    if (device->load(&why)) return device;
+    fs.remark(device->code().error.empty() ? Reason::DeviceFailed : Reason::RegionKernel, why, code, insn);
+    return nullptr;
+}
+
 void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code,
            int pc) {
     ++h.attempts;
@@ -81,12 +100,16 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     for (const auto& part : built->left_out)
         fs.remark(Reason::RegionPart, part.detail, *part.code,
                   part.code->insns[static_cast<size_t>(part.pc)]);
+    std::unique_ptr<regions::DeviceRegion> device;
+    if (fs.options.on_device && regions::is_for_device(*built->graph) &&
+        !(device = on_device(fs, built->graph, name, code, pc)) && fs.options.on_device)
+        return fs.kill(places, h);
     h.inside = instructions_inside(code, pc);
     for (auto& [inner, other] : places.headers)
         if (h.inside[static_cast<size_t>(inner)] && !std::exchange(other.in_region, true))
             ++fs.counters.regions;
-    h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
-                                                                  fs.options.async));
+    h.regions.push_back(std::make_shared<regions::CompiledRegion>(
+        std::move(built), name, fs.options.fastmath, fs.options.async, std::move(device)));
     if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
 }
 
@@ -115,6 +138,7 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.checks = r->checks;
                 info.ready = r->ready();
                 if (r->failed()) info.error = r->request()->slot->error;
+                if (r->device()) info.cuda = r->device()->code().text;
                 info.request = r->request();
                 all.push_back(std::move(info));
             }
@@ -126,7 +150,7 @@ std::vector<RegionInfo> FunctionState::regions() const {
 AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code,
                           int* pc, std::vector<ResumeFrame>* inner) {
     auto it = places.headers.find(*pc);
-    if (it == places.headers.end() || it->second.dead || !enabled || fs.options.cuda ||
+    if (it == places.headers.end() || it->second.dead || !enabled || !fs.options.has_regions() ||
         stance() == Stance::Eager)
         return AtHeader::Nothing;
     LoopHeader& h = it->second;
@@ -140,7 +164,15 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             const int header = *pc;
             const int64_t begun = now_ns();
             const regions::Left left = region->run(f, pc, inner);
-            if (left == regions::Left::NotEntered) continue;
+            if (left == regions::Left::NotEntered) {
+                if (region->device() && !region->device()->error().empty()) {
+                    fs.remark(Reason::DeviceFailed, region->device()->error(), code,
+                              code.insns[static_cast<size_t>(header)]);
+                    fs.kill(places, h);
+                    break;
+                }
+                continue;
+            }
             h.serves = true;
             if (i > 0) std::swap(h.regions[i], h.regions[0]);
             ++fs.counters.kernels_launched;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frontend/device_arrays.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/materialize.h"
 
@@ -29,19 +30,8 @@ kernels::DeviceState* open_device(std::string* why) {
     return api->cuda->open(0, why);
 }
 
-// The stretch of memory that an array's elements lie in, and where in it the first one is.
-struct Stretch {
-    char* begin;
-    int64_t bytes, first;
-};
-Stretch stretch_of(PyObject* array, int rank, int itemsize) {
-    const int64_t *shape = numpy::shape(array), *strides = numpy::strides(array);
-    int64_t low = 0, high = itemsize;
-    for (int d = 0; d < rank; ++d) {
-        if (shape[d] == 0) return {numpy::data(array), 0, 0};
-        (strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
-    }
-    return {numpy::data(array) + low, high - low, -low};
+ElementLayout layout_of(PyObject* array) {
+    return {numpy::rank(array), numpy::itemsize(array), numpy::shape(array), numpy::strides(array)};
 }
 
 }  // namespace
@@ -82,7 +72,7 @@ DeviceRun::Copy* DeviceRun::copy_of_array(PyObject* array) {
     auto [it, fresh] = arrays_.try_emplace(array);
     Copy& c = it->second;
     if (!fresh) return &c;
-    Stretch s = stretch_of(array, numpy::rank(array), numpy::itemsize(array));
+    Stretch s = stretch_of(numpy::data(array), layout_of(array));
     c.host = array, c.bytes = s.bytes, c.first = s.first;
     if (!allocate(s.bytes, &c.memory)) return nullptr;
     if (s.bytes > 0 && !api_.copy_in(device_, c.memory, s.begin, s.bytes, kStream, &error_)) return nullptr;
@@ -241,22 +231,13 @@ bool DeviceRun::copy_out(void* to, kernels::DevicePointer from, int64_t bytes) {
 
 bool DeviceRun::array_to_host(Copy& c) {
     if (c.bytes == 0) return true;
-    int itemsize = numpy::itemsize(c.host), rank = numpy::rank(c.host);
-    Stretch s = stretch_of(c.host, rank, itemsize);
-    int64_t elements = itemsize * numpy::array_size(c.host);
-    if (elements == s.bytes) return copy_out(s.begin, c.memory, s.bytes);
+    const ElementLayout layout = layout_of(c.host);
+    const Stretch s = stretch_of(numpy::data(c.host), layout);
+    if (layout.bytes_of_elements() == s.bytes) return copy_out(s.begin, c.memory, s.bytes);
     // What lies between its elements is not the array's.
     std::vector<char> stretch(static_cast<size_t>(s.bytes));
     if (!copy_out(stretch.data(), c.memory, s.bytes)) return false;
-    const int64_t *shape = numpy::shape(c.host), *strides = numpy::strides(c.host);
-    std::vector<int64_t> at(static_cast<size_t>(rank), 0);
-    for (int64_t left = elements / itemsize; left > 0; --left) {
-        int64_t offset = s.first;
-        for (int d = 0; d < rank; ++d) offset += at[static_cast<size_t>(d)] * strides[d];
-        memcpy(s.begin + offset, stretch.data() + offset, static_cast<size_t>(itemsize));
-        for (int d = rank - 1; d >= 0 && ++at[static_cast<size_t>(d)] == shape[d]; --d)
-            at[static_cast<size_t>(d)] = 0;
-    }
+    copy_elements(s, stretch.data(), layout);
     return true;
 }
 

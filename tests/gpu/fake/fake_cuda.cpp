@@ -30,6 +30,7 @@ constexpr ErrorText kErrors[] = {
     {kNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
     {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {kTooManyBlocks, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"},
 };
 
 Device* device_at(int ordinal) {
@@ -184,7 +185,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
         case 10: *value = 32; break;
         case 12:
         case 82: *value = 65536; break;
-        case 16: *value = 4; break;
+        case 16: *value = kMultiprocessors; break;
         case 38: *value = 4 << 20; break;
         case 39: *value = 2048; break;
         case 75: *value = s.major; break;

@@ -291,6 +291,26 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
     if (extra) state().violate("cuLaunchKernel: the fake takes no `extra`");
     return launch(e, function, grid, block, shared, 1, stream, parameters);
 }
+// All blocks run at the same time, as one cluster: so many as a multiprocessor holds, times multiprocessors.
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, size_t) {
+    Entry e("cuOccupancyMaxActiveBlocksPerMultiprocessor", true, true);
+    if (e.early) return e.early;
+    int code = kSuccess;
+    const Function* f = find_function(function, *e.device, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &code);
+    if (!f) return code;
+    const int most = f->kernel->max_threads ? f->kernel->max_threads : 1024;
+    *blocks = threads >= 1 && threads <= most ? kBlocksAtOnce : 0;
+    return kSuccess;
+}
+EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                     unsigned by, unsigned bz, unsigned shared, void* stream,
+                                     void** parameters) {
+    Entry e("cuLaunchCooperativeKernel", true, true);
+    const unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
+    if (gy != 1 || gz != 1) state().violate("cuLaunchCooperativeKernel: the fake takes grids of one axis");
+    if (gx > static_cast<unsigned>(kBlocksAtOnce * kMultiprocessors)) return kTooManyBlocks;
+    return launch(e, function, grid, block, shared, static_cast<int>(gx), stream, parameters);
+}
 EXPORT int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void** extra) {
     Entry e("cuLaunchKernelEx", true, true);
     if (extra) state().violate("cuLaunchKernelEx: the fake takes no `extra`");

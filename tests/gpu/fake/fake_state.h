@@ -34,7 +34,11 @@ enum Result {
     kNotReady = 600,
     kIllegalAddress = 700,
     kLaunchFailed = 719,
+    kTooManyBlocks = 720,
 };
+
+constexpr int kMultiprocessors = 4;
+constexpr int kBlocksAtOnce = 2;  // that a multiprocessor runs
 
 struct Device;
 // Handles are never reused, so that late uses are recognized.

@@ -72,6 +72,8 @@ SHIM_PLAIN void* __cluster_map_shared_rank(const void* p, unsigned rank) {
     return shim::runtime.map_shared(p, rank);
 }
 
+#define __shim_nanoseconds() shim::runtime.nanoseconds()
+
 // Atomic because no fiber switches inside; the runtime is told, so that it can check the address.
 namespace shim {
 template <class T, class F>

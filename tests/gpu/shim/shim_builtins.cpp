@@ -246,6 +246,11 @@ void access(const volatile void* address, size_t size, Access kind) {
     if (!problem.empty()) fault(problem.c_str());
 }
 
+unsigned long long nanoseconds() {
+    static unsigned long long now = 0;
+    return now += 10'000;
+}
+
 void fence() {
     Machine& m = machine();
     m.global.fence(m.current);
@@ -253,7 +258,7 @@ void fence() {
 
 }  // namespace
 
-const Runtime kRuntime = {barrier, warp,           active_mask,  access,     fence,
-                          cluster, cluster_arrive, cluster_wait, map_shared, fault};
+const Runtime kRuntime = {barrier,        warp,         active_mask, access, fence,      cluster,
+                          cluster_arrive, cluster_wait, map_shared,  fault,  nanoseconds};
 
 }  // namespace shim

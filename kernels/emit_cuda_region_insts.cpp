@@ -1,0 +1,207 @@
+// Instructions of regions in CUDA C++, less nests. An instruction without a row here has no code: the region
+// then stays elsewhere.
+#include <algorithm>
+
+#include "kernels/emit_cuda_region_internal.h"
+
+namespace stator::kernels::cuda {
+
+namespace {
+
+std::string text(int64_t n) { return std::to_string(n); }
+std::string type_text(DType t) { return std::string(value_type(t)); }
+
+// Scalar functions of the frontend's by the names under which cuda_ops knows them.
+constexpr std::pair<std::string_view, std::string_view> kScalarFunctions[] = {
+    {"pow", "py.pow"},
+    {"py_mod", "py.remainder"},
+    {"py_floordiv", "py.floor_divide"},
+};
+
+}  // namespace
+
+void RegionPrinter::leave_if(const std::string& condition, int exit) {
+    lines_.line("if (" + condition + ") goto " + exit_label(exit) + ";");
+}
+
+void RegionPrinter::set(ValueId v, const std::string& value) {
+    lines_.line(scalar(v) + " = " + value + ";");
+}
+
+void RegionPrinter::inst(BlockId b, size_t index) {
+    const Inst& i = r_.blocks[static_cast<size_t>(b)].insts[index];
+    std::vector<std::string> in;
+    for (const ValueId v : i.in) in.push_back(scalar(v));
+    switch (i.op) {
+        case RegionOp::Const: return set(i.result, constant(i));
+        case RegionOp::Pointwise:
+        case RegionOp::Call: return set(i.result, compute(i, in));
+        case RegionOp::CheckedAdd: return checked(i, "sum_overflows");
+        case RegionOp::CheckedSub: return checked(i, "difference_overflows");
+        case RegionOp::CheckedMul: return checked(i, "product_overflows");
+        case RegionOp::FloorDiv:
+        case RegionOp::FloorMod: return floor_division(i);
+        case RegionOp::Finite: return leave_if("nonfinite(" + in[0] + ")", i.exit);
+        case RegionOp::Guard: return leave_if((i.ints[0] ? "!" : "") + in[0], i.exit);
+        case RegionOp::Index:
+            set(i.result, in[0] + " < 0 ? " + in[0] + " + " + in[1] + " : " + in[0]);
+            return leave_if("(u64)" + scalar(i.result) + " >= (u64)" + in[1], i.exit);
+        case RegionOp::Poll: return poll(b, index);
+        case RegionOp::Extent: return set(i.result, extent(i.in[0], static_cast<int>(i.ints[0])));
+        case RegionOp::View: return view(i);
+        case RegionOp::Flatten: return flatten(i);
+        case RegionOp::Load: return set(i.result, loaded(type(i.in[0]).dtype, element(i, i.in.size() - 1)));
+        case RegionOp::Store:
+            return lines_.line((solo_ < 0 ? "if (leader) " : "") +
+                               stored(type(i.in[0]).dtype, element(i, i.in.size() - 2), in.back()));
+        case RegionOp::Nest: return nest(i);
+        case RegionOp::Scratch: return scratch(b, index);
+        default: fail("'" + std::string(graph::text(i.op)) + "'");
+    }
+}
+
+// ---- scalars ----
+
+std::string RegionPrinter::constant(const Inst& i) {
+    const uint64_t high = i.ints.size() > 1 ? static_cast<uint64_t>(i.ints[1]) : 0;
+    return cuda::constant(type(i.result).dtype, static_cast<uint64_t>(i.ints[0]), high, uses_);
+}
+
+// By way of cuda_ops, which spells statements of loop nests.
+std::string RegionPrinter::compute(const Inst& i, const std::vector<std::string>& in) {
+    LoopNest nest;
+    Stmt s{StmtKind::Compute, type(i.result).dtype};
+    for (size_t k = 0; k < i.in.size(); ++k) {
+        nest.stmts.push_back({StmtKind::Load, type(i.in[k]).dtype});
+        s.in.push_back(static_cast<int>(k));
+    }
+    s.op = i.pointwise;
+    std::string what(graph::info(i.pointwise).text);
+    if (i.op == RegionOp::Call) {
+        const graph::RegionCall& c = r_.calls[static_cast<size_t>(i.ints[0])];
+        s.op = graph::Op::HostLoop;
+        s.name = what = c.name;
+        for (const auto& [name, known] : kScalarFunctions)
+            if (c.kind == graph::RegionCall::Scalar && name == c.name) s.name = known;
+    }
+    const bool to_integer = s.op == graph::Op::Cast && graph::is_float(type(i.in[0]).dtype) &&
+                            graph::is_integer(s.dtype) && !in_nest_;
+    nest.stmts.push_back(s);
+    const std::string code =
+        to_integer ? "" : cuda::compute(nest, static_cast<int>(i.in.size()), in, false, uses_);
+    if (code.empty()) fail(what + " of " + std::string(graph::info(i.operand).text));
+    return code;
+}
+
+void RegionPrinter::checked(const Inst& i, const std::string& overflows) {
+    const std::string a = scalar(i.in[0]), b = scalar(i.in[1]), r = scalar(i.result);
+    const std::string t = type_text(type(i.result).dtype);
+    const char* sign = i.op == RegionOp::CheckedAdd ? " + " : i.op == RegionOp::CheckedSub ? " - " : " * ";
+    leave_if(overflows + "<" + t + ">(" + a + ", " + b + ")", i.exit);
+    set(i.result, "(" + t + ")((u64)" + a + sign + "(u64)" + b + ")");
+}
+
+void RegionPrinter::floor_division(const Inst& i) {
+    uses_.insert("integer_division");
+    const bool quotient = i.op == RegionOp::FloorDiv;
+    const DType t = type(i.result).dtype;
+    const std::string a = scalar(i.in[0]), b = scalar(i.in[1]);
+    leave_if(b + " == 0", i.exit);
+    if (quotient && graph::is_signed(t))
+        leave_if(b + " == -1 && " + a + " == least<" + type_text(t) + ">()", i.exit);
+    set(i.result, (quotient ? "floor_divide(" : "remainder_of(") + a + ", " + b + ")");
+}
+
+// Whether it is time to stop has to be agreed upon, so the threads meet; how often that is looked at follows
+// from how long it took so far.
+void RegionPrinter::poll(BlockId b, size_t index) {
+    const int exit = r_.blocks[static_cast<size_t>(b)].insts[index].exit;
+    const std::string number = text(resume_point(b, index, exit));
+    const bool alone = solo_ >= 0;
+    const std::string left = alone ? "own_left" : "left", seen = alone ? "own_seen" : "seen";
+    lines_.open("if (--" + left + " <= 0)");
+    lines_.line(left + " = next_look(ctl, " + seen + ", begun, " + (alone ? "true" : "false") + ");");
+    lines_.line("if (" + left + " <= 0) goto h" + number + ";");
+    lines_.line(seen + " += " + left + ";");
+    lines_.close();
+    lines_.line("r" + number + ":;");
+}
+
+// ---- arrays ----
+
+std::string RegionPrinter::element(const Inst& i, size_t indices) {
+    std::string at = address(i.in[0]);
+    for (size_t d = 0; d < indices; ++d)
+        at += " + " + scalar(i.in[d + 1]) + " * " + stride(i.in[0], static_cast<int>(d));
+    return at;
+}
+
+std::string RegionPrinter::loaded(DType t, const std::string& address) const {
+    return "*(const " + std::string(memory_type(t)) + "*)(" + address + ")" +
+           (t == DType::Bool ? " != 0" : "");
+}
+
+std::string RegionPrinter::stored(DType t, const std::string& address, const std::string& value) const {
+    return "*(" + std::string(memory_type(t)) + "*)(" + address + ") = " + value + ";";
+}
+
+void RegionPrinter::view(const Inst& i) {
+    const ValueId a = i.in[0];
+    const auto operand = [&](int k) { return scalar(i.in[static_cast<size_t>(k)]); };
+    std::string from = address(a);
+    int axis = 0;
+    for (const graph::ViewAxis& x : r_.views[static_cast<size_t>(i.ints[0])]) {
+        if (x.kind == graph::ViewAxis::New) {
+            lines_.line(extent(i.result, axis) + " = " + operand(x.count) + ";");
+            lines_.line(stride(i.result, axis++) + " = 0;");
+            continue;
+        }
+        const std::string step = stride(a, x.axis);
+        if (x.start) from += " + " + operand(x.start) + " * " + step;
+        if (x.kind == graph::ViewAxis::Drop) continue;
+        lines_.line(extent(i.result, axis) + " = " + (x.count ? operand(x.count) : extent(a, x.axis)) + ";");
+        lines_.line(stride(i.result, axis++) + " = " + (x.step ? operand(x.step) + " * " : "") + step + ";");
+    }
+    lines_.line(address(i.result) + " = " + from + ";");
+}
+
+void RegionPrinter::flatten(const Inst& i) {
+    std::string n = "1";
+    for (int d = 0; d < type(i.in[0]).rank; ++d) n += " * " + extent(i.in[0], d);
+    lines_.line(address(i.result) + " = " + address(i.in[0]) + ";");
+    lines_.line(extent(i.result, 0) + " = " + n + ";");
+    lines_.line(stride(i.result, 0) + " = " + text(graph::info(type(i.result).dtype).size) + ";");
+}
+
+// The cell's memory; where it is too small the launch ends and the next one goes on here.
+void RegionPrinter::scratch(BlockId b, size_t index) {
+    const Inst& i = r_.blocks[static_cast<size_t>(b)].insts[index];
+    if (solo_ >= 0) return fail("memory in a loop of one thread");
+    const DType t = type(i.result).dtype;
+    const int64_t cell = i.ints[0];
+    std::string size = text(graph::info(t).size);
+    std::string count = "1";
+    lines_.line("room = " + size + ";");
+    for (size_t d = i.in.size(); d-- > 0;) {
+        leave_if("product_overflows<i64>(room, " + scalar(i.in[d]) + ")", i.exit);
+        lines_.line("room *= " + scalar(i.in[d]) + ";");
+    }
+    const std::string own = text(cell), twin = text(cell + 1);
+    if (i.ints.size() > 1)
+        lines_.line("{ u8* const m = c" + own + "; c" + own + " = c" + twin + ", c" + twin + " = m; const i64 n = k" +
+                    own + "; k" + own + " = k" + twin + ", k" + twin + " = n; }");
+    const int number = resume_point(b, index, -1);
+    // A launch that goes on here has a cell that is large enough.
+    grow_code(number, cell);
+    lines_.line("r" + text(number) + ":;");
+    lines_.line(address(i.result) + " = c" + own + ";");
+    std::string dense = size;
+    for (size_t d = i.in.size(); d-- > 0;) {
+        const auto axis = static_cast<int>(d);
+        lines_.line(extent(i.result, axis) + " = " + scalar(i.in[d]) + ";");
+        lines_.line(stride(i.result, axis) + " = " + dense + ";");
+        dense = stride(i.result, axis) + " * " + extent(i.result, axis);
+    }
+}
+
+}  // namespace stator::kernels::cuda

@@ -1,0 +1,117 @@
+// What the parts of the CUDA printer of regions share. cuda_region.h tells the idea.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/region_liveness.h"
+#include "kernels/cuda_region.h"
+#include "kernels/emit_cuda_internal.h"
+#include "kernels/region_spread.h"
+
+namespace stator::kernels::cuda {
+
+using graph::BlockId;
+using graph::DType;
+using graph::Inst;
+using graph::Region;
+using graph::RegionOp;
+using graph::RegionType;
+using graph::ValueId;
+
+class RegionPrinter {
+  public:
+    RegionPrinter(const Region& r, const std::string& name);
+    CudaRegion print();
+
+  private:
+    // A variable of the kernel: scalars are one, arrays one for the address, each extent and each stride.
+    struct Part {
+        std::string name;
+        std::string type, memory;  // in registers, in the state
+    };
+    // Where a launch may go on.
+    struct Resume {
+        std::vector<ValueId> live;
+        int solo;
+        int exit;  // of a pause; -1: a cell is to grow
+    };
+
+    // ---- emit_cuda_region.cpp: frame and control flow ----
+    std::string head();
+    void declare(Lines& to) const;
+    void inputs(Lines& to) const;
+    void begin(Lines& to);  // what every launch does first
+    void dispatch(Lines& to) const;
+    void block(BlockId b, BlockId next);
+    void terminator(BlockId b, BlockId next);
+    void follow(const graph::Edge& e, BlockId next);
+    void cross(const graph::Edge& e);
+    void copy(const std::vector<ValueId>& to, const std::vector<ValueId>& from);
+    void join(int solo);
+    void exit_code(int exit, int solo);
+    int resume_point(BlockId b, size_t inst, int exit);
+    void save(int number);
+    void pause_code(int number, int exit);
+    void grow_code(int number, int64_t cell);
+    void store_values(Lines& to, const std::vector<ValueId>& values, const std::string& base) const;
+    void load_values(Lines& to, const std::vector<ValueId>& values, const std::string& base) const;
+    std::string label(BlockId b) const { return "b" + std::to_string(b); }
+    std::string exit_label(int exit);
+
+    // ---- emit_cuda_region_insts.cpp ----
+    void inst(BlockId b, size_t index);
+    void leave_if(const std::string& condition, int exit);
+    void set(ValueId v, const std::string& value);
+    std::string constant(const Inst& i);
+    std::string compute(const Inst& i, const std::vector<std::string>& in);
+    void checked(const Inst& i, const std::string& overflows);
+    void floor_division(const Inst& i);
+    void poll(BlockId b, size_t index);
+    void view(const Inst& i);
+    void flatten(const Inst& i);
+    void scratch(BlockId b, size_t index);
+    std::string element(const Inst& i, size_t indices);
+    std::string loaded(DType t, const std::string& address) const;
+    std::string stored(DType t, const std::string& address, const std::string& value) const;
+
+    // ---- emit_cuda_region_nest.cpp ----
+    void nest(const Inst& i);
+    void nest_body(const Inst& i, const std::vector<std::string>& at);
+    std::string fault(const Inst& i, const std::vector<std::string>& in);
+
+    // ---- helpers ----
+    RegionType type(ValueId v) const { return r_.types[static_cast<size_t>(v)]; }
+    std::vector<Part> parts(ValueId v) const;
+    static int slots(RegionType t) { return t.is_array() ? 1 + 2 * t.rank : 1; }
+    int slots(const std::vector<ValueId>& values) const;
+    std::string scalar(ValueId v) const { return "s" + std::to_string(v); }
+    std::string address(ValueId v) const { return "p" + std::to_string(v); }
+    std::string extent(ValueId v, int axis) const;
+    std::string stride(ValueId v, int axis) const;
+    void fail(const std::string& why);
+    bool supported(DType t);
+
+    Region r_;
+    graph::RegionCfg cfg_;
+    graph::RegionLiveness live_;
+    RegionSpread spread_;
+    Uses uses_;
+    CudaRegion out_;
+    Lines lines_;
+    std::vector<char> early_;                   // by value: computed at the beginning of each launch
+    bool in_nest_ = false;
+    int solo_ = -1;                             // of the block being printed
+    std::set<std::pair<int, int>> exits_;  // (exit, solo loop) that code leads to
+    std::vector<Resume> resumes_;
+    struct Crossing {  // an edge out of a solo loop
+        int solo;
+        const graph::Edge* edge;
+        std::vector<ValueId> values;
+    };
+    std::vector<Crossing> crossings_;
+    int64_t saved_slots_ = 0, crossing_slots_ = 0;
+};
+
+}  // namespace stator::kernels::cuda
