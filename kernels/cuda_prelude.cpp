@@ -93,6 +93,10 @@ template <class T> __device__ __forceinline__ bool product_overflows(T a, T b) {
     else if constexpr ((T)-1 < 0) return __mul64hi(a, b) != (r < 0 ? -1 : 0);
     else return __umul64hi(a, b) != 0;
 }
+// a * b, or 0 where that is negative or overflows.
+__device__ __forceinline__ i64 room_for(i64 a, i64 b) {
+    return b < 0 || product_overflows<i64>(a, b) ? 0 : a * b;
+}
 // a / b for 0 <= a, 0 < b: most numbers are small, and dividing large ones is dear.
 __device__ __forceinline__ i64 quotient_of(i64 a, i64 b) {
     return (u64)(a | b) >> 32 ? a / b : (i64)((u32)a / (u32)b);

@@ -26,7 +26,7 @@ struct RegionControl {
     int32_t status = Running;
     int32_t exit = -1;       // Left, Paused: what the compiled region returns
     int32_t resume = 0;      // where to go on: 0 begins
-    int32_t cell = -1;       // Grow: which one, and to how much
+    int32_t cell = -1;       // Grow: which one, and to how much; -1: all, as the table says
     int32_t unused = 0;
     int64_t bytes = 0;
     int64_t next = 0;        // what the leader says about time

@@ -216,7 +216,39 @@ void RegionPrinter::begin(Lines& to) {
         inst(0, k);
         early_[static_cast<size_t>(i.result)] = 1;
     }
+    known_rooms();
     std::swap(lines_, to);
+}
+
+bool RegionPrinter::is_known_early(const Inst& scratch) const {
+    return std::all_of(scratch.in.begin(), scratch.in.end(),
+                       [&](ValueId v) { return early_[static_cast<size_t>(v)] != 0; });
+}
+
+// Memory whose extents are known at the beginning is asked for there, all of it at once.
+void RegionPrinter::known_rooms() {
+    bool any = false;
+    for (const BlockId b : cfg_.order)
+        for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts) {
+            if (i.op != RegionOp::Scratch || !is_known_early(i)) continue;
+            std::string room = text(graph::info(type(i.result).dtype).size);
+            for (const ValueId n : i.in) room = "room_for(" + room + ", " + scalar(n) + ")";
+            lines_.line("room = " + room + ";");
+            for (int64_t cell = i.ints[0]; cell < i.ints[0] + (i.ints.size() > 1 ? 2 : 1); ++cell)
+                lines_.line("if (k" + text(cell) + " < room) k" + text(cell) + " = room, status = " +
+                            text(RegionControl::Grow) + ";");
+            any = true;
+        }
+    if (!any) return;
+    lines_.open("if (status == " + text(RegionControl::Grow) + ")");
+    lines_.line("grid_meet(ctl);");
+    lines_.open("if (leader)");
+    for (int k = 0; k < out_.cells; ++k)
+        lines_.line("*(i64*)(cells + " + text(16 * k + 8) + ") = k" + text(k) + ";");
+    lines_.line("ctl->cell = -1, ctl->status = status;");
+    lines_.close();
+    lines_.line("return;");
+    lines_.close();
 }
 
 // All threads have read the state before one of them writes to it.

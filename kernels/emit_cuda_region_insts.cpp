@@ -180,7 +180,6 @@ void RegionPrinter::scratch(BlockId b, size_t index) {
     const DType t = type(i.result).dtype;
     const int64_t cell = i.ints[0];
     std::string size = text(graph::info(t).size);
-    std::string count = "1";
     lines_.line("room = " + size + ";");
     for (size_t d = i.in.size(); d-- > 0;) {
         leave_if("product_overflows<i64>(room, " + scalar(i.in[d]) + ")", i.exit);
@@ -190,10 +189,12 @@ void RegionPrinter::scratch(BlockId b, size_t index) {
     if (i.ints.size() > 1)
         lines_.line("{ u8* const m = c" + own + "; c" + own + " = c" + twin + ", c" + twin + " = m; const i64 n = k" +
                     own + "; k" + own + " = k" + twin + ", k" + twin + " = n; }");
-    const int number = resume_point(b, index, -1);
-    // A launch that goes on here has a cell that is large enough.
-    grow_code(number, cell);
-    lines_.line("r" + text(number) + ":;");
+    if (!is_known_early(i)) {
+        const int number = resume_point(b, index, -1);
+        // A launch that goes on here has a cell that is large enough.
+        grow_code(number, cell);
+        lines_.line("r" + text(number) + ":;");
+    }
     lines_.line(address(i.result) + " = c" + own + ";");
     std::string dense = size;
     for (size_t d = i.in.size(); d-- > 0;) {

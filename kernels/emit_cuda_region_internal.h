@@ -43,6 +43,8 @@ class RegionPrinter {
     void declare(Lines& to) const;
     void inputs(Lines& to) const;
     void begin(Lines& to);  // what every launch does first
+    bool is_known_early(const Inst& scratch) const;
+    void known_rooms();
     void dispatch(Lines& to) const;
     void block(BlockId b, BlockId next);
     void terminator(BlockId b, BlockId next);

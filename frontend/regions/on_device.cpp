@@ -162,6 +162,22 @@ bool DeviceRegion::grow(size_t cell, int64_t bytes) {
     return true;
 }
 
+kernels::RegionCell DeviceRegion::told(size_t cell) const {
+    kernels::RegionCell c;
+    std::memcpy(&c, host_state_.data() + code_.cell_table + static_cast<int64_t>(cell * sizeof c), sizeof c);
+    return c;
+}
+
+bool DeviceRegion::grow_cells(const RegionControl& c) {
+    if (c.cell >= 0) {
+        order_cells();
+        return grow(static_cast<size_t>(c.cell), c.bytes);
+    }
+    for (size_t k = 0; k < cells_.size(); ++k)
+        if (told(k).bytes > cells_[k].bytes && !grow(k, told(k).bytes)) return false;
+    return true;
+}
+
 // ---- launches ----
 
 RegionControl DeviceRegion::control() const {
@@ -173,12 +189,7 @@ RegionControl DeviceRegion::control() const {
 // Cells take turns on the device: the host's table follows.
 void DeviceRegion::order_cells() {
     std::vector<Cell> sorted(cells_.size());
-    for (size_t k = 0; k < cells_.size(); ++k) {
-        kernels::RegionCell now;
-        std::memcpy(&now, host_state_.data() + code_.cell_table + static_cast<int64_t>(k * sizeof now),
-                    sizeof now);
-        sorted[k].memory = now.memory, sorted[k].bytes = now.bytes;
-    }
+    for (size_t k = 0; k < cells_.size(); ++k) sorted[k].memory = told(k).memory, sorted[k].bytes = told(k).bytes;
     cells_ = std::move(sorted);
 }
 
@@ -221,8 +232,7 @@ bool DeviceRegion::launches(const kernels::RegionArgs& args) {
                 order_cells();
                 break;
             case RegionControl::Grow:
-                order_cells();
-                if (!grow(static_cast<size_t>(c.cell), c.bytes)) return false;
+                if (!grow_cells(c)) return false;
                 break;
             default: error_ = "the kernel of a loop ended without having left it"; return false;
         }

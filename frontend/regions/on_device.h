@@ -56,6 +56,8 @@ class DeviceRegion {
     bool launches(const kernels::RegionArgs& args);
     bool launch();
     bool grow(size_t cell, int64_t bytes);
+    bool grow_cells(const kernels::RegionControl& c);
+    kernels::RegionCell told(size_t cell) const;  // by the last launch
     void order_cells();
     bool values_to_host(int32_t exit, char* out);
     bool address_to_host(char* slot, const graph::RegionType& t);
