@@ -5,6 +5,7 @@
 #include "bindings/compiled_function.h"
 #include "bindings/core_library.h"
 #include "frontend/replay/launches.h"
+#include "kernels/cuda_region.h"
 
 namespace py = pybind11;
 
@@ -123,6 +124,13 @@ py::object trace_cuda(const frontend::TraceInfo& t) {
     d["source"] = t.cuda->source, d["error"] = t.cuda->error, d["arch"] = t.cuda->arch;
     d["kernels"] = kernels, d["programs"] = t.cuda->programs;
     return d;
+}
+
+py::object region_kernel(const frontend::RegionInfo& r, const std::string& arch) {
+    const kernels::CudaRegion code =
+        kernels::emit_cuda_region(*r.request->region, kernels::region_kernel_name(r.name));
+    return py::module_::import("stator._cuda")
+        .attr("region_kernel")(r.name, arch, code.name, code.text, code.error, code.parameters);
 }
 
 py::list trace_waits(const frontend::TraceInfo& t) {

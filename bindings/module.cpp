@@ -253,8 +253,10 @@ void add_inspection(py::module_& m) {
                       "How often it left in the middle, for Python to do a statement.")
         .def_readonly("ready", &frontend::RegionInfo::ready)
         .def_readonly("error", &frontend::RegionInfo::error)
-        .def_readonly("cuda", &frontend::RegionInfo::cuda, "Source of its kernel, where it runs on a GPU.")
-        .def("artifacts", &region_artifacts, "LLVM IR and assembly.");
+        .def_readonly("on_device", &frontend::RegionInfo::on_device, "Whether it runs on a GPU.")
+        .def("artifacts", &region_artifacts, "LLVM IR and assembly.")
+        .def("cuda", &region_kernel, py::arg("arch") = "sm_90",
+             "Its kernel for a GPU, compiled by NVRTC; no GPU is needed.");
     py::class_<TraceInfo>(m, "Trace", "One trace as it was when it was asked for.")
         .def_readonly("name", &TraceInfo::name)
         .def_readonly("place", &TraceInfo::place, "Where it is entered: file and line.")

@@ -35,8 +35,8 @@ typedef double f64;
     // Regions (cuda_region.h): the control block, the barrier of the whole grid, time, checks of arithmetic.
     {"region", "types", R"(struct control {
     u64 meet;
-    u32 bad;
-    i32 status, exit, resume, cell, unused;
+    u32 bad[2];
+    i32 status, exit, resume, cell;
     i64 bytes, next, budget;
 };
 __device__ __noinline__ void grid_meet(control* c) {

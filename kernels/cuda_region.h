@@ -22,12 +22,11 @@ namespace stator::kernels {
 struct RegionControl {
     enum Status : int32_t { Running, Left, Grow, Paused };
     uint64_t meet = 0;       // barriers: how often a block has come to one
-    uint32_t bad = 0;        // a nest raised a flag
+    uint32_t bad[2] = {};    // a nest raised a flag; nests take turns
     int32_t status = Running;
     int32_t exit = -1;       // Left, Paused: what the compiled region returns
     int32_t resume = 0;      // where to go on: 0 begins
     int32_t cell = -1;       // Grow: which one, and to how much; -1: all, as the table says
-    int32_t unused = 0;
     int64_t bytes = 0;
     int64_t next = 0;        // what the leader says about time
     int64_t budget = 0;      // nanoseconds until a pause
@@ -43,6 +42,7 @@ struct CudaRegion {
     std::string name;   // of the kernel
     std::string text;   // CUDA C++, self-contained
     std::string error;  // why there is none; names the instruction
+    std::vector<std::string> parameters;  // what each is: an array as Python names it, "cell 0", "state"
     // Parameters: the address of element (0, 0, ...) of each array input, the memory of each cell, the state.
     int arrays = 0, cells = 0;
     // Offsets into the state in bytes.
@@ -51,6 +51,9 @@ struct CudaRegion {
 };
 
 inline constexpr int kRegionThreads = 256;  // of a block, at most
+
+// What the kernel of a region "step@12" is called.
+std::string region_kernel_name(const std::string& region);
 
 // The region must be one that graph::verify accepts.
 CudaRegion emit_cuda_region(const graph::Region& region, const std::string& name);

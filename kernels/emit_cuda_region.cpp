@@ -7,6 +7,7 @@
 #include "kernels/emit_cuda_region_internal.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace stator::kernels {
 
@@ -16,6 +17,13 @@ CudaRegion emit_cuda_region(const graph::Region& region, const std::string& name
     graph::simplify(r);
     graph::hoist_to_entry(r);
     return cuda::RegionPrinter(r, name).print();
+}
+
+std::string region_kernel_name(const std::string& region) {
+    std::string s = region + "_region";
+    for (char& c : s)
+        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    return std::isdigit(static_cast<unsigned char>(s[0])) ? "k_" + s : s;
 }
 
 namespace cuda {
@@ -29,6 +37,8 @@ bool is_total(RegionOp op) {
     return op == RegionOp::Const || op == RegionOp::Extent || op == RegionOp::Pointwise ||
            op == RegionOp::View || op == RegionOp::Flatten;
 }
+
+constexpr size_t kMostParameters = 500;  // 8 bytes each, of 4 KB
 
 constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
@@ -105,8 +115,13 @@ void RegionPrinter::load_values(Lines& to, const std::vector<ValueId>& values,
 
 CudaRegion RegionPrinter::print() {
     for (const RegionType& t : r_.types) supported(t.dtype);
-    for (const graph::RegionInput& in : r_.inputs) out_.arrays += type(in.value).is_array();
+    for (const graph::RegionInput& in : r_.inputs)
+        if (type(in.value).is_array()) out_.parameters.push_back(in.source);
+    out_.arrays = static_cast<int>(out_.parameters.size());
     out_.cells = graph::scratch_cells(r_);
+    for (int k = 0; k < out_.cells; ++k) out_.parameters.push_back("cell " + text(k));
+    out_.parameters.emplace_back("state");
+    if (out_.parameters.size() > kMostParameters) fail("so many arrays");
     Lines start;
     begin(start);
     for (size_t k = 0; k < cfg_.order.size(); ++k)
@@ -119,7 +134,8 @@ CudaRegion RegionPrinter::print() {
     // Pauses lead to exits, which are found while they are printed.
     for (size_t k = 0; k < resumes_.size(); ++k)
         if (resumes_[k].exit >= 0) pause_code(static_cast<int>(k), resumes_[k].exit);
-    for (const auto& [exit, solo] : exits_) exit_code(exit, solo);
+    exit_code();
+    if (grows_) growing();
     const std::string frame = head();
     Lines way_in;
     dispatch(way_in);
@@ -158,8 +174,8 @@ std::string RegionPrinter::head() {
     h.line("u8 *cross = state + " + text(crossing) + ", *other = cross + " + text(crossing_bytes) + ";");
     h.line("const u64 begun = nanoseconds();");
     h.line("i64 left = 1, seen = 1, own_left = 1, own_seen = 1, room = 0;");
-    h.line("i32 status = " + text(RegionControl::Left) + ";");
-    h.line("u32 bad = 0;");
+    h.line("i32 exit = -1, cell = -1, status = " + text(RegionControl::Left) + ";");
+    h.line("u32 bad = 0, turn = 0;");
     for (int k = 0; k < out_.cells; ++k)
         h.line("i64 k" + text(k) + " = *(i64*)(cells + " + text(16 * k + 8) + ");");
     declare(h);
@@ -176,7 +192,7 @@ void RegionPrinter::declare(Lines& to) const {
         for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts)
             if (i.result >= 0) variable(i.result);
     }
-    to.line("(void)left, (void)seen, (void)own_left, (void)own_seen, (void)room, (void)bad, (void)other;");
+    to.line("(void)left, (void)seen, (void)own_left, (void)own_seen, (void)room, (void)bad, (void)turn, (void)other, (void)cell;");
     inputs(to);
 }
 
@@ -370,24 +386,69 @@ void RegionPrinter::copy(const std::vector<ValueId>& to, const std::vector<Value
 // ---- ways out ----
 
 std::string RegionPrinter::exit_label(int exit) {
-    exits_.insert({exit, solo_});
+    exits_.insert({solo_, exit});
     return "x" + text(exit) + (solo_ < 0 ? "" : "_" + text(solo_));
 }
 
-void RegionPrinter::exit_code(int exit, int solo) {
-    const graph::RegionExit& x = r_.exits[static_cast<size_t>(exit)];
-    lines_.line("x" + text(exit) + (solo < 0 ? "" : "_" + text(solo)) + ":;");
-    if (solo < 0) lines_.open("if (leader)");
-    store_values(lines_, x.values, "out");
-    lines_.line("ctl->exit = " + text(x.returns < 0 ? exit : x.returns) + ";");
-    lines_.line("ctl->status = status;");
-    if (solo < 0) {
-        lines_.close();
-        lines_.line("return;");
-    } else {
-        lines_.line("*(i32*)cross = -1;");
-        lines_.line("goto o" + text(solo) + ";");
+std::vector<std::string> RegionPrinter::exit_stores(int exit) const {
+    Lines l;
+    store_values(l, r_.exits[static_cast<size_t>(exit)].values, "out");
+    std::vector<std::string> all;
+    for (size_t at = 0; at < l.text.size();) {
+        const size_t end = l.text.find('\n', at);
+        all.push_back(l.text.substr(l.text.find_first_not_of(' ', at), end - l.text.find_first_not_of(' ', at)));
+        at = end + 1;
     }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+// Neighbouring exits list mostly the same values: what all of a group store is stored in one place.
+void RegionPrinter::exit_code() {
+    const std::vector<std::pair<int, int>> used(exits_.begin(), exits_.end());
+    for (size_t first = 0; first < used.size();) {
+        std::vector<std::string> common = exit_stores(used[first].second);
+        size_t end = first + 1;
+        for (; end < used.size() && used[end].first == used[first].first; ++end) {
+            const std::vector<std::string> next = exit_stores(used[end].second);
+            std::vector<std::string> both;
+            std::set_intersection(common.begin(), common.end(), next.begin(), next.end(),
+                                  std::back_inserter(both));
+            if (2 * both.size() < std::max(common.size(), next.size())) break;
+            common = std::move(both);
+        }
+        exit_group({used.begin() + static_cast<ptrdiff_t>(first), used.begin() + static_cast<ptrdiff_t>(end)},
+                   common);
+        first = end;
+    }
+}
+
+void RegionPrinter::exit_group(const std::vector<std::pair<int, int>>& group,
+                               const std::vector<std::string>& common) {
+    const int solo = group[0].first;
+    const std::string end = "y" + text(group[0].second) + (solo < 0 ? "" : "_" + text(solo));
+    for (const auto& [_, exit] : group) {
+        const std::vector<std::string> all = exit_stores(exit);
+        std::vector<std::string> own;
+        std::set_difference(all.begin(), all.end(), common.begin(), common.end(), std::back_inserter(own));
+        const int returns = r_.exits[static_cast<size_t>(exit)].returns;
+        lines_.line("x" + text(exit) + (solo < 0 ? "" : "_" + text(solo)) + ":;");
+        lines_.line("exit = " + text(returns < 0 ? exit : returns) + ";");
+        if (!own.empty()) {
+            lines_.open("if (leader)");
+            for (const std::string& s : own) lines_.line(s);
+            lines_.close();
+        }
+        lines_.line("goto " + end + ";");
+    }
+    lines_.line(end + ":;");
+    lines_.open("if (leader)");
+    for (const std::string& s : common) lines_.line(s);
+    lines_.line("ctl->exit = exit, ctl->status = status;");
+    lines_.close();
+    if (solo < 0) return lines_.line("return;");
+    lines_.line("*(i32*)cross = -1;");
+    lines_.line("goto o" + text(solo) + ";");
 }
 
 int RegionPrinter::resume_point(BlockId b, size_t inst, int exit) {
@@ -401,20 +462,23 @@ int RegionPrinter::resume_point(BlockId b, size_t inst, int exit) {
 }
 
 void RegionPrinter::save(int number) {
-    store_values(lines_, resumes_[static_cast<size_t>(number)].live, "saved");
-    for (int k = 0; k < out_.cells; ++k) {
-        lines_.line("*(u64*)(cells + " + text(16 * k) + ") = (u64)c" + text(k) + ";");
-        lines_.line("*(i64*)(cells + " + text(16 * k + 8) + ") = k" + text(k) + ";");
-    }
+    const Resume& r = resumes_[static_cast<size_t>(number)];
+    lines_.open("if (leader)");
+    store_values(lines_, r.live, "saved");
     lines_.line("ctl->resume = " + text(number + 1) + ";");
+    lines_.close();
 }
 
+// Whoever pauses also says where the cells are.
 void RegionPrinter::pause_code(int number, int exit) {
     solo_ = resumes_[static_cast<size_t>(number)].solo;
     lines_.line("h" + text(number) + ":;");
-    lines_.open("if (leader)");
     save(number);
-    lines_.close();
+    if (out_.cells) {
+        lines_.open("if (leader)");
+        cells_to_state();
+        lines_.close();
+    }
     lines_.line("status = " + text(RegionControl::Paused) + ";");
     lines_.line("goto " + exit_label(exit) + ";");
 }
@@ -422,13 +486,27 @@ void RegionPrinter::pause_code(int number, int exit) {
 // The cell with this number is too small: the host is to make it `room` bytes large.
 void RegionPrinter::grow_code(int number, int64_t cell) {
     lines_.open("if (k" + text(cell) + " < room)");
-    lines_.open("if (leader)");
     save(number);
-    lines_.line("ctl->cell = " + text(cell) + ", ctl->bytes = room;");
-    lines_.line("ctl->status = " + text(RegionControl::Grow) + ";");
+    lines_.line("cell = " + text(cell) + ";");
+    lines_.line("goto grow;");
+    lines_.close();
+    grows_ = true;
+}
+
+void RegionPrinter::growing() {
+    lines_.line("grow:;");
+    lines_.open("if (leader)");
+    cells_to_state();
+    lines_.line("ctl->cell = cell, ctl->bytes = room, ctl->status = " + text(RegionControl::Grow) + ";");
     lines_.close();
     lines_.line("return;");
-    lines_.close();
+}
+
+void RegionPrinter::cells_to_state() {
+    for (int k = 0; k < out_.cells; ++k) {
+        lines_.line("*(u64*)(cells + " + text(16 * k) + ") = (u64)c" + text(k) + ";");
+        lines_.line("*(i64*)(cells + " + text(16 * k + 8) + ") = k" + text(k) + ";");
+    }
 }
 
 }  // namespace cuda

@@ -52,11 +52,15 @@ class RegionPrinter {
     void cross(const graph::Edge& e);
     void copy(const std::vector<ValueId>& to, const std::vector<ValueId>& from);
     void join(int solo);
-    void exit_code(int exit, int solo);
+    std::vector<std::string> exit_stores(int exit) const;
+    void exit_code();
+    void exit_group(const std::vector<std::pair<int, int>>& group, const std::vector<std::string>& common);
     int resume_point(BlockId b, size_t inst, int exit);
     void save(int number);
     void pause_code(int number, int exit);
     void grow_code(int number, int64_t cell);
+    void growing();
+    void cells_to_state();
     void store_values(Lines& to, const std::vector<ValueId>& values, const std::string& base) const;
     void load_values(Lines& to, const std::vector<ValueId>& values, const std::string& base) const;
     std::string label(BlockId b) const { return "b" + std::to_string(b); }
@@ -103,9 +107,9 @@ class RegionPrinter {
     CudaRegion out_;
     Lines lines_;
     std::vector<char> early_;                   // by value: computed at the beginning of each launch
-    bool in_nest_ = false;
+    bool in_nest_ = false, grows_ = false;
     int solo_ = -1;                             // of the block being printed
-    std::set<std::pair<int, int>> exits_;  // (exit, solo loop) that code leads to
+    std::set<std::pair<int, int>> exits_;  // (solo loop, exit) that code leads to
     std::vector<Resume> resumes_;
     struct Crossing {  // an edge out of a solo loop
         int solo;

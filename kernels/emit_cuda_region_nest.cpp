@@ -59,9 +59,11 @@ void RegionPrinter::nest(const Inst& i) {
     lines_.close();
     lines_.close();
     if (i.exit < 0) return;
-    lines_.line("if (bad) atomicOr(&ctl->bad, 1u);");
+    // Two words take turns: some may still read one when others are in the next nest.
+    lines_.line("if (bad) atomicOr(&ctl->bad[turn], 1u);");
     lines_.line("grid_meet(ctl);");
-    leave_if("ctl->bad", i.exit);
+    leave_if("ctl->bad[turn]", i.exit);
+    lines_.line("turn ^= 1;");
 }
 
 void RegionPrinter::nest_body(const Inst& nest, const std::vector<std::string>& at) {

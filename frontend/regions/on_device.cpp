@@ -36,13 +36,6 @@ LaunchForTests launch_for_tests() {
     return l;
 }
 
-std::string kernel_name(const std::string& name) {
-    std::string s = name + "_region";
-    for (char& c : s)
-        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-    return std::isdigit(static_cast<unsigned char>(s[0])) ? "k_" + s : s;
-}
-
 }  // namespace
 
 bool is_for_device(const graph::Region& r) {
@@ -53,7 +46,7 @@ bool is_for_device(const graph::Region& r) {
 }
 
 DeviceRegion::DeviceRegion(std::shared_ptr<const graph::Region> region, const std::string& name)
-    : region_(std::move(region)), code_(kernels::emit_cuda_region(*region_, kernel_name(name))) {
+    : region_(std::move(region)), code_(kernels::emit_cuda_region(*region_, kernels::region_kernel_name(name))) {
     for (size_t k = 0; k < region_->inputs.size(); ++k)
         if (region_->types[static_cast<size_t>(region_->inputs[k].value)].is_array())
             inputs_.push_back(static_cast<int>(k));
@@ -195,7 +188,7 @@ void DeviceRegion::order_cells() {
 
 bool DeviceRegion::launch() {
     RegionControl next = control();
-    next.meet = 0, next.bad = 0, next.status = RegionControl::Running;
+    next.meet = 0, next.bad[0] = next.bad[1] = 0, next.status = RegionControl::Running;
     const LaunchForTests tests = launch_for_tests();
     next.budget = tests.budget ? tests.budget : kBudget;
     std::memcpy(host_state_.data(), &next, sizeof next);

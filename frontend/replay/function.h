@@ -139,7 +139,7 @@ struct RegionInfo {
     int64_t checks = 0;  // times that it left in the middle for Python to do a statement
     bool ready = false;
     std::string error;  // why there is no code
-    std::string cuda;   // its kernel's source, when it runs on a GPU
+    bool on_device = false;  // it runs on a GPU
     std::shared_ptr<kernels::RegionRequest> request;
 };
 

@@ -138,7 +138,7 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.checks = r->checks;
                 info.ready = r->ready();
                 if (r->failed()) info.error = r->request()->slot->error;
-                if (r->device()) info.cuda = r->device()->code().text;
+                info.on_device = r->device() != nullptr;
                 info.request = r->request();
                 all.push_back(std::move(info));
             }

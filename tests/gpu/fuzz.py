@@ -116,6 +116,7 @@ def main() -> int:
         return 2
     os.environ.update(fake.environment())
     os.environ["STATOR_RETIRE"] = "0"
+    os.environ.setdefault("STATOR_TEST_REGION_LAUNCH", "2,32,0")
     with tempfile.TemporaryDirectory() as cache:
         os.environ.setdefault("STATOR_CACHE_DIR", cache)
         import stator
@@ -133,10 +134,11 @@ def main() -> int:
                 sys.stdout.flush()
             if number % 25 == 24:
                 stator.reset()
-        launches = gpu.calls("cuLaunchKernel")
+        loops = gpu.calls("cuLaunchCooperativeKernel")
+        launches = gpu.calls("cuLaunchKernel") + loops
         broken = gpu.violations()
         print(
-            f"seed {options.seed}: {counts}, {launches} kernels launched, {len(broken)} rules of the driver broken"
+            f"seed {options.seed}: {counts}, {launches} kernels launched, {loops} of loops, {len(broken)} rules of the driver broken"
         )
         print(*broken[:5], sep="\n")
         if not launches:

@@ -11,9 +11,9 @@ from tests.gpu import fake
 
 
 @pytest.mark.skipif(fake.library("cuda") is None, reason="the fakes are not built")
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_programs(seed):
-    command = [sys.executable, "-m", "tests.gpu.fuzz", "--count", "20", "--seed", str(seed)]
+@pytest.mark.parametrize(("kind", "seed"), [("straight", 1), ("straight", 2), ("structured", 1)])
+def test_random_programs(kind, seed):
+    command = [sys.executable, "-m", "tests.gpu.fuzz", "--count", "20", "--seed", str(seed), "--kind", kind]
     done = subprocess.run(
         command,
         cwd=Path(__file__).resolve().parents[2],

@@ -40,9 +40,10 @@ class Kernel:
         What to pass for each parameter: ``("in", i)`` the i-th array argument, ``("out", i)`` the i-th fresh result,
         ``("scratch", (slot, bytes))`` memory that kernels share, ``("zeroed", (slot, bytes))`` the same, holding zeros,
         ``("const", array)`` an array that is no argument, ``("scalar", value)`` a NumPy scalar by value,
-        ``("extent", value)`` a 64-bit integer, ``("bytes", b)``.
+        ``("extent", value)`` a 64-bit integer, ``("bytes", b)``, and in kernels of loops ``("region", what)``: an array,
+        memory of the kernel's own, or its state.
     form : str
-        How the work is cut up: elementwise, rows, columns, partial, combine or scalar.
+        How the work is cut up: elementwise, rows, columns, partial, combine, scalar, or region for a loop.
     vector : int
         Elements of one access where memory is aligned.
     dynamic_shared_bytes : int
@@ -222,6 +223,13 @@ def _fresh(result, arguments):
     return found
 
 
+def _check_arch(arch):
+    match = re.fullmatch(r"(?:sm|compute)_(\d+)[af]?", arch)
+    if not match:
+        raise ValueError(f"arch: expected a device architecture such as 'sm_90', found {arch!r}")
+    return match
+
+
 class Recorded:
     """The kernels of a function's calls: recorded at the first call, listed at every one.
 
@@ -232,9 +240,7 @@ class Recorded:
     """
 
     def __init__(self, function, arch="sm_90"):
-        match = re.fullmatch(r"(?:sm|compute)_(\d+)[af]?", arch)
-        if not match:
-            raise ValueError(f"arch: expected a device architecture such as 'sm_90', found {arch!r}")
+        match = _check_arch(arch)
         self.name = function.__qualname__
         self.arch = arch
         self.results: list = []
@@ -319,3 +325,42 @@ class Recorded:
 def kernels(function, /, *args, arch="sm_90", **kwargs):
     """The kernels that a call with these arguments launches, in order; see `CompiledFunction.cuda`."""
     return Recorded(function, arch)(*args, **kwargs)
+
+
+_REGION_THREADS = 256
+
+
+def region_kernel(region, arch, name, source, error, parameters):
+    """The kernel of a loop; see `Region.cuda`.
+
+    It is launched with all its blocks at once (``cuLaunchCooperativeKernel``), as many as the device holds.
+    """
+    _check_arch(arch)
+    if error:
+        raise NotImplementedError(f"{region} has no kernel: there is no CUDA code for {error}")
+    _stator.set_nvrtc_folders([p for p in sys.path if p])
+    text = _stator.mutate_cuda(source)
+    code = _stator.compile_cuda(text, region, arch, [])
+    if code["error"]:
+        raise RuntimeError(code["error"])
+    registers, spill, _, static = code["kernels"].get(name, (0, 0, 0, 0))
+    return Kernel(
+        name=name,
+        source=text,
+        options=code["options"],
+        ptx=code["ptx"],
+        cubin=code["cubin"],
+        registers=registers,
+        spill_bytes=spill,
+        shared_bytes=static,
+        grid=(1, 1, 1),
+        block=(_REGION_THREADS, 1, 1),
+        cluster=1,
+        params=[("region", p) for p in parameters],
+        form="region",
+        vector=1,
+        dynamic_shared_bytes=0,
+        log=code["log"],
+        seconds=code["seconds"],
+        from_cache=code["from_cache"],
+    )
