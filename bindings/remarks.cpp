@@ -45,8 +45,8 @@ bool is_break(const frontend::Remark& r) {
 
 bool is_about_region(const frontend::Remark& r) {
     using frontend::Reason;
-    return r.reason == Reason::RegionOp || r.reason == Reason::RegionPart || r.reason == Reason::RegionTypes ||
-           r.reason == Reason::RegionKernel;
+    return r.reason == Reason::RegionOp || r.reason == Reason::RegionPart ||
+           r.reason == Reason::RegionTypes || r.reason == Reason::RegionKernel;
 }
 
 }  // namespace stator::bindings

@@ -55,51 +55,51 @@ struct LaunchConfig {  // CUlaunchConfig
 
 struct CudaTable {
     // What every driver has that stator can use (CUDA 12.0).
-#define CUDA_FUNCTIONS(F)                                                                               \
-    F(Init, cuInit, (unsigned))                                                                         \
-    F(DriverGetVersion, cuDriverGetVersion, (int*))                                                     \
-    F(GetErrorName, cuGetErrorName, (int, const char**))                                                \
-    F(GetErrorString, cuGetErrorString, (int, const char**))                                            \
-    F(DeviceGetCount, cuDeviceGetCount, (int*))                                                         \
-    F(DeviceGet, cuDeviceGet, (int*, int))                                                              \
-    F(DeviceGetName, cuDeviceGetName, (char*, int, int))                                                \
-    F(DeviceTotalMem, cuDeviceTotalMem_v2, (size_t*, int))                                              \
-    F(DeviceGetAttribute, cuDeviceGetAttribute, (int*, int, int))                                       \
-    F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void**, int))                                  \
-    F(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (int))                                     \
-    F(CtxGetCurrent, cuCtxGetCurrent, (void**))                                                         \
-    F(CtxPushCurrent, cuCtxPushCurrent_v2, (void*))                                                     \
-    F(CtxPopCurrent, cuCtxPopCurrent_v2, (void**))                                                      \
-    F(ModuleLoadDataEx, cuModuleLoadDataEx, (void**, const void*, unsigned, int*, void**))              \
-    F(ModuleUnload, cuModuleUnload, (void*))                                                            \
-    F(ModuleGetFunction, cuModuleGetFunction, (void**, void*, const char*))                             \
-    F(FuncGetAttribute, cuFuncGetAttribute, (int*, int, void*))                                         \
-    F(FuncSetAttribute, cuFuncSetAttribute, (void*, int, int))                                          \
-    F(LaunchKernel, cuLaunchKernel,                                                                     \
-      (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaStream, void**, \
-       void**))                                                                                         \
-    F(LaunchKernelEx, cuLaunchKernelEx, (const cuda::LaunchConfig*, void*, void**, void**))             \
-    F(LaunchCooperativeKernel, cuLaunchCooperativeKernel,                                               \
+#define CUDA_FUNCTIONS(F)                                                                                \
+    F(Init, cuInit, (unsigned))                                                                          \
+    F(DriverGetVersion, cuDriverGetVersion, (int*))                                                      \
+    F(GetErrorName, cuGetErrorName, (int, const char**))                                                 \
+    F(GetErrorString, cuGetErrorString, (int, const char**))                                             \
+    F(DeviceGetCount, cuDeviceGetCount, (int*))                                                          \
+    F(DeviceGet, cuDeviceGet, (int*, int))                                                               \
+    F(DeviceGetName, cuDeviceGetName, (char*, int, int))                                                 \
+    F(DeviceTotalMem, cuDeviceTotalMem_v2, (size_t*, int))                                               \
+    F(DeviceGetAttribute, cuDeviceGetAttribute, (int*, int, int))                                        \
+    F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void**, int))                                   \
+    F(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (int))                                      \
+    F(CtxGetCurrent, cuCtxGetCurrent, (void**))                                                          \
+    F(CtxPushCurrent, cuCtxPushCurrent_v2, (void*))                                                      \
+    F(CtxPopCurrent, cuCtxPopCurrent_v2, (void**))                                                       \
+    F(ModuleLoadDataEx, cuModuleLoadDataEx, (void**, const void*, unsigned, int*, void**))               \
+    F(ModuleUnload, cuModuleUnload, (void*))                                                             \
+    F(ModuleGetFunction, cuModuleGetFunction, (void**, void*, const char*))                              \
+    F(FuncGetAttribute, cuFuncGetAttribute, (int*, int, void*))                                          \
+    F(FuncSetAttribute, cuFuncSetAttribute, (void*, int, int))                                           \
+    F(LaunchKernel, cuLaunchKernel,                                                                      \
+      (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaStream, void**,  \
+       void**))                                                                                          \
+    F(LaunchKernelEx, cuLaunchKernelEx, (const cuda::LaunchConfig*, void*, void**, void**))              \
+    F(LaunchCooperativeKernel, cuLaunchCooperativeKernel,                                                \
       (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaStream, void**)) \
-    F(BlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, void*, int, size_t)) \
-    F(StreamSynchronize, cuStreamSynchronize, (CudaStream))                                             \
-    F(StreamCreate, cuStreamCreate, (CudaStream*, unsigned))                                            \
-    F(StreamDestroy, cuStreamDestroy_v2, (CudaStream))                                                  \
-    F(EventCreate, cuEventCreate, (CudaEvent*, unsigned))                                               \
-    F(EventRecord, cuEventRecord, (CudaEvent, CudaStream))                                              \
-    F(EventSynchronize, cuEventSynchronize, (CudaEvent))                                                \
-    F(EventElapsedTime, cuEventElapsedTime, (float*, CudaEvent, CudaEvent))                             \
-    F(EventDestroy, cuEventDestroy_v2, (CudaEvent))                                                     \
-    F(MemAlloc, cuMemAlloc_v2, (DevicePointer*, size_t))                                                \
-    F(MemFree, cuMemFree_v2, (DevicePointer))                                                           \
-    F(MemAllocAsync, cuMemAllocAsync, (DevicePointer*, size_t, CudaStream))                             \
-    F(MemFreeAsync, cuMemFreeAsync, (DevicePointer, CudaStream))                                        \
-    F(DeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, (void**, int))                                \
-    F(MemPoolSetAttribute, cuMemPoolSetAttribute, (void*, int, void*))                                  \
-    F(MemPoolTrimTo, cuMemPoolTrimTo, (void*, size_t))                                                  \
-    F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (DevicePointer, const void*, size_t, CudaStream))          \
-    F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void*, DevicePointer, size_t, CudaStream))                \
-    F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (DevicePointer, DevicePointer, size_t, CudaStream))        \
+    F(BlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, void*, int, size_t))  \
+    F(StreamSynchronize, cuStreamSynchronize, (CudaStream))                                              \
+    F(StreamCreate, cuStreamCreate, (CudaStream*, unsigned))                                             \
+    F(StreamDestroy, cuStreamDestroy_v2, (CudaStream))                                                   \
+    F(EventCreate, cuEventCreate, (CudaEvent*, unsigned))                                                \
+    F(EventRecord, cuEventRecord, (CudaEvent, CudaStream))                                               \
+    F(EventSynchronize, cuEventSynchronize, (CudaEvent))                                                 \
+    F(EventElapsedTime, cuEventElapsedTime, (float*, CudaEvent, CudaEvent))                              \
+    F(EventDestroy, cuEventDestroy_v2, (CudaEvent))                                                      \
+    F(MemAlloc, cuMemAlloc_v2, (DevicePointer*, size_t))                                                 \
+    F(MemFree, cuMemFree_v2, (DevicePointer))                                                            \
+    F(MemAllocAsync, cuMemAllocAsync, (DevicePointer*, size_t, CudaStream))                              \
+    F(MemFreeAsync, cuMemFreeAsync, (DevicePointer, CudaStream))                                         \
+    F(DeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, (void**, int))                                 \
+    F(MemPoolSetAttribute, cuMemPoolSetAttribute, (void*, int, void*))                                   \
+    F(MemPoolTrimTo, cuMemPoolTrimTo, (void*, size_t))                                                   \
+    F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (DevicePointer, const void*, size_t, CudaStream))           \
+    F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void*, DevicePointer, size_t, CudaStream))                 \
+    F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (DevicePointer, DevicePointer, size_t, CudaStream))         \
     F(MemsetD8Async, cuMemsetD8Async, (DevicePointer, unsigned char, size_t, CudaStream))
     // Null in drivers older than what is named.
 #define CUDA_OPTIONAL_FUNCTIONS(F) \

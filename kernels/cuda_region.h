@@ -21,15 +21,15 @@ namespace stator::kernels {
 // The beginning of the state; the kernel has the same in its prelude ("region").
 struct RegionControl {
     enum Status : int32_t { Running, Left, Grow, Paused };
-    uint64_t meet = 0;       // barriers: how often a block has come to one
-    uint32_t bad[2] = {};    // a nest raised a flag; nests take turns
+    uint64_t meet = 0;     // barriers: how often a block has come to one
+    uint32_t bad[2] = {};  // a nest raised a flag; nests take turns
     int32_t status = Running;
-    int32_t exit = -1;       // Left, Paused: what the compiled region returns
-    int32_t resume = 0;      // where to go on: 0 begins
-    int32_t cell = -1;       // Grow: which one, and to how much; -1: all, as the table says
+    int32_t exit = -1;   // Left, Paused: what the compiled region returns
+    int32_t resume = 0;  // where to go on: 0 begins
+    int32_t cell = -1;   // Grow: which one, and to how much; -1: all, as the table says
     int64_t bytes = 0;
-    int64_t next = 0;        // what the leader says about time
-    int64_t budget = 0;      // nanoseconds until a pause
+    int64_t next = 0;    // what the leader says about time
+    int64_t budget = 0;  // nanoseconds until a pause
 };
 struct RegionCell {
     uint64_t memory = 0;
@@ -39,9 +39,9 @@ struct RegionCell {
 inline constexpr int kRegionSlot = 16;  // bytes of a scalar in the state
 
 struct CudaRegion {
-    std::string name;   // of the kernel
-    std::string text;   // CUDA C++, self-contained
-    std::string error;  // why there is none; names the instruction
+    std::string name;                     // of the kernel
+    std::string text;                     // CUDA C++, self-contained
+    std::string error;                    // why there is none; names the instruction
     std::vector<std::string> parameters;  // what each is: an array as Python names it, "cell 0", "state"
     // Parameters: the address of element (0, 0, ...) of each array input, the memory of each cell, the state.
     int arrays = 0, cells = 0;

@@ -1,8 +1,8 @@
 // The CUDA printer of regions: the kernel's frame, blocks, and the ways out of it.
 //
-// Blocks are labels in reverse postorder, edges assignments and a `goto`; where the next block follows there is
-// none. All values are variables of the function, so that a launch can go on in the middle: it computes what
-// the entry block says again, loads what else is needed and jumps there.
+// Blocks are labels in reverse postorder, edges assignments and a `goto`; where the next block follows there
+// is none. All values are variables of the function, so that a launch can go on in the middle: it computes
+// what the entry block says again, loads what else is needed and jumps there.
 #include "graph/region_passes.h"
 #include "kernels/emit_cuda_region_internal.h"
 
@@ -147,8 +147,7 @@ CudaRegion RegionPrinter::print() {
 std::string RegionPrinter::head() {
     size_t most = 0;
     int64_t dims = 0, scalars = 0;
-    for (const graph::RegionExit& x : r_.exits)
-        most = std::max(most, static_cast<size_t>(slots(x.values)));
+    for (const graph::RegionExit& x : r_.exits) most = std::max(most, static_cast<size_t>(slots(x.values)));
     std::string parameters;
     for (int k = 0; k < out_.arrays; ++k) parameters += "u8* a" + text(k) + ", ";
     for (int k = 0; k < out_.cells; ++k) parameters += "u8* c" + text(k) + ", ";
@@ -192,7 +191,9 @@ void RegionPrinter::declare(Lines& to) const {
         for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts)
             if (i.result >= 0) variable(i.result);
     }
-    to.line("(void)left, (void)seen, (void)own_left, (void)own_seen, (void)room, (void)bad, (void)turn, (void)other, (void)cell;");
+    to.line(
+        "(void)left, (void)seen, (void)own_left, (void)own_seen, (void)room, (void)bad, (void)turn, "
+        "(void)other, (void)cell;");
     inputs(to);
 }
 
@@ -251,8 +252,8 @@ void RegionPrinter::known_rooms() {
             for (const ValueId n : i.in) room = "room_for(" + room + ", " + scalar(n) + ")";
             lines_.line("room = " + room + ";");
             for (int64_t cell = i.ints[0]; cell < i.ints[0] + (i.ints.size() > 1 ? 2 : 1); ++cell)
-                lines_.line("if (k" + text(cell) + " < room) k" + text(cell) + " = room, status = " +
-                            text(RegionControl::Grow) + ";");
+                lines_.line("if (k" + text(cell) + " < room) k" + text(cell) +
+                            " = room, status = " + text(RegionControl::Grow) + ";");
             any = true;
         }
     if (!any) return;
@@ -346,8 +347,8 @@ void RegionPrinter::cross(const graph::Edge& e) {
     crossings_.push_back(std::move(c));
 }
 
-// Where all threads meet behind a loop of the leader's. Two areas take turns: some may still read one when the
-// leader is in the next loop.
+// Where all threads meet behind a loop of the leader's. Two areas take turns: some may still read one when
+// the leader is in the next loop.
 void RegionPrinter::join(int solo) {
     solo_ = -1;
     lines_.line("o" + text(solo) + ":;");
@@ -396,7 +397,8 @@ std::vector<std::string> RegionPrinter::exit_stores(int exit) const {
     std::vector<std::string> all;
     for (size_t at = 0; at < l.text.size();) {
         const size_t end = l.text.find('\n', at);
-        all.push_back(l.text.substr(l.text.find_first_not_of(' ', at), end - l.text.find_first_not_of(' ', at)));
+        all.push_back(
+            l.text.substr(l.text.find_first_not_of(' ', at), end - l.text.find_first_not_of(' ', at)));
         at = end + 1;
     }
     std::sort(all.begin(), all.end());

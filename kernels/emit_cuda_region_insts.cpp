@@ -24,9 +24,7 @@ void RegionPrinter::leave_if(const std::string& condition, int exit) {
     lines_.line("if (" + condition + ") goto " + exit_label(exit) + ";");
 }
 
-void RegionPrinter::set(ValueId v, const std::string& value) {
-    lines_.line(scalar(v) + " = " + value + ";");
-}
+void RegionPrinter::set(ValueId v, const std::string& value) { lines_.line(scalar(v) + " = " + value + ";"); }
 
 void RegionPrinter::inst(BlockId b, size_t index) {
     const Inst& i = r_.blocks[static_cast<size_t>(b)].insts[index];
@@ -187,8 +185,8 @@ void RegionPrinter::scratch(BlockId b, size_t index) {
     }
     const std::string own = text(cell), twin = text(cell + 1);
     if (i.ints.size() > 1)
-        lines_.line("{ u8* const m = c" + own + "; c" + own + " = c" + twin + ", c" + twin + " = m; const i64 n = k" +
-                    own + "; k" + own + " = k" + twin + ", k" + twin + " = n; }");
+        lines_.line("{ u8* const m = c" + own + "; c" + own + " = c" + twin + ", c" + twin +
+                    " = m; const i64 n = k" + own + "; k" + own + " = k" + twin + ", k" + twin + " = n; }");
     if (!is_known_early(i)) {
         const int number = resume_point(b, index, -1);
         // A launch that goes on here has a cell that is large enough.

@@ -106,9 +106,9 @@ class RegionPrinter {
     Uses uses_;
     CudaRegion out_;
     Lines lines_;
-    std::vector<char> early_;                   // by value: computed at the beginning of each launch
+    std::vector<char> early_;  // by value: computed at the beginning of each launch
     bool in_nest_ = false, grows_ = false;
-    int solo_ = -1;                             // of the block being printed
+    int solo_ = -1;                        // of the block being printed
     std::set<std::pair<int, int>> exits_;  // (solo loop, exit) that code leads to
     std::vector<Resume> resumes_;
     struct Crossing {  // an edge out of a solo loop

@@ -1,9 +1,9 @@
-// Nests of regions in CUDA C++: the points of all axes, in C order, are dealt out to the threads of the grid one
-// by one, so that neighbouring threads have neighbouring points.
+// Nests of regions in CUDA C++: the points of all axes, in C order, are dealt out to the threads of the grid
+// one by one, so that neighbouring threads have neighbouring points.
 //
-// A nest that must not raise a floating-point flag looks at what it computes. A GPU has no flags: an operation
-// raised one when its result is infinite or NaN and no operand explains that. Where it is not worth while to be
-// exact, any number that is not finite counts: Python then does the statement again.
+// A nest that must not raise a floating-point flag looks at what it computes. A GPU has no flags: an
+// operation raised one when its result is infinite or NaN and no operand explains that. Where it is not worth
+// while to be exact, any number that is not finite counts: Python then does the statement again.
 #include <algorithm>
 
 #include "kernels/emit_cuda_region_internal.h"
@@ -95,8 +95,8 @@ void RegionPrinter::nest_body(const Inst& nest, const std::vector<std::string>& 
                 continue;
             default: fail("'" + std::string(graph::text(i.op)) + "' in a statement"); continue;
         }
-        lines_.line("const " + std::string(value_type(type(i.result).dtype)) + " " + scalar(i.result) + " = " +
-                    value + ";");
+        lines_.line("const " + std::string(value_type(type(i.result).dtype)) + " " + scalar(i.result) +
+                    " = " + value + ";");
         if (nest.exit < 0) continue;
         if (const std::string f = fault(i, in); !f.empty()) lines_.line("bad |= " + f + ";");
     }
@@ -117,7 +117,8 @@ std::string RegionPrinter::fault(const Inst& i, const std::vector<std::string>& 
                        ? "faulty((f64)" + r + ", " + in[0] + ", " + in[0] + ")"
                        : "";
         const int bits = 8 * graph::info(to).size - graph::is_signed(to) - (to == DType::U64);
-        const std::string low = graph::is_signed(to) ? "-" + text(int64_t{1} << (bits - 1)) + ".0 * 2" : "0.0";
+        const std::string low =
+            graph::is_signed(to) ? "-" + text(int64_t{1} << (bits - 1)) + ".0 * 2" : "0.0";
         return "!(" + in[0] + " >= " + low + " && " + in[0] + " < " + text(int64_t{1} << (bits - 1)) +
                ".0 * 2)";
     }
@@ -126,8 +127,7 @@ std::string RegionPrinter::fault(const Inst& i, const std::vector<std::string>& 
         if (divides) fail("a division of integers in a statement");
         return {};
     }
-    if (!call && has_exact_flags(i.pointwise))
-        return "faulty(" + r + ", " + in[0] + ", " + in.back() + ")";
+    if (!call && has_exact_flags(i.pointwise)) return "faulty(" + r + ", " + in[0] + ", " + in.back() + ")";
     std::string any = graph::is_float(to) ? "nonfinite(" + r + ")" : "";
     for (size_t k = 0; k < in.size(); ++k)
         if (graph::is_float(type(i.in[k]).dtype))

@@ -1,5 +1,5 @@
-// See region_spread.h. Barriers are placed by forward data flow: a barrier once placed stays, states only grow,
-// so the iteration ends.
+// See region_spread.h. Barriers are placed by forward data flow: a barrier once placed stays, states only
+// grow, so the iteration ends.
 #include "kernels/region_spread.h"
 
 #include <algorithm>
@@ -70,8 +70,7 @@ void RegionSpread::find_roots() {
                 at(made_by_, i.result) = at(made_by_, i.in[0]);
             }
             graph::for_edges(at(r_.blocks, b), [&](const graph::Edge& e) {
-                for (size_t k = 0; k < e.args.size(); ++k)
-                    grow(at(r_.blocks, e.to).params[k], e.args[k]);
+                for (size_t k = 0; k < e.args.size(); ++k) grow(at(r_.blocks, e.to).params[k], e.args[k]);
             });
         }
     }
@@ -82,7 +81,8 @@ bool RegionSpread::may_overlap(ValueId stored, ValueId loaded) const {
     if (stored == loaded) return false;
     const auto &a = at(roots_, stored), &b = at(roots_, loaded);
     if (std::none_of(a.begin(), a.end(), [&](int root) { return b.contains(root); })) return false;
-    // What a scratch instruction has just made is not what a variable held before it ran: two cells take turns.
+    // What a scratch instruction has just made is not what a variable held before it ran: two cells take
+    // turns.
     const ValueId made = at(made_by_, stored), held = at(made_by_, loaded);
     const bool scratch = made >= 0 && at(block_of_, made) >= 0 && held >= 0 && made != held && a.size() == 1;
     if (!scratch) return true;

@@ -1,11 +1,12 @@
 // How a region is spread over the threads of a grid that all run its control flow.
 //
-// Scalars are computed by every thread alike. The points of a nest are divided up; an element is stored by one
-// thread, the leader. In between, grid-wide barriers: in front of whatever reads or overwrites what other
+// Scalars are computed by every thread alike. The points of a nest are divided up; an element is stored by
+// one thread, the leader. In between, grid-wide barriers: in front of whatever reads or overwrites what other
 // threads wrote, or overwrites what others may still be reading, since the last barrier. Two nests over the
 // same extents give each point to the same thread, so what they touch through the same array needs none.
 //
-// A loop that stores elements and has no nest would need a barrier for every element: the leader runs it alone
+// A loop that stores elements and has no nest would need a barrier for every element: the leader runs it
+// alone
 // (`solo`), the others wait at its end.
 #pragma once
 

@@ -46,7 +46,8 @@ bool is_for_device(const graph::Region& r) {
 }
 
 DeviceRegion::DeviceRegion(std::shared_ptr<const graph::Region> region, const std::string& name)
-    : region_(std::move(region)), code_(kernels::emit_cuda_region(*region_, kernels::region_kernel_name(name))) {
+    : region_(std::move(region)),
+      code_(kernels::emit_cuda_region(*region_, kernels::region_kernel_name(name))) {
     for (size_t k = 0; k < region_->inputs.size(); ++k)
         if (region_->types[static_cast<size_t>(region_->inputs[k].value)].is_array())
             inputs_.push_back(static_cast<int>(k));
@@ -182,7 +183,8 @@ RegionControl DeviceRegion::control() const {
 // Cells take turns on the device: the host's table follows.
 void DeviceRegion::order_cells() {
     std::vector<Cell> sorted(cells_.size());
-    for (size_t k = 0; k < cells_.size(); ++k) sorted[k].memory = told(k).memory, sorted[k].bytes = told(k).bytes;
+    for (size_t k = 0; k < cells_.size(); ++k)
+        sorted[k].memory = told(k).memory, sorted[k].bytes = told(k).bytes;
     cells_ = std::move(sorted);
 }
 
@@ -258,8 +260,8 @@ bool DeviceRegion::values_to_host(int32_t exit, char* out) {
     return true;
 }
 
-// The slots of an array: its address on the device becomes one on the host. Variables without a value have any
-// address, which nobody looks at.
+// The slots of an array: its address on the device becomes one on the host. Variables without a value have
+// any address, which nobody looks at.
 bool DeviceRegion::address_to_host(char* slot, const graph::RegionType& t) {
     DevicePointer at = 0;
     std::memcpy(&at, slot, sizeof at);
@@ -281,8 +283,7 @@ bool DeviceRegion::address_to_host(char* slot, const graph::RegionType& t) {
         bytes = std::min(bytes, c.bytes - offset);
         c.host.resize(static_cast<size_t>(c.bytes));
         put(c.host.data() + offset);
-        return bytes == 0 ||
-               api().copy_out(device_, c.host.data() + offset, at, bytes, kStream, &error_);
+        return bytes == 0 || api().copy_out(device_, c.host.data() + offset, at, bytes, kStream, &error_);
     }
     return true;
 }

@@ -1,8 +1,9 @@
-// Running a region on a GPU (device="cuda"): arrays are copied in where it is entered, those that it writes are
-// copied out where it is left, and a host in between only looks for signals and makes scratch memory larger.
+// Running a region on a GPU (device="cuda"): arrays are copied in where it is entered, those that it writes
+// are copied out where it is left, and a host in between only looks for signals and makes scratch memory
+// larger.
 //
-// Nothing on the host changes before the kernel has left the region, so that after a failure Python goes on as
-// if it had not been entered.
+// Nothing on the host changes before the kernel has left the region, so that after a failure Python goes on
+// as if it had not been entered.
 #pragma once
 
 #include <memory>
@@ -33,8 +34,8 @@ class DeviceRegion {
         Failed,   // the host is as it was
         Damaged,  // arrays may hold part of what they should
     };
-    // As RegionFn. Arrays among the exit's values are parts of arrays given or lie in memory of this object's,
-    // until the next call.
+    // As RegionFn. Arrays among the exit's values are parts of arrays given or lie in memory of this
+    // object's, until the next call.
     Ran run(const kernels::RegionArgs& args, int32_t* exit);
     const std::string& error() const { return error_; }
 

