@@ -10,7 +10,7 @@ namespace stator::graph {
 template <class F>
 void for_uses(const Region& r, const Inst& inst, F f) {
     for (const ValueId v : inst.in) f(v);
-    if (inst.op == RegionOp::Nest) {
+    if (has_body(inst.op)) {
         std::vector<char> inside(r.types.size(), 0);
         for (const Inst& i : r.nests[static_cast<size_t>(inst.ints[0])].insts) {
             for (const ValueId v : i.in)

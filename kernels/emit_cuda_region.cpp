@@ -175,6 +175,8 @@ std::string RegionPrinter::head() {
     h.line("i64 left = 1, seen = 1, own_left = 1, own_seen = 1, room = 0;");
     h.line("i32 exit = -1, cell = -1, status = " + text(RegionControl::Left) + ";");
     h.line("u32 bad = 0, turn = 0;");
+    h.line("u8* memory = nullptr;");
+    h.line("i64 has = 0;");
     for (int k = 0; k < out_.cells; ++k)
         h.line("i64 k" + text(k) + " = *(i64*)(cells + " + text(16 * k + 8) + ");");
     declare(h);
@@ -193,7 +195,7 @@ void RegionPrinter::declare(Lines& to) const {
     }
     to.line(
         "(void)left, (void)seen, (void)own_left, (void)own_seen, (void)room, (void)bad, (void)turn, "
-        "(void)other, (void)cell;");
+        "(void)other, (void)cell, (void)memory, (void)has;");
     inputs(to);
 }
 
@@ -238,7 +240,7 @@ void RegionPrinter::begin(Lines& to) {
 }
 
 bool RegionPrinter::is_known_early(const Inst& scratch) const {
-    return std::all_of(scratch.in.begin(), scratch.in.end(),
+    return std::all_of(scratch.in.begin(), scratch.in.begin() + type(scratch.result).rank,
                        [&](ValueId v) { return early_[static_cast<size_t>(v)] != 0; });
 }
 
@@ -249,9 +251,10 @@ void RegionPrinter::known_rooms() {
         for (const Inst& i : r_.blocks[static_cast<size_t>(b)].insts) {
             if (i.op != RegionOp::Scratch || !is_known_early(i)) continue;
             std::string room = text(graph::info(type(i.result).dtype).size);
-            for (const ValueId n : i.in) room = "room_for(" + room + ", " + scalar(n) + ")";
+            for (int d = 0; d < type(i.result).rank; ++d)
+                room = "room_for(" + room + ", " + scalar(i.in[static_cast<size_t>(d)]) + ")";
             lines_.line("room = " + room + ";");
-            for (int64_t cell = i.ints[0]; cell < i.ints[0] + (i.ints.size() > 1 ? 2 : 1); ++cell)
+            for (int64_t cell = i.ints[0]; cell < i.ints[0] + (i.ints.size() > 1 ? i.ints[1] : 1); ++cell)
                 lines_.line("if (k" + text(cell) + " < room) k" + text(cell) +
                             " = room, status = " + text(RegionControl::Grow) + ";");
             any = true;
@@ -471,25 +474,18 @@ void RegionPrinter::save(int number) {
     lines_.close();
 }
 
-// Whoever pauses also says where the cells are.
 void RegionPrinter::pause_code(int number, int exit) {
     solo_ = resumes_[static_cast<size_t>(number)].solo;
     lines_.line("h" + text(number) + ":;");
     save(number);
-    if (out_.cells) {
-        lines_.open("if (leader)");
-        cells_to_state();
-        lines_.close();
-    }
     lines_.line("status = " + text(RegionControl::Paused) + ";");
     lines_.line("goto " + exit_label(exit) + ";");
 }
 
-// The cell with this number is too small: the host is to make it `room` bytes large.
-void RegionPrinter::grow_code(int number, int64_t cell) {
-    lines_.open("if (k" + text(cell) + " < room)");
+// The cell is too small: the host is to make it `room` bytes large.
+void RegionPrinter::grow_code(int number) {
+    lines_.open("if (has < room)");
     save(number);
-    lines_.line("cell = " + text(cell) + ";");
     lines_.line("goto grow;");
     lines_.close();
     grows_ = true;
@@ -497,18 +493,9 @@ void RegionPrinter::grow_code(int number, int64_t cell) {
 
 void RegionPrinter::growing() {
     lines_.line("grow:;");
-    lines_.open("if (leader)");
-    cells_to_state();
-    lines_.line("ctl->cell = cell, ctl->bytes = room, ctl->status = " + text(RegionControl::Grow) + ";");
-    lines_.close();
+    lines_.line("if (leader) ctl->cell = cell, ctl->bytes = room, ctl->status = " + text(RegionControl::Grow) +
+                ";");
     lines_.line("return;");
-}
-
-void RegionPrinter::cells_to_state() {
-    for (int k = 0; k < out_.cells; ++k) {
-        lines_.line("*(u64*)(cells + " + text(16 * k) + ") = (u64)c" + text(k) + ";");
-        lines_.line("*(i64*)(cells + " + text(16 * k + 8) + ") = k" + text(k) + ";");
-    }
 }
 
 }  // namespace cuda

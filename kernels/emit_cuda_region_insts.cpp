@@ -171,35 +171,40 @@ void RegionPrinter::flatten(const Inst& i) {
     lines_.line(stride(i.result, 0) + " = " + text(graph::info(type(i.result).dtype).size) + ";");
 }
 
-// The cell's memory; where it is too small the launch ends and the next one goes on here.
+// The first of the instruction's cells in which no array lies that it is to keep clear of. Where it is too small
+// the launch ends and the next one goes on here.
 void RegionPrinter::scratch(BlockId b, size_t index) {
     const Inst& i = r_.blocks[static_cast<size_t>(b)].insts[index];
     if (solo_ >= 0) return fail("memory in a loop of one thread");
-    const DType t = type(i.result).dtype;
-    const int64_t cell = i.ints[0];
-    std::string size = text(graph::info(t).size);
-    lines_.line("room = " + size + ";");
-    for (size_t d = i.in.size(); d-- > 0;) {
-        leave_if("product_overflows<i64>(room, " + scalar(i.in[d]) + ")", i.exit);
-        lines_.line("room *= " + scalar(i.in[d]) + ";");
-    }
-    const std::string own = text(cell), twin = text(cell + 1);
-    if (i.ints.size() > 1)
-        lines_.line("{ u8* const m = c" + own + "; c" + own + " = c" + twin + ", c" + twin +
-                    " = m; const i64 n = k" + own + "; k" + own + " = k" + twin + ", k" + twin + " = n; }");
+    const RegionType t = type(i.result);
+    const std::string size = text(graph::info(t.dtype).size);
+    int number = -1;
     if (!is_known_early(i)) {
-        const int number = resume_point(b, index, -1);
-        // A launch that goes on here has a cell that is large enough.
-        grow_code(number, cell);
+        number = resume_point(b, index, -1);
         lines_.line("r" + text(number) + ":;");
     }
-    lines_.line(address(i.result) + " = c" + own + ";");
+    lines_.line("room = " + size + ";");
+    for (int d = t.rank; d-- > 0;) {
+        const std::string n = scalar(i.in[static_cast<size_t>(d)]);
+        leave_if("product_overflows<i64>(room, " + n + ")", i.exit);
+        lines_.line("room *= " + n + ";");
+    }
+    const int64_t last = i.ints[0] + (i.ints.size() > 1 ? i.ints[1] : 1) - 1;
+    for (int64_t k = last; k >= i.ints[0]; --k) {
+        std::string free;
+        for (size_t n = static_cast<size_t>(t.rank); k < last && n < i.in.size(); ++n)
+            free += (free.empty() ? "" : " && ") + std::string("(u64)(") + address(i.in[n]) + " - c" + text(k) +
+                    ") >= (u64)k" + text(k);
+        lines_.line((free.empty() ? "" : "if (" + free + ") ") + "cell = " + text(k) + ", memory = c" + text(k) +
+                    ", has = k" + text(k) + ";");
+    }
+    if (number >= 0) grow_code(number);
+    lines_.line(address(i.result) + " = memory;");
     std::string dense = size;
-    for (size_t d = i.in.size(); d-- > 0;) {
-        const auto axis = static_cast<int>(d);
-        lines_.line(extent(i.result, axis) + " = " + scalar(i.in[d]) + ";");
-        lines_.line(stride(i.result, axis) + " = " + dense + ";");
-        dense = stride(i.result, axis) + " * " + extent(i.result, axis);
+    for (int d = t.rank; d-- > 0;) {
+        lines_.line(extent(i.result, d) + " = " + scalar(i.in[static_cast<size_t>(d)]) + ";");
+        lines_.line(stride(i.result, d) + " = " + dense + ";");
+        dense = stride(i.result, d) + " * " + extent(i.result, d);
     }
 }
 

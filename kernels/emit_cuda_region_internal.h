@@ -58,9 +58,8 @@ class RegionPrinter {
     int resume_point(BlockId b, size_t inst, int exit);
     void save(int number);
     void pause_code(int number, int exit);
-    void grow_code(int number, int64_t cell);
+    void grow_code(int number);
     void growing();
-    void cells_to_state();
     void store_values(Lines& to, const std::vector<ValueId>& values, const std::string& base) const;
     void load_values(Lines& to, const std::vector<ValueId>& values, const std::string& base) const;
     std::string label(BlockId b) const { return "b" + std::to_string(b); }

@@ -48,12 +48,13 @@ void RegionSpread::find_roots() {
         for (const Inst& i : at(r_.blocks, b).insts) {
             if (i.result < 0) continue;
             at(block_of_, i.result) = b;
-            if (i.op == RegionOp::Scratch) {
-                const auto [cell, is_new] = cells.try_emplace(i.ints[0], root_count_);
+            if (i.op != RegionOp::Scratch) continue;
+            for (int64_t cell = i.ints[0]; cell < i.ints[0] + (i.ints.size() > 1 ? i.ints[1] : 1); ++cell) {
+                const auto [known, is_new] = cells.try_emplace(cell, root_count_);
                 root_count_ += is_new;
-                at(roots_, i.result) = {cell->second};
-                at(made_by_, i.result) = i.result;
+                at(roots_, i.result).insert(known->second);
             }
+            at(made_by_, i.result) = i.result;
         }
     }
     for (bool changed = true; changed;) {
@@ -81,16 +82,13 @@ bool RegionSpread::may_overlap(ValueId stored, ValueId loaded) const {
     if (stored == loaded) return false;
     const auto &a = at(roots_, stored), &b = at(roots_, loaded);
     if (std::none_of(a.begin(), a.end(), [&](int root) { return b.contains(root); })) return false;
-    // What a scratch instruction has just made is not what a variable held before it ran: two cells take
-    // turns.
+    // A scratch instruction keeps clear of the arrays that it names.
     const ValueId made = at(made_by_, stored), held = at(made_by_, loaded);
-    const bool scratch = made >= 0 && at(block_of_, made) >= 0 && held >= 0 && made != held && a.size() == 1;
-    if (!scratch) return true;
+    if (made < 0) return true;
     for (const Inst& i : at(r_.blocks, at(block_of_, made)).insts)
-        if (i.result == made && i.op == RegionOp::Scratch && i.ints.size() > 1) {
-            const auto& params = at(r_.blocks, at(block_of_, held)).params;
-            const bool param = std::find(params.begin(), params.end(), held) != params.end();
-            return !(param && cfg_.dominates(at(block_of_, held), at(block_of_, made)));
+        if (i.result == made && i.op == RegionOp::Scratch) {
+            const auto kept = i.in.begin() + at(r_.types, made).rank;
+            return std::none_of(kept, i.in.end(), [&](ValueId v) { return v == loaded || v == held; });
         }
     return true;
 }

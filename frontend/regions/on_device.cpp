@@ -163,10 +163,7 @@ kernels::RegionCell DeviceRegion::told(size_t cell) const {
 }
 
 bool DeviceRegion::grow_cells(const RegionControl& c) {
-    if (c.cell >= 0) {
-        order_cells();
-        return grow(static_cast<size_t>(c.cell), c.bytes);
-    }
+    if (c.cell >= 0) return grow(static_cast<size_t>(c.cell), c.bytes);
     for (size_t k = 0; k < cells_.size(); ++k)
         if (told(k).bytes > cells_[k].bytes && !grow(k, told(k).bytes)) return false;
     return true;
@@ -178,14 +175,6 @@ RegionControl DeviceRegion::control() const {
     RegionControl c;
     std::memcpy(&c, host_state_.data(), sizeof c);
     return c;
-}
-
-// Cells take turns on the device: the host's table follows.
-void DeviceRegion::order_cells() {
-    std::vector<Cell> sorted(cells_.size());
-    for (size_t k = 0; k < cells_.size(); ++k)
-        sorted[k].memory = told(k).memory, sorted[k].bytes = told(k).bytes;
-    cells_ = std::move(sorted);
 }
 
 bool DeviceRegion::launch() {
@@ -224,7 +213,6 @@ bool DeviceRegion::launches(const kernels::RegionArgs& args) {
             case RegionControl::Left: return true;
             case RegionControl::Paused:
                 if (*args.breaker & args.breaker_mask) return true;
-                order_cells();
                 break;
             case RegionControl::Grow:
                 if (!grow_cells(c)) return false;

@@ -59,7 +59,6 @@ class DeviceRegion {
     bool grow(size_t cell, int64_t bytes);
     bool grow_cells(const kernels::RegionControl& c);
     kernels::RegionCell told(size_t cell) const;  // by the last launch
-    void order_cells();
     bool values_to_host(int32_t exit, char* out);
     bool address_to_host(char* slot, const graph::RegionType& t);
     bool arrays_to_host();

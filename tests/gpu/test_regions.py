@@ -264,7 +264,7 @@ DEFECTS = {
     "elements are stored by nobody": r"\*\(f64\*\)\(p=>if (0) *(f64*)(p",
     "values of exits are not stored": r"\*\(([if]64)\*\)\(out=>if (0) *($1*)(out",
     "paused loops go on with other values": r"= \*\(i64\*\)\(saved \+ 0\);=>= *(i64*)(saved + 0) + 1;",
-    "cells are not exchanged": r"const i64 n = k=>c0 = m; const i64 n = k",
+    "memory that is in use is taken": r"if \(\(u64\)\(p=>if (true || (u64)(p",
 }
 VICTIMS = """
 def stencil(a, b, n):
