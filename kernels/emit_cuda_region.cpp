@@ -493,8 +493,8 @@ void RegionPrinter::grow_code(int number) {
 
 void RegionPrinter::growing() {
     lines_.line("grow:;");
-    lines_.line("if (leader) ctl->cell = cell, ctl->bytes = room, ctl->status = " + text(RegionControl::Grow) +
-                ";");
+    lines_.line(
+        "if (leader) ctl->cell = cell, ctl->bytes = room, ctl->status = " + text(RegionControl::Grow) + ";");
     lines_.line("return;");
 }
 

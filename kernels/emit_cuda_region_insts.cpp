@@ -171,8 +171,8 @@ void RegionPrinter::flatten(const Inst& i) {
     lines_.line(stride(i.result, 0) + " = " + text(graph::info(type(i.result).dtype).size) + ";");
 }
 
-// The first of the instruction's cells in which no array lies that it is to keep clear of. Where it is too small
-// the launch ends and the next one goes on here.
+// The first of the instruction's cells in which no array lies that it is to keep clear of. Where it is too
+// small the launch ends and the next one goes on here.
 void RegionPrinter::scratch(BlockId b, size_t index) {
     const Inst& i = r_.blocks[static_cast<size_t>(b)].insts[index];
     if (solo_ >= 0) return fail("memory in a loop of one thread");
@@ -193,10 +193,10 @@ void RegionPrinter::scratch(BlockId b, size_t index) {
     for (int64_t k = last; k >= i.ints[0]; --k) {
         std::string free;
         for (size_t n = static_cast<size_t>(t.rank); k < last && n < i.in.size(); ++n)
-            free += (free.empty() ? "" : " && ") + std::string("(u64)(") + address(i.in[n]) + " - c" + text(k) +
-                    ") >= (u64)k" + text(k);
-        lines_.line((free.empty() ? "" : "if (" + free + ") ") + "cell = " + text(k) + ", memory = c" + text(k) +
-                    ", has = k" + text(k) + ";");
+            free += (free.empty() ? "" : " && ") + std::string("(u64)(") + address(i.in[n]) + " - c" +
+                    text(k) + ") >= (u64)k" + text(k);
+        lines_.line((free.empty() ? "" : "if (" + free + ") ") + "cell = " + text(k) + ", memory = c" +
+                    text(k) + ", has = k" + text(k) + ";");
     }
     if (number >= 0) grow_code(number);
     lines_.line(address(i.result) + " = memory;");

@@ -285,7 +285,7 @@ def warns(a, b, n):
     return a
 def rebinds(a, n):
     for i in range(n):
-        a = (a + 1.0) * 0.5 + a
+        a = a[::-1] * 0.5 + a
     return a
 warnings.simplefilter("always")
 for order in range(3):
