@@ -73,9 +73,11 @@ __device__ __noinline__ i64 next_look(control* c, i64 seen, u64 begun, bool alon
     if (alone || (blockIdx.x == 0 && threadIdx.x == 0)) {
         const i64 spent = (i64)(nanoseconds() - begun);
         const i64 fits = spent > 0 ? (i64)((f64)seen * (f64)(c->budget / 8) / (f64)spent) : seen;
-        c->next = spent >= c->budget ? 0 : fits < 1 ? 1 : fits < seen ? fits : seen;
+        const i64 next = spent >= c->budget ? 0 : fits < 1 ? 1 : fits < seen ? fits : seen;
+        if (alone) return next;  // others may still read what they agreed upon
+        c->next = next;
     }
-    if (!alone) grid_meet(c);
+    grid_meet(c);
     return c->next;
 }
 template <class T> __device__ __forceinline__ T least() { return (T)((T)1 << (8 * sizeof(T) - 1)); }

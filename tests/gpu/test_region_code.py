@@ -1,0 +1,113 @@
+"""What NVRTC makes of the kernels of loops, and their sources as text (STATOR_BLESS=1 rewrites them)."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stator
+from stator import _stator
+
+from tests.python.regions.programs import CASES
+
+ARCHS = ["sm_80", "sm_90", "sm_100"]
+# Processor time of a compilation in seconds, for the first 10,000 characters of a source and for each that follow: half more than
+# what is wanted of an idle machine, as in test_compile_time.py.
+SLACK = 1.5
+FIRST, EACH = 0.15, 0.2
+ATTEMPTS = 4
+FOLDER = Path(__file__).parent / "golden"
+
+
+def kernels_of(name):
+    """(region, source) of each loop of a program that can be a kernel."""
+    case = CASES[name]
+    compiled = stator.compile(case.function)
+    for call in range(3):
+        compiled(*case.arguments(np.random.default_rng(call), case.sizes[0]))
+    stator.wait()
+    found = []
+    for region in compiled.regions:
+        try:
+            found.append((region, region.cuda().source))
+        except NotImplementedError as e:
+            assert "there is no CUDA code for" in str(e)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_code(name):
+    """Every kernel compiles for three architectures, cold in bounded time."""
+    sources = set()
+    for region, source in kernels_of(name):
+        if source in sources:
+            continue
+        sources.add(source)
+        for arch in ARCHS:
+            kernel = region.cuda(arch=arch)
+            assert kernel.cubin.startswith(b"\x7fELF")
+            assert 0 < kernel.registers <= 255
+            assert ".entry " + kernel.name in kernel.ptx
+        limit = SLACK * (FIRST + EACH * len(source) / 10_000)
+        spent = []
+        while len(spent) < ATTEMPTS and min(spent, default=limit + 1) > limit:
+            text = f"{source}\n// {time.time_ns()}\n"
+            begun = time.process_time()
+            code = _stator.compile_cuda(text, name, "sm_90", [])
+            spent.append(time.process_time() - begun)
+            assert not code["error"] and not code["from_cache"]
+        assert min(spent) <= limit, f"{len(source)} characters: {min(spent):.2f} s, {limit:.2f} s allowed"
+
+
+def statements(a, b, n):
+    for _ in range(n):
+        b[1:-1, 1:-1] = 0.25 * (a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:])
+        a[:] = b
+
+
+def elements(a, n):
+    for k in range(n):
+        for i in range(1, a.shape[0] - 1):
+            a[i] = (a[i - 1] + a[i] + a[i + 1]) * k
+
+
+def rebinds(a, limit):
+    while a[0] < limit:
+        a = a * 1.5 + 1.0
+    return a
+
+
+GOLDEN = {
+    "statements": (statements, lambda: [np.ones((6, 7)), np.ones((6, 7)), 4]),
+    "elements": (elements, lambda: [np.ones(6), 4]),
+    "rebinds": (rebinds, lambda: [np.ones(6), 100.0]),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_source(name):
+    function, make = GOLDEN[name]
+    compiled = stator.compile(function)
+    for _ in range(3):
+        compiled(*make())
+    stator.wait()
+    region = compiled.regions[-1]
+    text = re.sub(r"_\d+(_\d+)?_region", "_region", region.cuda().source)
+    text = text[text.index('extern "C"') :]
+    path = FOLDER / f"loop_{name}.cu"
+    if os.environ.get("STATOR_BLESS"):
+        path.write_text(text)
+    assert text == path.read_text(), f"the source of {name} changed: STATOR_BLESS=1 rewrites {path.name}"
+    assert region.cuda().params[-1] == ("region", "state")
+
+
+def test_other_architectures_are_refused():
+    function, make = GOLDEN["elements"]
+    compiled = stator.compile(function)
+    for _ in range(3):
+        compiled(*make())
+    stator.wait()
+    with pytest.raises(ValueError, match="arch: expected a device architecture"):
+        compiled.regions[0].cuda(arch="gfx90a")
