@@ -66,7 +66,9 @@ void RegionSpread::find_roots() {
         };
         for (const BlockId b : cfg_.order) {
             for (const Inst& i : at(r_.blocks, b).insts) {
-                if (i.op == RegionOp::Scratch || i.result < 0 || !at(r_.types, i.result).is_array()) continue;
+                if (i.op == RegionOp::Scratch || i.result < 0 || !at(r_.types, i.result).is_array() ||
+                    i.in.empty())
+                    continue;
                 grow(i.result, i.in[0]);
                 at(made_by_, i.result) = at(made_by_, i.in[0]);
             }
