@@ -1,9 +1,6 @@
-"""What NVRTC makes of the kernels of loops, and their sources as text (STATOR_BLESS=1 rewrites them)."""
+"""What NVRTC makes of the kernels of loops."""
 
-import os
-import re
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +15,6 @@ ARCHS = ["sm_80", "sm_90", "sm_100"]
 SLACK = 1.5
 FIRST, EACH = 0.15, 0.2
 ATTEMPTS = 4
-FOLDER = Path(__file__).parent / "golden"
 
 
 def kernels_of(name):
@@ -61,53 +57,17 @@ def test_code(name):
         assert min(spent) <= limit, f"{len(source)} characters: {min(spent):.2f} s, {limit:.2f} s allowed"
 
 
-def statements(a, b, n):
-    for _ in range(n):
-        b[1:-1, 1:-1] = 0.25 * (a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:])
-        a[:] = b
-
-
 def elements(a, n):
     for k in range(n):
         for i in range(1, a.shape[0] - 1):
             a[i] = (a[i - 1] + a[i] + a[i + 1]) * k
 
 
-def rebinds(a, limit):
-    while a[0] < limit:
-        a = a * 1.5 + 1.0
-    return a
-
-
-GOLDEN = {
-    "statements": (statements, lambda: [np.ones((6, 7)), np.ones((6, 7)), 4]),
-    "elements": (elements, lambda: [np.ones(6), 4]),
-    "rebinds": (rebinds, lambda: [np.ones(6), 100.0]),
-}
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-def test_source(name):
-    function, make = GOLDEN[name]
-    compiled = stator.compile(function)
-    for _ in range(3):
-        compiled(*make())
-    stator.wait()
-    region = compiled.regions[-1]
-    text = re.sub(r"_\d+(_\d+)?_region", "_region", region.cuda().source)
-    text = text[text.index('extern "C"') :]
-    path = FOLDER / f"loop_{name}.cu"
-    if os.environ.get("STATOR_BLESS"):
-        path.write_text(text)
-    assert text == path.read_text(), f"the source of {name} changed: STATOR_BLESS=1 rewrites {path.name}"
-    assert region.cuda().params[-1] == ("region", "state")
-
-
 def test_other_architectures_are_refused():
-    function, make = GOLDEN["elements"]
-    compiled = stator.compile(function)
+    compiled = stator.compile(elements)
     for _ in range(3):
-        compiled(*make())
+        compiled(np.ones(6), 4)
     stator.wait()
+    assert compiled.regions[0].cuda().params[-1] == ("region", "state")
     with pytest.raises(ValueError, match="arch: expected a device architecture"):
         compiled.regions[0].cuda(arch="gfx90a")
