@@ -503,7 +503,7 @@ void remove_unread(Region& r) {
             for (size_t k = 0; k < i.in.size(); ++k)
                 if (i.op != RegionOp::Scratch || k < extents(i)) use(i.in[k]);
             exits.insert(i.exit);
-            if (i.op != RegionOp::Nest && i.op != RegionOp::Pack) continue;
+            if (!has_body(i.op)) continue;
             for (const Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) {
                 for (const ValueId v : k.in) use(v);
                 if (k.op == RegionOp::NestStore && i.op == RegionOp::Nest)

@@ -136,7 +136,7 @@ bool dead_values(Region& r) {
         use_exit(i.exit);
         for (const ValueId v : i.in) use(v);
         // What raises a flag that is asked for is needed for that.
-        if (i.op == RegionOp::Nest && i.exit >= 0)
+        if (has_body(i.op) && i.exit >= 0)
             for (const Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) use(k.result);
     });
     for (size_t b = 0; b < r.blocks.size(); ++b) {

@@ -243,7 +243,7 @@ int RegionNest::pick_lanes() {
     int widest = 1;
     const auto look = [&](ValueId v) { widest = std::max(widest, graph::info(e_.type(v).dtype).size); };
     for (const Inst& i : body_.insts) {
-        if (i.op == RegionOp::Call || i.op == RegionOp::NestScatter) return 1;
+        if (i.op == RegionOp::Call) return 1;
         if (i.result >= 0) look(i.result);
         for (const ValueId v : i.in) look(v);
     }

@@ -289,12 +289,32 @@ Val RegionNest::take(const Inst& i, const Points& p) {
     return {b_.CreateMaskedGather(vector_of(elt, p.lanes), address, align), false};
 }
 
+// One after the other, since places may be the same.
 void RegionNest::scatter(const Inst& i, const Points& p) {
     const DType t = e_.type(i.in[0]).dtype;
-    OpContext c = e_.ops();
+    OpContext c = e_.ops(p.lanes);
     const Val v = operand(i.in.back(), p);
-    b_.CreateAlignedStore(t == DType::Bool ? as_bytes(c, v) : v.v, element_at(i, i.in.size() - 2, p),
-                          RegionEmitter::align_of(t));
+    Value* bits = t == DType::Bool ? as_bytes(c, v) : v.v;
+    Value* address = element_at(i, i.in.size() - 2, p);
+    const llvm::Align align = RegionEmitter::align_of(t);
+    if (p.lanes == 1) {
+        b_.CreateAlignedStore(bits, address, align);
+        return;
+    }
+    for (int lane = 0; lane < p.lanes; ++lane) {
+        const auto k = static_cast<uint64_t>(lane);
+        BasicBlock* next = nullptr;
+        if (p.mask) {
+            BasicBlock* there = e_.new_block("lane");
+            next = e_.new_block("lane.end");
+            b_.CreateCondBr(b_.CreateExtractElement(p.mask, k), there, next);
+            b_.SetInsertPoint(there);
+        }
+        b_.CreateAlignedStore(b_.CreateExtractElement(bits, k), b_.CreateExtractElement(address, k), align);
+        if (!next) continue;
+        b_.CreateBr(next);
+        b_.SetInsertPoint(next);
+    }
 }
 
 }  // namespace stator::kernels::emit

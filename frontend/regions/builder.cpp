@@ -237,7 +237,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
-    written_holders_.clear();
+    written_holders_.clear(), apart_.clear(), dense_.clear();
     sites_.clear();
     failed_code_ = &code_;
     r_->blocks.emplace_back();  // the entry
@@ -264,6 +264,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         }
         return nullptr;
     }
+    if (!held_apart()) return nullptr;
     settle_written();
     number_cells();
     graph::simplify(*r_);

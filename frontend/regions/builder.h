@@ -342,8 +342,6 @@ class Builder {
                       std::vector<ValueId>* out);
     bool cast_expr(ExprRef* e, DType to);
     void mark_written(int slot);
-    void written(const Value& array);  // what is stored to
-    void settle_written();
     bool no_lazy_left();
     bool copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
                      std::map<const Expr*, ExprRef>& done);
@@ -397,8 +395,18 @@ class Builder {
     bool operand_for_host(Value* v);
     int routine_index(const std::string& name, DType t, LibraryRoutine routine);
 
-    static bool reads(const ExprRef& e, const Value& array);
-    static bool overlaps(const ExprRef& e, const Value& dest);
+    // ---- builder_aliasing.cpp: which arrays share memory ----
+    static int memory_of(const Value& array);
+    bool may_share(int a, int b);
+    bool reads(const ExprRef& e, const Value& array);
+    bool reads_in_place(const ExprRef& e, const Value& dest);
+    bool only_narrow_ones_move(const ExprRef& e, const Value& dest);
+    bool overlaps(const ExprRef& e, const Value& dest);
+    std::set<int> slots_of(int memory);
+    bool held_apart();
+    void written(const Value& array);  // what is stored to
+    void settle_written();
+
     // The operands of an elementwise operation, brought to one shape.
     struct Operands {
         std::vector<ValueId> extents;
@@ -424,6 +432,8 @@ class Builder {
                    bool indexes, ValueId* count);
     bool put(const std::vector<ValueId>& extents, const ExprRef& mask, ValueId dest, const ExprRef& value,
              bool checks);
+    static bool is_cheap(const ExprRef& e);
+    bool probe(const std::vector<ValueId>& extents, const ExprRef& mask, const ExprRef& value);
     std::vector<NestOut> components(const NestOut& out);
     ExprRef component(const ExprRef& e, int part);
     ValueId part(ValueId array, int which);
@@ -526,6 +536,10 @@ class Builder {
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
     int nesting_ = 0;  // of tuples and lists that are looked into
+    std::set<ValueId> dense_;  // arrays in the region's own memory, in one piece
+    // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between
+    // attempts).
+    std::set<std::pair<int, int>> apart_, shared_;
     int widened_ = 0;
     std::map<std::string, int> sites_;
     int cells_ = 0;

@@ -36,43 +36,7 @@ enum Nb {
 };
 bool is_complex(const Value& v) { return v.is_complex_number() || graph::is_complex(v.dtype); }
 
-// -1: it is not known which. Scratch memory is nobody else's.
-bool may_share(int a, int b) {
-    if (a == INT32_MAX || b == INT32_MAX) return false;
-    return a == b || a < 0 || b < 0;
-}
-
-bool reads_slot(const Expr& e, int slot) {
-    const bool reads = e.kind == Expr::Leaf || e.kind == Expr::Take;
-    if (reads && may_share(e.slot, slot)) return true;
-    return std::any_of(e.in.begin(), e.in.end(), [&](const ExprRef& x) { return reads_slot(*x, slot); });
-}
-
-// Whether every element that is read of `slot` lies where the result's is put.
-bool reads_in_place(const Expr& e, int slot, ValueId dest) {
-    const bool elsewhere = !may_share(e.slot, slot);
-    if (e.kind == Expr::Leaf) return elsewhere || e.id == dest || e.whole == dest;
-    if (e.kind == Expr::Take && !elsewhere) return false;
-    return std::all_of(e.in.begin(), e.in.end(),
-                       [&](const ExprRef& x) { return reads_in_place(*x, slot, dest); });
-}
-
-// Whether all that it reads elsewhere in the slot's array than where the result is put is broadcast.
-bool only_narrow_ones_move(const Expr& e, int slot, ValueId dest) {
-    if (e.kind == Expr::Leaf) return reads_in_place(e, slot, dest) || e.narrow >= 0;
-    if (e.kind == Expr::Take && may_share(e.slot, slot)) return false;
-    return std::all_of(e.in.begin(), e.in.end(),
-                       [&](const ExprRef& x) { return only_narrow_ones_move(*x, slot, dest); });
-}
-
 }  // namespace
-
-bool Builder::reads(const ExprRef& e, const Value& array) { return reads_slot(*e, array.slot); }
-
-// Whether computing it element by element into dest would read what has been overwritten.
-bool Builder::overlaps(const ExprRef& e, const Value& dest) {
-    return reads_slot(*e, dest.slot) && !reads_in_place(*e, dest.slot, dest.id);
-}
 
 std::vector<ValueId> Builder::extents_of(const Value& v) {
     if (v.mask) return packed_extents(v);
@@ -327,31 +291,6 @@ bool Builder::item_at(const Value& array, ValueId position, Value* out) {
 
 // ---- stores ----
 
-void Builder::mark_written(int slot) {
-    for (EntryInput& in : out_->inputs)
-        if (in.kind == EntryInput::Array && in.slot == slot) in.written = true;
-}
-
-// An array whose slot is known, or a variable that holds one of several.
-void Builder::written(const Value& array) {
-    if (array.slot >= 0)
-        mark_written(array.slot);
-    else if (array.holder >= 0)
-        written_holders_.insert(array.holder);
-}
-
-// Whatever a variable may have held that was stored to, or another one that it was given to.
-void Builder::settle_written() {
-    std::vector<int> todo(written_holders_.begin(), written_holders_.end());
-    while (!todo.empty()) {
-        const int holder = todo.back();
-        todo.pop_back();
-        for (const int slot : held_slots_[holder]) mark_written(slot);
-        for (const int other : held_from_[holder])
-            if (written_holders_.insert(other).second) todo.push_back(other);
-    }
-}
-
 // Expressions read when they are stored: nothing that they read may change before. And behind a store Python
 // must be able to go on, in all frames.
 bool Builder::no_lazy_left() {
@@ -422,7 +361,7 @@ bool Builder::assign(const Value& dest, const Value& value) {
     } else if (value.is_array()) {
         // NumPy copies a vector onto one that overlaps it element by element, in an order that is right for
         // equal strides only.
-        const bool overlaps = value.kind == Kind::Array && (value.slot == dest.slot || value.slot == -1);
+        const bool overlaps = value.kind == Kind::Array && may_share(memory_of(value), memory_of(dest));
         const std::string from = value.whole || (value.fresh && !value.part) ? "0:1" : value.walk;
         if (overlaps && dest.rank == 1 && value.id != dest.id && (from.empty() || from != dest.walk))
             return unknown("storing a part of an array into another part of it");
@@ -436,9 +375,11 @@ bool Builder::assign(const Value& dest, const Value& value) {
     }
     if (!no_lazy_left()) return false;
     const bool hazard = overlaps(e, dest);
-    if (hazard && !e->checked() && only_narrow_ones_move(*e, dest.slot, dest.id)) {
+    if (hazard && !e->checked() && only_narrow_ones_move(e, dest)) {
         std::map<const Expr*, ExprRef> done;
         if (!copy_moving(&e, dest, extents, done)) return false;
+    } else if (!hazard && graph::is_complex(dest.dtype) && is_cheap(e)) {
+        if (e->checked() && !probe(extents, nullptr, e)) return false;
     } else if (e->checked() || hazard) {
         Value temp;
         if (!scratch_of(e, extents, &temp) || !lazy_of(temp, &e)) return false;
@@ -453,7 +394,7 @@ bool Builder::assign(const Value& dest, const Value& value) {
 // are copied first, instead of putting the whole result into scratch memory.
 bool Builder::copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
                           std::map<const Expr*, ExprRef>& done) {
-    if (reads_in_place(**e, dest.slot, dest.id)) return true;
+    if (reads_in_place(*e, dest)) return true;
     if (auto it = done.find(e->get()); it != done.end()) return *e = it->second, true;
     const Expr* const was = e->get();
     auto copy = std::make_shared<Expr>(**e);
@@ -493,6 +434,7 @@ bool Builder::memory(DType t, const std::vector<ValueId>& extents, bool fresh, V
     v.rank = static_cast<int>(extents.size());
     v.id = emit(std::move(inst), {t, static_cast<int8_t>(v.rank)});
     v.slot = fresh ? kFreshSlots + site : -2;
+    dense_.insert(v.id);
     v.fresh = fresh;
     for (size_t i = 0; i < extents.size(); ++i) extents_[{v.id, static_cast<int>(i)}] = extents[i];
     *out = std::move(v);
@@ -540,7 +482,7 @@ bool Builder::lazy_of(const Value& v, ExprRef* out) {
     e->kind = Expr::Leaf;
     e->dtype = v.dtype;
     e->id = v.id;
-    e->slot = v.slot == -2 ? INT32_MAX : v.slot;
+    e->slot = memory_of(v);
     *out = e;
     return true;
 }
@@ -853,7 +795,8 @@ bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
 bool Builder::is_dense(const Value& v) const {
     if (v.kind == Kind::Lazy) return true;  // it is going to be
     if (v.part || v.permuted) return false;
-    if (v.fresh || v.slot == -2) return true;
+    if (v.slot == -2) return dense_.count(v.id) > 0;
+    if (v.fresh) return true;
     if (!v.whole) return false;
     for (const EntryInput& in : out_->inputs)
         if (in.kind == EntryInput::Array && in.slot == v.slot && in.value == v.id) return in.contiguous;

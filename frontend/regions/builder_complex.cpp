@@ -236,12 +236,9 @@ bool Builder::complex_part(const Value& a, int which, Value* out) {
         *out = lazy(of, of.in[0]->in[static_cast<size_t>(which)]);
         return true;
     }
-    *out = a;
+    *out = part_of(a);
     out->dtype = part_type(a.dtype);
     out->id = part(a.id, which);
-    out->whole = false;
-    out->part = a.fresh || a.part || a.slot == -2;
-    out->part_of = -1;
     out->walk.clear();
     for (int axis = 0; axis < a.rank; ++axis) extents_.try_emplace({out->id, axis}, extent(a.id, axis));
     return true;

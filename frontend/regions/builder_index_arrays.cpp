@@ -74,7 +74,7 @@ bool Builder::index_exprs(const Value& array, const Value& key, Operands* places
     take->kind = Expr::Take;
     take->dtype = array.dtype;
     take->id = from.id;
-    take->slot = from.slot == -2 ? INT32_MAX : from.slot;
+    take->slot = memory_of(from);
     take->extents = own;
     take->indexes = true;
     size_t index = 0, slices = 0;

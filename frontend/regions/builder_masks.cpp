@@ -160,6 +160,7 @@ bool Builder::pack(const Value& v, bool fresh, Value* out) {
     r_->views.push_back(std::move(spec));
     extents[0] = n;
     all.id = emit(std::move(view), {v.dtype, static_cast<int8_t>(extents.size())});
+    dense_.insert(all.id);
     *out = std::move(all);
     for (size_t axis = 0; axis < extents.size(); ++axis)
         extents_[{out->id, static_cast<int>(axis)}] = extents[axis];
@@ -188,7 +189,9 @@ bool Builder::store_masked(const Value& dest, const Value& by, const Value& valu
         if (!scratch_of(mask, own, &temp) || !lazy_of(temp, &mask)) return false;
     }
     mask = spread(mask, extents, rank);
-    if (e->checked() || overlaps(e, dest)) {
+    if (!overlaps(e, dest) && is_cheap(e)) {
+        if (e->checked() && !probe(extents, mask, e)) return false;
+    } else if (e->checked() || overlaps(e, dest)) {
         Value temp;
         if (!memory(e->dtype, extents, false, &temp) || !put(extents, mask, temp.id, e, true) ||
             !lazy_of(temp, &e))

@@ -166,6 +166,43 @@ bool Builder::put(const std::vector<ValueId>& extents, const ExprRef& mask, Valu
                      checks && (value->indexes || (mask && mask->indexes)), nullptr);
 }
 
+// Whether computing it twice costs less than putting it into memory in between.
+bool Builder::is_cheap(const ExprRef& e) {
+    constexpr int kMostReads = 3, kMostOps = 8;
+    std::set<const Expr*> seen;
+    std::vector<const Expr*> todo{e.get()};
+    int reads = 0, ops = 0;
+    while (!todo.empty()) {
+        const Expr* x = todo.back();
+        todo.pop_back();
+        if (!seen.insert(x).second) continue;
+        const bool slow = x->kind == Expr::Call || x->kind == Expr::Take ||
+                          (x->kind == Expr::Op && (x->op == graph::Op::Divide || x->op == graph::Op::Sqrt ||
+                                                   x->op == graph::Op::Reciprocal));
+        if (slow) return false;
+        reads += x->kind == Expr::Leaf ? (x->whole >= 0 ? 1 : 2) : 0;
+        ops += x->kind == Expr::Op || x->kind == Expr::Fma;
+        for (const ExprRef& y : x->in) todo.push_back(y.get());
+    }
+    return reads <= 2 * kMostReads && ops <= kMostOps;
+}
+
+// Computes it for what it may raise, and leaves when there was something.
+bool Builder::probe(const std::vector<ValueId>& extents, const ExprRef& mask, const ExprRef& value) {
+    graph::NestBody body;
+    std::map<const Expr*, ValueId> done;
+    if (mask) {
+        graph::Inst when;
+        when.op = RegionOp::NestWhen;
+        when.in = {nest_value(body, mask, done)};
+        body.insts.push_back(std::move(when));
+    }
+    for (const int k : {0, 1})
+        if (k == 0 || graph::is_complex(value->dtype)) nest_value(body, component(value, k), done);
+    return emit_nest(RegionOp::Nest, std::move(body), extents, value->faults || (mask && mask->faults),
+                     value->indexes || (mask && mask->indexes), nullptr);
+}
+
 bool Builder::fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checks) {
     return put(extents, nullptr, dest, value, checks);
 }

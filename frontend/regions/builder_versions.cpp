@@ -154,7 +154,7 @@ void Builder::normalize(int pc, State* s) {
         if (it->second.held && can_hold(v)) {
             const int holder = top.base + std::get<2>(it->first);
             if (v.held && v.holder != holder) held_from_[holder].insert(v.holder);
-            if (!v.held && !v.fresh && v.slot >= 0) held_slots_[holder].insert(v.slot);
+            if (!v.held && v.slot >= 0) held_slots_[holder].insert(v.slot);
             v = as_held(v, it->second);
             v.holder = holder;
         } else if (!it->second.held && can_vary(v))

@@ -120,8 +120,12 @@ def _of_expression(e: ast.AST, loops: int, helpers: set[str]) -> Iterator[str]:
                 yield "slice with variable bounds" if names else "slice"
             elif isinstance(e.value, ast.Subscript):
                 yield "a[i][j]"
-            elif isinstance(e.slice, ast.Compare):
+            elif isinstance(e.slice, ast.Compare) or (
+                isinstance(e.slice, ast.BinOp) and isinstance(e.slice.op, ast.BitAnd | ast.BitOr)
+            ):
                 yield "mask"
+            elif any(isinstance(x, ast.Attribute) and x.attr == "arange" for x in ast.walk(e.slice)):
+                yield "index array"
             else:
                 yield "a[i, j]" if isinstance(e.slice, ast.Tuple) else "a[i]"
             if isinstance(e.slice, ast.UnaryOp):

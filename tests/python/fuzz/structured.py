@@ -10,6 +10,7 @@ from __future__ import annotations
 from .arguments import Array, Scalar, Spec, View
 from .choices import Choices, Weighted
 from .programs import Block, Program, Statement, errstate
+from .selecting import select
 from .structured_scope import FLOATS, UFUNCS, ArrayName, Index, Scope
 
 DEEPEST = 3  # loops inside each other
@@ -343,6 +344,11 @@ def compress(b: Body) -> list[Statement]:
     ]
 
 
+def choosing(b: Body) -> list[Statement]:
+    """Masks, index arrays, complex numbers; a scalar where no array fits."""
+    return [*select(b)] or define(b)
+
+
 def show(b: Body) -> list[Statement]:
     if b.c.chance(0.6):
         return accumulate(b)
@@ -572,7 +578,7 @@ def under_errstate(b: Body) -> list[Statement]:
 
 SIMPLE = Weighted(
     (14, accumulate), (5, define), (14, store_element), (10, store_part), (6, update_whole), (2, define_array), (3, swap), (3, use_tuple), (3, call_helper), (2, small_sequence),
-    (4, leave_loop), (1, risky), (1, compress), (1, show),
+    (4, leave_loop), (1, risky), (1, compress), (1, show), (5, choosing),
 )  # fmt: skip
 COMPOUND = Weighted(
     (16, for_range),
@@ -632,7 +638,7 @@ DTYPES = {
     "b": ("?",),
     "c": ("c16", "c8"),
 }
-KINDS = Weighted((16, "f"), (5, "i"), (1, "u"), (1, "b"), (1, "c"))
+KINDS = Weighted((16, "f"), (5, "i"), (1, "u"), (1, "b"), (2, "c"))
 LAYOUTS = Weighted(
     (30, "C"), (3, "F"), (1, "reversed"), (1, "every second"), (1, "inner columns"), (1, "outer rows")
 )

@@ -115,6 +115,11 @@ FAULTS = {
     "layouts of what is gathered": "g = m[:, k]\n        h = m[k[:, None], j]\n        m = m.T[k] + g",
     "numbers among indices": "a = m[0, k] + m[k, -1]\n        m[0, k] = 1\n        m[k, 1:3] = 2",
     "a name for an array that shrank": "c = a[p]\n        d = c\n        c[0:1] = 3\n        b = d * 2",
+    "parts of what was computed": "s += (m * 2)[:, 1:].sum() + (m + 1)[::2].sum() + (m - 1)[1:].T.sum()",
+    "a variable that holds one of several": "if i % 3 == 1:\n            a = b * 0.5\n        np.add(a, b, a)\n        a *= 0.5\n        b[1:] = a[:-1]",
+    "one of several, which may be the other operand": "if i % 3 == 1:\n            a = b\n        if i % 3 == 2:\n            a = b * 0.5\n        a[1:] += b[:-1]\n        np.add(a, b[::-1], a)",
+    "two that hold one of several": "if i % 3 == 1:\n            a, b = b * 0.5, a + 1\n        if i == 4:\n            a = m[0]\n        if i == 5:\n            b = m[0]\n        np.multiply(a, b[::-1], a)\n        np.add(b, a, b)",
+    "one of several, read-only": "if i % 3 == 1:\n            a = b * 0.5\n        if i == 5:\n            a.flags.writeable = False\n        np.add(a, b, a)",
     "read-only": "a.flags.writeable = False\n        a[p] = 1",
     "two names": "c = a\n        c[p] = i\n        np.add(a, c, c)",
 }  # fmt: skip
