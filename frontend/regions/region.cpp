@@ -113,7 +113,11 @@ EntryKind classify(PyObject* o) {
         for (int d = 1; d < PyArray_NDIM(a); ++d)
             k.ordered &= PyArray_STRIDE(a, d) <= PyArray_STRIDE(a, d - 1);
         k.rank = PyArray_NDIM(a);
+        // Strides of axes of extent 1, too, which NumPy ignores here: a part of it shows them.
         k.contiguous = PyArray_IS_C_CONTIGUOUS(a);
+        npy_intp dense = PyArray_ITEMSIZE(a);
+        for (int d = PyArray_NDIM(a) - 1; d >= 0 && k.contiguous; dense *= PyArray_DIM(a, d), --d)
+            k.contiguous = PyArray_STRIDE(a, d) == dense;
     } else if (PyArray_CheckScalar(o) && PyArray_IsScalar(o, Generic)) {
         PyArray_Descr* d = PyArray_DescrFromScalar(o);
         const int number = d ? d->type_num : -1;

@@ -32,6 +32,9 @@ CASES = [
     case("what is made in turns in one nest, until a flag is raised",
          "def f(a, b):\n    t = a * 2.0\n    u = b\n    for i in range(7):\n        u = t[::-1] + b\n        t = u * b\n        u = u[::-1] - t\n        t = t / u\n    return t, u\n",
          *[[Array("f8", (9,), "C", "plain"), Array("f8", (9,), "C", values)] for values in ("plain", "tame", "wild", "plain", "wild")]),
+    case("a row of one element shows its stride",
+         "def f(b, m):\n    n = b.shape[0]\n    for i in range(n):\n        w = b[i]\n        w[0] += 1\n    return w\n",
+         *[[Array("f8", (7, 1), "F"), Scalar("int", 1)]] * 3),
 ]  # fmt: skip
 
 
