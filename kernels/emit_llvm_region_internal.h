@@ -73,7 +73,7 @@ class RegionEmitter {
     Val dot(const Inst& inst);
     Val reduce(const Inst& inst);
     void dense_strides(RegionVal& v, DType t);  // of a C-contiguous array, from its extents
-    RegionVal library(const Inst& inst);  // emit_llvm_region_library.cpp
+    RegionVal library(const Inst& inst);        // emit_llvm_region_library.cpp
     void finite(const Inst& inst);
     void poll(const Inst& inst);
     RegionVal view(const Inst& inst);

@@ -16,8 +16,8 @@ using DotFn = void (*)(void* a, int64_t a_stride, void* b, int64_t b_stride, voi
 
 // A library routine. `words` holds what the instruction's operands are, in order: of an array its address,
 // extents and strides; of a scalar two words with its bits in memory. Behind them `made` has how many arrays
-// are to be kept, their addresses, and room for the result's address and extents. Gives the Fault bits that were raised; with kFaultHost it did nothing that
-// shows.
+// are to be kept, their addresses, and room for the result's address and extents. Gives the Fault bits that
+// were raised; with kFaultHost it did nothing that shows.
 using LibraryFn = uint32_t (*)(void* data, int64_t* words);
 
 struct RegionCallTarget {

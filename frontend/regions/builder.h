@@ -535,7 +535,7 @@ class Builder {
     std::set<int> written_holders_;
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
-    int nesting_ = 0;  // of tuples and lists that are looked into
+    int nesting_ = 0;          // of tuples and lists that are looked into
     std::set<ValueId> dense_;  // arrays in the region's own memory, in one piece
     // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between
     // attempts).

@@ -1,6 +1,6 @@
 // Text tests of regions: tests/ir/regions/*.txt. A case names what to run: `print`, `simplify`, `fuse`,
-// `checks` (all that runs before LLVM), `verify` (the output is the defect) or `error` (what the parser says). Loops are
-// found, unless the text gives them.
+// `checks` (all that runs before LLVM), `verify` (the output is the defect) or `error` (what the parser
+// says). Loops are found, unless the text gives them.
 #include <gtest/gtest.h>
 
 #include "graph/region.h"
