@@ -5,6 +5,7 @@
 // what is left out at the end, or is None and means the same, is not there. So their code never sees a
 // keyword.
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>

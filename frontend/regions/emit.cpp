@@ -1,6 +1,7 @@
 // How the builder writes instructions down. Equal pure instructions of a block are one: Python computes an
 // index once to read and once to store, and a view that is stored to itself is recognized by that.
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 

@@ -1,6 +1,8 @@
 // Matrix products by the inner loop of NumPy's matmul, called as NumPy's generalized ufuncs call it: core
 // strides are 0 along axes of extent 1 and along those that an operand does not have; the loop itself decides
 // about BLAS by what it is given.
+#include <algorithm>
+
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/library.h"
