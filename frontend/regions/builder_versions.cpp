@@ -67,6 +67,15 @@ bool one_array(const Value& a, const Value& b, Value* out) {
 
 }  // namespace
 
+namespace {
+
+// Whether a variable that is such an array at a header can be this value there.
+bool can_be(const Value& like, const Value& v) {
+    return can_hold(v) && (is_unread(v) || (v.dtype == like.dtype && v.rank == like.rank));
+}
+
+}  // namespace
+
 Value Builder::as_held(const Value& v, const Value& like) {
     Value out = like;
     if (v.held) {
@@ -151,7 +160,7 @@ void Builder::normalize(int pc, State* s) {
     for (auto it = variants_.lower_bound({top.path, pc, 0});
          it != variants_.end() && std::get<0>(it->first) == top.path && std::get<1>(it->first) == pc; ++it) {
         Value& v = s->slots[static_cast<size_t>(top.base + std::get<2>(it->first))];
-        if (it->second.held && can_hold(v)) {
+        if (it->second.held && can_be(it->second, v)) {
             const int holder = top.base + std::get<2>(it->first);
             if (v.held && v.holder != holder) held_from_[holder].insert(v.holder);
             if (!v.held && v.slot >= 0) held_slots_[holder].insert(v.slot);
@@ -176,7 +185,10 @@ bool Builder::widen(int pc, const State& a, const State& b) {
         if (sx == sy) continue;
         const std::tuple key{top.path, pc, i};
         if (Value array; one_array(x, y, &array)) {
-            variants_[key] = array;
+            // One type of array for each; those of others have versions of their own.
+            const auto [it, added] = variants_.try_emplace(key, array);
+            if (!added && it->second.held && !can_be(it->second, array)) continue;
+            it->second = array;
             any = true;
             continue;
         }

@@ -45,3 +45,18 @@ def test_inside_a_with_block():
         stator.wait()
     assert len(compiled.regions) <= 2
     assert sum(r.entries for r in compiled.regions) >= 4
+
+
+def test_arrays_of_other_dtypes_have_versions_of_their_own():
+    """An array that becomes one of another dtype in the first iteration does not keep its loop in Python."""
+
+    def f(a, n):
+        t = a
+        for i in range(n):
+            t = t + 1 if i < 3 else t * 0.5
+        return t, i
+
+    compiled = stator.compile(f)
+    for _ in range(3):
+        assert repr(compiled(np.arange(5), 8)) == repr(f(np.arange(5), 8))
+    assert stator.stats(compiled)["regions"] == 1
