@@ -7,7 +7,10 @@
 // and conversions out of range are made definite.
 #include "kernels/emit_llvm_internal.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
+
+#include <numeric>
 
 namespace stator::kernels::emit {
 
@@ -323,6 +326,21 @@ Value* half_to_float(OpContext& c, Value* bits) {
     return c.b.CreateFPExt(half, lanes_type(c.b.getFloatTy(), c.lanes));
 }
 
+// In vectors of one register: without AVX-512's arithmetic on halves LLVM 22 crashes where it has to split
+// this conversion.
+Value* round_to_half(OpContext& c, Value* x) {
+    Builder& b = c.b;
+    const int most = c.options.vector_bits / 32;
+    if (c.lanes <= most) return b.CreateFPTrunc(x, lanes_type(b.getHalfTy(), c.lanes));
+    std::vector<Value*> parts;
+    for (int from = 0; from < c.lanes; from += most) {
+        std::vector<int> lanes(static_cast<size_t>(most));
+        std::iota(lanes.begin(), lanes.end(), from);
+        parts.push_back(b.CreateFPTrunc(b.CreateShuffleVector(x, lanes), lanes_type(b.getHalfTy(), most)));
+    }
+    return llvm::concatenateVectors(b, parts);
+}
+
 // From f64, rounding twice would be wrong: the first step rounds to odd, which keeps what the second one
 // needs.
 Val to_half(OpContext& c, Value* x, DType from) {
@@ -346,8 +364,7 @@ Val to_half(OpContext& c, Value* x, DType from) {
         bits = b.CreateAdd(bits, b.CreateSelect(fix, delta, zero));
         x = b.CreateBitCast(bits, f32);
     }
-    Value* half = b.CreateFPTrunc(x, lanes_type(b.getHalfTy(), c.lanes));
-    return plain(b.CreateBitCast(half, lanes_type(b.getInt16Ty(), c.lanes)));
+    return plain(b.CreateBitCast(round_to_half(c, x), lanes_type(b.getInt16Ty(), c.lanes)));
 }
 
 // ---- the table ----
