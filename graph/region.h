@@ -172,6 +172,9 @@ int scratch_cells(const Region& r);
 // integer arithmetic on constants, removes blocks that cannot be reached; gives `scratch` instructions
 // without a cell one.
 void simplify(Region& r);
+// Gives every cycle one header, where a loop can be entered in its middle (region_headers.cpp). False when
+// that would need an array that is not there.
+bool give_headers(Region& r);
 // The passes that make a verified region fast, in order (region_passes.cpp); what it does stays.
 void optimize(Region& r);
 // Fills in `loops` and Block::loop from the graph itself (natural loops of back edges).

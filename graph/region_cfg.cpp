@@ -2,6 +2,7 @@
 #include "graph/region_cfg.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stator::graph {
 
@@ -53,7 +54,7 @@ std::vector<BlockId> postorder(const Region& r) {
     };
     std::vector<Visit> stack;
     auto enter = [&](BlockId b) {
-        if (seen[static_cast<size_t>(b)]++) return;
+        if (std::exchange(seen[static_cast<size_t>(b)], 1)) return;
         Visit v{b, {}};
         // The last successor is visited first: `then` sides come first in the reverse order.
         for_edges(r.blocks[static_cast<size_t>(b)], [&](const Edge& e) { v.next.push_back(e.to); });
@@ -122,7 +123,7 @@ std::vector<BlockId> natural_loop(const Region& r, const RegionCfg& cfg, BlockId
     std::vector<BlockId> body{header};
     inside[static_cast<size_t>(header)] = 1;
     const auto add = [&](BlockId b) {
-        if (!inside[static_cast<size_t>(b)]++) body.push_back(b);
+        if (!std::exchange(inside[static_cast<size_t>(b)], 1)) body.push_back(b);
     };
     for (const BlockId p : cfg.preds[static_cast<size_t>(header)])
         if (cfg.dominates(header, p)) add(p);
@@ -131,10 +132,15 @@ std::vector<BlockId> natural_loop(const Region& r, const RegionCfg& cfg, BlockId
     return body;
 }
 
-int first_line(const Block& b) {
-    for (const Inst& i : b.insts)
-        if (i.line > 0) return i.line;
-    return 0;
+// The header's, or where that has none the smallest.
+int line_of(const Region& r, const std::vector<BlockId>& loop) {
+    int line = 0;
+    for (const BlockId b : loop) {
+        for (const Inst& i : r.blocks[static_cast<size_t>(b)].insts)
+            if (i.line > 0 && (line == 0 || i.line < line)) line = i.line;
+        if (b == loop.front() && line > 0) break;
+    }
+    return line;
 }
 
 }  // namespace
@@ -151,8 +157,9 @@ void find_loops(Region& r) {
         if (!header) continue;
         Block& block = r.blocks[static_cast<size_t>(h)];
         const auto id = static_cast<int>(r.loops.size());
-        r.loops.push_back({h, block.loop, first_line(block)});
-        for (const BlockId b : natural_loop(r, cfg, h)) r.blocks[static_cast<size_t>(b)].loop = id;
+        const std::vector<BlockId> body = natural_loop(r, cfg, h);
+        r.loops.push_back({h, block.loop, line_of(r, body)});
+        for (const BlockId b : body) r.blocks[static_cast<size_t>(b)].loop = id;
     }
 }
 

@@ -1,5 +1,6 @@
 // Cleaning up after the frontend, which makes a parameter for whatever a loop might carry.
 #include <algorithm>
+#include <utility>
 
 #include "graph/region.h"
 #include "graph/region_cfg.h"
@@ -116,7 +117,7 @@ bool dead_values(Region& r) {
     std::vector<char> live(r.types.size(), 0);
     std::vector<ValueId> work;
     const auto use = [&](ValueId v) {
-        if (v >= 0 && !live[static_cast<size_t>(v)]++) work.push_back(v);
+        if (v >= 0 && !std::exchange(live[static_cast<size_t>(v)], 1)) work.push_back(v);
     };
     std::vector<const Inst*> maker(r.types.size(), nullptr);
     struct Param {
@@ -127,7 +128,7 @@ bool dead_values(Region& r) {
     std::vector<std::vector<const Edge*>> edges(r.blocks.size());
     std::vector<char> exit_used(r.exits.size(), 0);
     const auto use_exit = [&](int x) {
-        if (x < 0 || exit_used[static_cast<size_t>(x)]++) return;
+        if (x < 0 || std::exchange(exit_used[static_cast<size_t>(x)], 1)) return;
         for (const ValueId v : r.exits[static_cast<size_t>(x)].values) use(v);
     };
     for_insts(r, [&](Inst& i) {

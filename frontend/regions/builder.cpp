@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frontend/hosts/host.h"
+#include "graph/region_cfg.h"
 #include "graph/region_passes.h"
 
 namespace stator::frontend::regions {
@@ -216,13 +217,22 @@ std::unique_ptr<BuiltRegion> Builder::build() {
     return nullptr;
 }
 
+// Whether some version of the loop's header is reached from itself.
 bool Builder::goes_round() const {
-    graph::Region copy = *r_;
-    graph::find_loops(copy);
-    return std::any_of(copy.loops.begin(), copy.loops.end(), [&](const graph::LoopInfo& l) {
-        return std::any_of(versions_.begin(), versions_.end(), [&](const Version& v) {
-            return v.pc == header_ && v.state.levels.size() == 1 && v.block == l.header;
-        });
+    const auto reaches_itself = [&](graph::BlockId from) {
+        std::vector<char> seen(r_->blocks.size(), 0);
+        std::vector<graph::BlockId> todo{from};
+        while (!todo.empty()) {
+            const graph::Block& b = r_->blocks[static_cast<size_t>(todo.back())];
+            todo.pop_back();
+            graph::for_edges(b, [&](const graph::Edge& e) {
+                if (!std::exchange(seen[static_cast<size_t>(e.to)], 1)) todo.push_back(e.to);
+            });
+        }
+        return seen[static_cast<size_t>(from)] != 0;
+    };
+    return std::any_of(versions_.begin(), versions_.end(), [&](const Version& v) {
+        return v.pc == header_ && v.state.levels.size() == 1 && reaches_itself(v.block);
     });
 }
 
@@ -234,7 +244,8 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     s_ = {};
     s_.levels.push_back({&code_, nullptr});
     source_objects_.clear(), source_values_.clear(), list_values_.clear();
-    input_of_.clear(), version_index_.clear(), versions_per_pc_.clear(), header_versions_.clear();
+    input_of_.clear(), asked_.clear(), version_index_.clear(), versions_per_pc_.clear(),
+        header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
     written_holders_.clear(), apart_.clear(), dense_.clear();
@@ -269,6 +280,11 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     number_cells();
     graph::simplify(*r_);
     finish_inputs(*out_);
+    if (!graph::give_headers(*r_)) {
+        refuse(Reason::RegionTypes,
+               "variables that hold arrays of several kinds lead into the middle of a loop");
+        return nullptr;
+    }
     graph::fuse_nests(*r_);
     graph::find_loops(*r_);
     return std::move(out_);

@@ -134,6 +134,8 @@ struct EntryInput {
 struct BuiltRegion {
     std::shared_ptr<graph::Region> graph;
     std::vector<EntryInput> inputs;  // as Region::inputs
+    // What no code reads, but by whose kind, or an extent of 0 or 1, something was decided.
+    std::vector<EntryInput> guarded;
     std::vector<EntrySource> sources;
     std::vector<std::pair<int, PyRef>> same;  // entry slots that must hold these objects
     std::vector<std::pair<int, PyRef>>
@@ -502,7 +504,11 @@ class Builder {
 
     // ---- stack ----
     Value pop();
-    void push(Value v) { s_.slots.push_back(std::move(v)); }
+    void push(Value v) {
+        if (const auto in = input_of_.find(v.id); in != input_of_.end())
+            asked_.insert(out_->inputs[static_cast<size_t>(in->second)].slot);
+        s_.slots.push_back(std::move(v));
+    }
     Value& top(int from_top = 0) { return s_.slots[s_.slots.size() - 1 - static_cast<size_t>(from_top)]; }
     bool refuse(Reason reason, std::string detail);
     bool unknown(std::string what) { return refuse(Reason::RegionOp, std::move(what)); }
@@ -521,6 +527,7 @@ class Builder {
     std::unique_ptr<BuiltRegion> out_;
     graph::Region* r_ = nullptr;
     std::unordered_map<ValueId, int> input_of_;
+    std::set<int> asked_;  // entry slots that something may have been decided by
     std::vector<graph::RegionType> input_types_;
     std::map<std::tuple<int, const CodeInfo*, int>, int> paths_;  // of the path below, code and return_pc
     std::map<std::pair<int, std::string>, int> version_index_;

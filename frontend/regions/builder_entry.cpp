@@ -269,7 +269,11 @@ void Builder::finish_inputs(BuiltRegion& out) {
     count_uses(*r_, uses);
     std::vector<EntryInput> kept;
     for (EntryInput& in : out.inputs) {
-        if (!uses[static_cast<size_t>(in.value)]) continue;
+        if (!uses[static_cast<size_t>(in.value)]) {
+            const bool stack = in.slot >= nlocals_ && in.slot < out.depth;
+            if (stack || asked_.contains(in.slot)) out.guarded.push_back(std::move(in));
+            continue;
+        }
         graph::RegionInput ri;
         ri.value = in.value;
         ri.contiguous = in.contiguous;

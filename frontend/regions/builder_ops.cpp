@@ -87,6 +87,7 @@ bool Builder::step(const Insn& insn) {
         case Opcode::LoadFast:
         case Opcode::LoadFastCheck: {
             Value& v = local(insn.arg);
+            if (s_.levels.size() == 1) asked_.insert(insn.arg);
             if (v.kind == Kind::Empty) return unknown("a variable that has no value yet");
             if (!bound(&v)) return false;
             if (v.is_iterator()) return unknown("an iterator that a variable holds");

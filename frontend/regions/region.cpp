@@ -239,81 +239,91 @@ bool CompiledRegion::read_inputs() {
     arrays_.clear();
     dims_.clear();
     scalars_.clear();
+    const auto& b = *built_;
+    return std::all_of(b.inputs.begin(), b.inputs.end(),
+                       [&](const EntryInput& in) { return read_input(in, true); }) &&
+           std::all_of(b.guarded.begin(), b.guarded.end(),
+                       [&](const EntryInput& in) { return read_input(in, false); }) &&
+           disjoint();
+}
+
+// Whether the input is of the kind that the region was built for; `keep`s what the code reads of it.
+bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
     const auto scalar = [&](const void* bits, size_t n) {
+        if (!keep) return;
         scalars_.resize(scalars_.size() + kSlot);
         std::memcpy(scalars_.data() + scalars_.size() - kSlot, bits, n);
     };
-    for (const EntryInput& in : built_->inputs) {
-        PyObject* o = entry_[static_cast<size_t>(in.slot)];
-        if (!o) return false;
-        const Py_ssize_t holders =
-            in.slot < built_->depth ? 1 : 2;  // of an iterator: the frame, or what it is in and we
-        switch (in.kind) {
-            case EntryInput::Int: {
-                int overflow = 0;
-                if (!PyLong_CheckExact(o)) return false;
-                const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
-                if (overflow) return false;
-                scalar(&v, 8);
-                break;
+    PyObject* o = entry_[static_cast<size_t>(in.slot)];
+    if (!o) return false;
+    const Py_ssize_t holders =
+        in.slot < built_->depth ? 1 : 2;  // of an iterator: the frame, or what it is in and we
+    switch (in.kind) {
+        case EntryInput::Int: {
+            int overflow = 0;
+            if (!PyLong_CheckExact(o)) return false;
+            const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+            if (overflow) return false;
+            scalar(&v, 8);
+            break;
+        }
+        case EntryInput::Float: {
+            if (!PyFloat_CheckExact(o)) return false;
+            const double v = PyFloat_AS_DOUBLE(o);
+            scalar(&v, 8);
+            break;
+        }
+        case EntryInput::Bool: {
+            if (!PyBool_Check(o)) return false;
+            const char v = o == Py_True;
+            scalar(&v, 1);
+            break;
+        }
+        case EntryInput::Scalar: {
+            if (Py_TYPE(o) != numpy::descr_of(in.dtype)->typeobj) return false;
+            char bits[kSlot] = {};
+            numpy::scalar_bits(o, bits);
+            scalar(bits, kSlot);
+            break;
+        }
+        case EntryInput::RangeNext:
+        case EntryInput::RangeLeft:
+        case EntryInput::RangeStep: {
+            if (!is_range_iter(o) || Py_REFCNT(o) != holders) return false;
+            const RangeState s = range_iter_state(o);
+            const int64_t v = in.kind == EntryInput::RangeNext   ? s.next
+                              : in.kind == EntryInput::RangeLeft ? s.left
+                                                                 : s.step;
+            scalar(&v, 8);
+            break;
+        }
+        case EntryInput::IterPosition: {
+            if (!is_array_iter(o) || Py_REFCNT(o) != holders) return false;
+            const int64_t v = array_iter_state(o).position;
+            scalar(&v, 8);
+            break;
+        }
+        case EntryInput::Array: {
+            if (in.of_iterator) {
+                if (!is_array_iter(o) || !(o = array_iter_state(o).array)) return false;
             }
-            case EntryInput::Float: {
-                if (!PyFloat_CheckExact(o)) return false;
-                const double v = PyFloat_AS_DOUBLE(o);
-                scalar(&v, 8);
-                break;
-            }
-            case EntryInput::Bool: {
-                if (!PyBool_Check(o)) return false;
-                const char v = o == Py_True;
-                scalar(&v, 1);
-                break;
-            }
-            case EntryInput::Scalar: {
-                if (Py_TYPE(o) != numpy::descr_of(in.dtype)->typeobj) return false;
-                char bits[kSlot] = {};
-                numpy::scalar_bits(o, bits);
-                scalar(bits, kSlot);
-                break;
-            }
-            case EntryInput::RangeNext:
-            case EntryInput::RangeLeft:
-            case EntryInput::RangeStep: {
-                if (!is_range_iter(o) || Py_REFCNT(o) != holders) return false;
-                const RangeState s = range_iter_state(o);
-                const int64_t v = in.kind == EntryInput::RangeNext   ? s.next
-                                  : in.kind == EntryInput::RangeLeft ? s.left
-                                                                     : s.step;
-                scalar(&v, 8);
-                break;
-            }
-            case EntryInput::IterPosition: {
-                if (!is_array_iter(o) || Py_REFCNT(o) != holders) return false;
-                const int64_t v = array_iter_state(o).position;
-                scalar(&v, 8);
-                break;
-            }
-            case EntryInput::Array: {
-                if (in.of_iterator) {
-                    if (!is_array_iter(o) || !(o = array_iter_state(o).array)) return false;
-                }
-                const EntryKind k = classify(o);
-                if (k.kind != EntryKind::Array || k.dtype != in.dtype || k.rank != in.rank) return false;
-                if ((in.contiguous && !k.contiguous) || (in.ordered && !k.ordered)) return false;
-                auto* a = reinterpret_cast<PyArrayObject*>(o);
-                if (in.written && !PyArray_ISWRITEABLE(a)) return false;
-                for (int d = 0; d < in.rank; ++d)
-                    if (std::min<int64_t>(in.extents[static_cast<size_t>(d)], kPlural) !=
-                        std::min<int64_t>(PyArray_DIM(a, d), kPlural))
-                        return false;
-                arrays_.push_back(PyArray_BYTES(a));
-                dims_.insert(dims_.end(), PyArray_DIMS(a), PyArray_DIMS(a) + in.rank);
-                dims_.insert(dims_.end(), PyArray_STRIDES(a), PyArray_STRIDES(a) + in.rank);
-                break;
-            }
+            const EntryKind k = classify(o);
+            if (k.kind != EntryKind::Array || k.dtype != in.dtype || k.rank != in.rank) return false;
+            if ((in.contiguous && !k.contiguous) || (in.ordered && !k.ordered)) return false;
+            auto* a = reinterpret_cast<PyArrayObject*>(o);
+            if (in.written && !PyArray_ISWRITEABLE(a)) return false;
+            for (int d = 0; d < in.rank; ++d)
+                if (std::min<int64_t>(in.extents[static_cast<size_t>(d)], kPlural) !=
+                    std::min<int64_t>(PyArray_DIM(a, d), kPlural))
+                    return false;
+            if (!keep) break;
+            arrays_.push_back(PyArray_BYTES(a));
+            dims_.insert(dims_.end(), PyArray_DIMS(a), PyArray_DIMS(a) + in.rank);
+            dims_.insert(dims_.end(), PyArray_STRIDES(a), PyArray_STRIDES(a) + in.rank);
+            break;
         }
     }
-    return disjoint();
+    return true;
 }
 
 // What is written overlaps nothing else, and no array is written through elements that lie on each other.

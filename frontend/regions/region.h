@@ -52,6 +52,7 @@ class CompiledRegion {
   private:
     bool admit(Frame& f, std::vector<PyRef>* owned);
     bool read_inputs();
+    bool read_input(const EntryInput& in, bool keep);
     bool disjoint() const;
     bool resolve_calls();
     bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const;

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import importlib
-from collections.abc import Callable, Sequence
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +68,33 @@ class Everything:
         importlib.import_module("stator").reset()
 
 
+@contextlib.contextmanager
+def internal_errors() -> Iterator[list[str]]:
+    """What stator says on standard error about its own mistakes while the body runs; filled in at the end.
+
+    Where standard error is no file that can be read again, it becomes one for that time.
+    """
+    found: list[str] = []
+    with contextlib.ExitStack() as stack:
+        readable = fcntl.fcntl(2, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
+        if not (readable and stat.S_ISREG(os.fstat(2).st_mode)):
+            other = stack.enter_context(tempfile.TemporaryFile())
+            before = os.dup(2)
+            os.dup2(other.fileno(), 2)
+
+            def put_back() -> None:
+                text = os.pread(2, os.fstat(2).st_size, 0)
+                os.dup2(before, 2)
+                os.close(before)
+                os.write(2, text)
+
+            stack.callback(put_back)
+        begin = os.fstat(2).st_size
+        yield found
+        text = os.pread(2, os.fstat(2).st_size - begin, begin).decode(errors="replace")
+        found += [line for line in text.splitlines() if "internal error" in line]
+
+
 def implementation(mode: str) -> Any:
     """The module under test: `stator`, or what stands for it in modes ``"eager"`` and ``"all"``."""
     return {"eager": Eager, "all": Everything}.get(mode) or importlib.import_module("stator")
@@ -105,6 +137,14 @@ def check(program: Program, module: Any) -> Verdict:
     Verdict
         `failure` is None when every call agreed.
     """
+    with internal_errors() as wrong:
+        verdict = _check(program, module)
+    if wrong and not verdict.failure:
+        verdict.failure = f"call 0: log: {wrong[0]}"
+    return verdict
+
+
+def _check(program: Program, module: Any) -> Verdict:
     verdict = Verdict()
     eager = getattr(module, "plain", lambda f: f)(program.load())
     compiled = module.compile(program.load())
@@ -159,6 +199,18 @@ def run_source(
     keywords : sequence of str
         Names by which the last arguments are passed.
     """
+    with internal_errors() as wrong:
+        failure = _run_source(source, calls, keywords, function, seeds)
+    return failure or (f"call 0: log: {wrong[0]}" if wrong else None)
+
+
+def _run_source(
+    source: str,
+    calls: Sequence[Sequence[Spec]],
+    keywords: Sequence[str],
+    function: str,
+    seeds: Sequence[int] | None,
+) -> str | None:
     import stator
 
     def load() -> Callable:

@@ -35,6 +35,13 @@ CASES = [
     case("a row of one element shows its stride",
          "def f(b, m):\n    n = b.shape[0]\n    for i in range(n):\n        w = b[i]\n        w[0] += 1\n    return w\n",
          *[[Array("f8", (7, 1), "F"), Scalar("int", 1)]] * 3),
+    # Loops that are entered at several versions of their header.
+    case("arrays that are swapped in an inner loop, and a variable that becomes an array",
+         "def f(b, x, y, u):\n    m = x.shape[0]\n    for i in range(m):\n        for j in range(len(y), 1, -1):\n            x, b = b, x\n            u = u + b\n    return b, x, u\n",
+         *[[Array("f8", (n,)), Array("f8", (n,)), Array("f8", (k,)), Scalar("float", 1.0)] for n, k in ((3, 1), (3, 4), (4, 3), (3, 6))]),
+    case("arrays that are swapped in an inner loop, and a list",
+         "def f(b, x, u):\n    n = b.shape[0]\n    for i in range(1, n):\n        g = [u, u]\n        for j in range(1, 4):\n            x, b = b, x\n            x[0] += g[1] + j\n    return x, b, g\n",
+         *[[Array("f8", (n,)), Array("f8", (n,)), Scalar("float", 1.0)] for n in (2, 5, 6, 5)]),
 ]  # fmt: skip
 
 

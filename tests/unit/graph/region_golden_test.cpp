@@ -1,6 +1,6 @@
 // Text tests of regions: tests/ir/regions/*.txt. A case names what to run: `print`, `simplify`, `fuse`,
-// `checks` (all that runs before LLVM), `verify` (the output is the defect) or `error` (what the parser
-// says). Loops are found, unless the text gives them.
+// `checks` (all that runs before LLVM), `headers` (of a region that lacks some), `verify` (the output is the
+// defect) or `error` (what the parser says). Loops are found, unless the text gives them.
 #include <gtest/gtest.h>
 
 #include "graph/region.h"
@@ -17,6 +17,12 @@ std::string run_case(const test::GoldenCase& c) {
     if (!error.empty()) return "does not parse: " + error;
     if (r.loops.empty()) find_loops(r);
     if (what == "verify") return verify(r);
+    if (what == "headers") {
+        if (verify(r).empty()) return "there is nothing to do";
+        if (!give_headers(r)) return "refused";
+        simplify(r);
+        find_loops(r);
+    }
     if (const std::string defect = verify(r); !defect.empty()) return "before: " + defect;
     if (what == "simplify") simplify(r);
     if (what == "fuse") fuse_nests(r);
@@ -32,6 +38,21 @@ std::string run_case(const test::GoldenCase& c) {
 }
 
 TEST(Golden, Regions) { EXPECT_GT(test::run_goldens("tests/ir/regions", run_case), 30); }
+
+// Values and exits that are used 256 times, as a counter of one byte cannot tell from never.
+TEST(Region, WhatIsUsedOftenStays) {
+    std::string text =
+                    "region \"t\" {\n  input %0 : i64\n  input %1 : b1\nb0:\n  %2 = add.i64 %0, %0 : i64\n",
+                list = "%2";
+    for (int i = 0; i < 255; ++i) text += "  guard{1} %1 else x0\n", list += ", %2";
+    text += "  leave x0\nexit x0 [" + list + "]\n}\n";
+    Region r;
+    ASSERT_EQ(parse(text, &r), "");
+    simplify(r);
+    EXPECT_EQ(verify(r), "");
+    EXPECT_EQ(r.blocks[0].insts.size(), 256u);
+    EXPECT_EQ(r.exits[0].values.size(), 256u);
+}
 
 TEST(Region, KeyIsWithoutWhatPeopleRead) {
     const char* text =
