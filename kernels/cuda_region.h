@@ -51,6 +51,7 @@ struct CudaRegion {
 };
 
 inline constexpr int kRegionThreads = 256;  // of a block, at most
+inline constexpr int kRegionTeams = 1024;   // warps that share what has to be put together, at most
 
 // What the kernel of a region "step@12" is called.
 std::string region_kernel_name(const std::string& region);

@@ -35,7 +35,8 @@ std::string text(int64_t n) { return std::to_string(n); }
 // What is computed anew by each launch: nothing of it can fail or look at memory.
 bool is_total(RegionOp op) {
     return op == RegionOp::Const || op == RegionOp::Extent || op == RegionOp::Pointwise ||
-           op == RegionOp::View || op == RegionOp::Flatten;
+           op == RegionOp::Fma || op == RegionOp::View || op == RegionOp::Flatten ||
+           op == RegionOp::Reshape || op == RegionOp::Part;
 }
 
 constexpr size_t kMostParameters = 500;  // 8 bytes each, of 4 KB
@@ -76,12 +77,10 @@ int RegionPrinter::slots(const std::vector<ValueId>& values) const {
     return n;
 }
 
-bool RegionPrinter::supported(DType t) {
-    if (graph::is_complex(t) || t == DType::F16 || t == DType::BF16) {
-        fail("values of " + std::string(graph::info(t).text));
-        return false;
-    }
-    return true;
+void RegionPrinter::need(DType t) {
+    if (t == DType::F16) uses_.insert("f16");
+    if (graph::is_complex(t)) uses_.insert("complex");
+    if (t == DType::BF16) fail("values of " + std::string(graph::info(t).text));
 }
 
 void RegionPrinter::store_values(Lines& to, const std::vector<ValueId>& values,
@@ -114,7 +113,7 @@ void RegionPrinter::load_values(Lines& to, const std::vector<ValueId>& values,
 // ---- frame ----
 
 CudaRegion RegionPrinter::print() {
-    for (const RegionType& t : r_.types) supported(t.dtype);
+    for (const RegionType& t : r_.types) need(t.dtype);
     for (const graph::RegionInput& in : r_.inputs)
         if (type(in.value).is_array()) out_.parameters.push_back(in.source);
     out_.arrays = static_cast<int>(out_.parameters.size());
@@ -161,7 +160,9 @@ std::string RegionPrinter::head() {
     const int64_t saved = out_.scalars + scalars * kRegionSlot;
     const int64_t crossing = saved + saved_slots_ * kRegionSlot;
     const int64_t crossing_bytes = (crossing_slots_ + 1) * kRegionSlot;
-    out_.bytes = crossing + 2 * crossing_bytes;
+    const int64_t teams = crossing + 2 * crossing_bytes;
+    const int64_t team_bytes = int64_t{kRegionTeams} * kRegionSlot;
+    out_.bytes = teams + (teams_ ? 2 * team_bytes : 0);
 
     Lines h;
     h.text = "extern \"C\" __global__ void __launch_bounds__(" + text(kRegionThreads) + ") " + out_.name +
@@ -171,6 +172,11 @@ std::string RegionPrinter::head() {
     h.line("u8 *const cells = state + " + text(out_.cell_table) + ", *const out = state + " + text(out_.out) +
            ", *const saved = state + " + text(saved) + ";");
     h.line("u8 *cross = state + " + text(crossing) + ", *other = cross + " + text(crossing_bytes) + ";");
+    if (teams_) {
+        h.line("u8 *left_by = state + " + text(teams) + ", *left_next = left_by + " + text(team_bytes) + ";");
+        h.line("const i64 teams = teams_of(" + text(kRegionTeams) +
+               "), team = team_number(), lane = threadIdx.x % 32;");
+    }
     h.line("const u64 begun = nanoseconds();");
     h.line("i64 left = 1, seen = 1, own_left = 1, own_seen = 1, room = 0;");
     h.line("i32 exit = -1, cell = -1, status = " + text(RegionControl::Left) + ";");

@@ -39,7 +39,8 @@ void RegionPrinter::inst(BlockId b, size_t index) {
         case RegionOp::CheckedMul: return checked(i, "product_overflows");
         case RegionOp::FloorDiv:
         case RegionOp::FloorMod: return floor_division(i);
-        case RegionOp::Finite: return leave_if("nonfinite(" + in[0] + ")", i.exit);
+        case RegionOp::Fma: return set(i.result, fma(i, in));
+        case RegionOp::Finite: return leave_if(nonfinite(i), i.exit);
         case RegionOp::Guard: return leave_if((i.ints[0] ? "!" : "") + in[0], i.exit);
         case RegionOp::Index:
             set(i.result, in[0] + " < 0 ? " + in[0] + " + " + in[1] + " : " + in[0]);
@@ -48,12 +49,19 @@ void RegionPrinter::inst(BlockId b, size_t index) {
         case RegionOp::Extent: return set(i.result, extent(i.in[0], static_cast<int>(i.ints[0])));
         case RegionOp::View: return view(i);
         case RegionOp::Flatten: return flatten(i);
+        case RegionOp::Reshape: return reshape(i);
+        case RegionOp::Part: return part(i);
         case RegionOp::Load: return set(i.result, loaded(type(i.in[0]).dtype, element(i, i.in.size() - 1)));
         case RegionOp::Store:
             return lines_.line((solo_ < 0 ? "if (leader) " : "") +
                                stored(type(i.in[0]).dtype, element(i, i.in.size() - 2), in.back()));
         case RegionOp::Nest: return nest(i);
+        case RegionOp::Pack: return pack(i);
         case RegionOp::Scratch: return scratch(b, index);
+        case RegionOp::Dot: return dot(i);
+        case RegionOp::Reduce: return reduce(i);
+        case RegionOp::Library:
+        case RegionOp::Made: return library(i);
         default: fail("'" + std::string(graph::text(i.op)) + "'");
     }
 }
@@ -82,11 +90,14 @@ std::string RegionPrinter::compute(const Inst& i, const std::vector<std::string>
         for (const auto& [name, known] : kScalarFunctions)
             if (c.kind == graph::RegionCall::Scalar && name == c.name) s.name = known;
     }
+    // Products of complex numbers are contracted in some processes and not in others (complex_forms.h).
+    const bool complex =
+        std::any_of(i.in.begin(), i.in.end(), [&](ValueId v) { return graph::is_complex(type(v).dtype); });
     const bool to_integer = s.op == graph::Op::Cast && graph::is_float(type(i.in[0]).dtype) &&
                             graph::is_integer(s.dtype) && !in_nest_;
     nest.stmts.push_back(s);
     const std::string code =
-        to_integer ? "" : cuda::compute(nest, static_cast<int>(i.in.size()), in, false, uses_);
+        to_integer || complex ? "" : cuda::compute(nest, static_cast<int>(i.in.size()), in, false, uses_);
     if (code.empty()) fail(what + " of " + std::string(graph::info(i.operand).text));
     return code;
 }
@@ -125,6 +136,18 @@ void RegionPrinter::poll(BlockId b, size_t index) {
     lines_.line("r" + number + ":;");
 }
 
+std::string RegionPrinter::fma(const Inst& i, const std::vector<std::string>& in) const {
+    const char* function = type(i.result).dtype == DType::F32 ? "__fmaf_rn" : "__fma_rn";
+    return std::string(function) + "(" + in[0] + ", " + in[1] + ", " + in[2] + ")";
+}
+
+std::string RegionPrinter::nonfinite(const Inst& i) {
+    const std::string x = scalar(i.in[0]);
+    const DType t = type(i.in[0]).dtype;
+    if (graph::is_complex(t)) return "nonfinite(" + x + ".re) || nonfinite(" + x + ".im)";
+    return "nonfinite(" + (t == DType::F16 ? "to_f32(" + x + ")" : x) + ")";
+}
+
 // ---- arrays ----
 
 std::string RegionPrinter::element(const Inst& i, size_t indices) {
@@ -134,13 +157,21 @@ std::string RegionPrinter::element(const Inst& i, size_t indices) {
     return at;
 }
 
+// Complex numbers are aligned as their parts are.
 std::string RegionPrinter::loaded(DType t, const std::string& address) const {
-    return "*(const " + std::string(memory_type(t)) + "*)(" + address + ")" +
-           (t == DType::Bool ? " != 0" : "");
+    const std::string type =
+        graph::is_complex(t) ? t == DType::C64 ? "f32" : "f64" : std::string(memory_type(t));
+    const auto at = [&](int k) { return "((const " + type + "*)(" + address + "))[" + text(k) + "]"; };
+    if (graph::is_complex(t)) return std::string(value_type(t)) + "{" + at(0) + ", " + at(1) + "}";
+    return "*(const " + type + "*)(" + address + ")" + (t == DType::Bool ? " != 0" : "");
 }
 
 std::string RegionPrinter::stored(DType t, const std::string& address, const std::string& value) const {
-    return "*(" + std::string(memory_type(t)) + "*)(" + address + ") = " + value + ";";
+    if (!graph::is_complex(t))
+        return "*(" + std::string(memory_type(t)) + "*)(" + address + ") = " + value + ";";
+    const std::string type = t == DType::C64 ? "f32" : "f64";
+    const auto at = [&](int k) { return "((" + type + "*)(" + address + "))[" + text(k) + "]"; };
+    return at(0) + " = " + value + ".re, " + at(1) + " = " + value + ".im;";
 }
 
 void RegionPrinter::view(const Inst& i) {
@@ -169,6 +200,31 @@ void RegionPrinter::flatten(const Inst& i) {
     lines_.line(address(i.result) + " = " + address(i.in[0]) + ";");
     lines_.line(extent(i.result, 0) + " = " + n + ";");
     lines_.line(stride(i.result, 0) + " = " + text(graph::info(type(i.result).dtype).size) + ";");
+}
+
+void RegionPrinter::reshape(const Inst& i) {
+    lines_.line(address(i.result) + " = " + address(i.in[0]) + ";");
+    for (int d = 0; d < type(i.result).rank; ++d)
+        lines_.line(extent(i.result, d) + " = " + scalar(i.in[static_cast<size_t>(d) + 1]) + ";");
+    dense_strides(i.result);
+}
+
+void RegionPrinter::dense_strides(ValueId array) {
+    std::string dense = text(graph::info(type(array).dtype).size);
+    for (int d = type(array).rank; d-- > 0;) {
+        lines_.line(stride(array, d) + " = " + dense + ";");
+        dense = stride(array, d) + " * " + extent(array, d);
+    }
+}
+
+// Complex numbers lie in memory as two floats.
+void RegionPrinter::part(const Inst& i) {
+    const ValueId whole = i.in[0];
+    lines_.line(address(i.result) + " = " + address(whole) + " + " +
+                text(graph::info(type(i.result).dtype).size * i.ints[0]) + ";");
+    for (int d = 0; d < type(whole).rank; ++d)
+        lines_.line(extent(i.result, d) + " = " + extent(whole, d) + ", " + stride(i.result, d) + " = " +
+                    stride(whole, d) + ";");
 }
 
 // The first of the instruction's cells in which no array lies that it is to keep clear of. Where it is too
@@ -200,12 +256,9 @@ void RegionPrinter::scratch(BlockId b, size_t index) {
     }
     if (number >= 0) grow_code(number);
     lines_.line(address(i.result) + " = memory;");
-    std::string dense = size;
-    for (int d = t.rank; d-- > 0;) {
+    for (int d = 0; d < t.rank; ++d)
         lines_.line(extent(i.result, d) + " = " + scalar(i.in[static_cast<size_t>(d)]) + ";");
-        lines_.line(stride(i.result, d) + " = " + dense + ";");
-        dense = stride(i.result, d) + " * " + extent(i.result, d);
-    }
+    dense_strides(i.result);
 }
 
 }  // namespace stator::kernels::cuda

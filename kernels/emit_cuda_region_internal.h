@@ -1,8 +1,11 @@
 // What the parts of the CUDA printer of regions share. cuda_region.h tells the idea.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/region_liveness.h"
@@ -71,11 +74,16 @@ class RegionPrinter {
     void set(ValueId v, const std::string& value);
     std::string constant(const Inst& i);
     std::string compute(const Inst& i, const std::vector<std::string>& in);
+    std::string fma(const Inst& i, const std::vector<std::string>& in) const;
+    std::string nonfinite(const Inst& i);
     void checked(const Inst& i, const std::string& overflows);
     void floor_division(const Inst& i);
     void poll(BlockId b, size_t index);
     void view(const Inst& i);
     void flatten(const Inst& i);
+    void reshape(const Inst& i);
+    void part(const Inst& i);
+    void dense_strides(ValueId array);
     void scratch(BlockId b, size_t index);
     std::string element(const Inst& i, size_t indices);
     std::string loaded(DType t, const std::string& address) const;
@@ -83,8 +91,38 @@ class RegionPrinter {
 
     // ---- emit_cuda_region_nest.cpp ----
     void nest(const Inst& i);
-    void nest_body(const Inst& i, const std::vector<std::string>& at);
+    std::vector<std::string> point(const Inst& nest, uint32_t without = 0);
+    std::string some(const Inst& nest) const;
+    std::string total(const Inst& nest, uint32_t without = 0) const;
+    void meet_about_flags(const Inst& nest);
+    // What is printed of a nest's body: all of it, or what decides whether its `when` holds.
+    struct BodyText {
+        std::string holds;   // variable that becomes true where the `when` holds; then nothing behind it
+        std::string number;  // where `append` stores
+        std::string last;    // a statement behind all others
+    };
+    void nest_body(const Inst& nest, const std::vector<std::string>& at, const BodyText& text = {});
     std::string fault(const Inst& i, const std::vector<std::string>& in);
+
+    // ---- emit_cuda_region_pack.cpp ----
+    void pack(const Inst& i);
+    void pack_in_order(const Inst& i);
+    void pack_by_warps(const Inst& i, bool appends);
+    void warp_points(const Inst& i);
+
+    // ---- emit_cuda_region_reduce.cpp ----
+    bool combiner(std::string_view ufunc, DType t, Reduction* out);
+    bool sums_pairwise(std::string_view ufunc, DType t) const;
+    std::string combine_struct(const Reduction& how, DType t);
+    std::string folded(const std::string& how, const std::string& n);
+    void turn_areas(const std::string& n);
+    void dot(const Inst& i);
+    void reduce(const Inst& i);
+    void library(const Inst& i);
+    void walk_axes(const std::vector<int>& axes, const std::function<std::string(int)>& extent_of,
+                   const std::function<void(int, const std::string&)>& at);
+    void reduce_axes(const Inst& i, const std::string& ufunc);
+    void product(const Inst& i);
 
     // ---- helpers ----
     RegionType type(ValueId v) const { return r_.types[static_cast<size_t>(v)]; }
@@ -96,7 +134,7 @@ class RegionPrinter {
     std::string extent(ValueId v, int axis) const;
     std::string stride(ValueId v, int axis) const;
     void fail(const std::string& why);
-    bool supported(DType t);
+    void need(DType t);
 
     Region r_;
     graph::RegionCfg cfg_;
@@ -107,6 +145,7 @@ class RegionPrinter {
     Lines lines_;
     std::vector<char> early_;  // by value: computed at the beginning of each launch
     bool in_nest_ = false, grows_ = false;
+    bool teams_ = false;                   // warps leave values for each other
     int solo_ = -1;                        // of the block being printed
     std::set<std::pair<int, int>> exits_;  // (solo loop, exit) that code leads to
     std::vector<Resume> resumes_;

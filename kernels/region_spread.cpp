@@ -20,8 +20,16 @@ auto& at(List& list, int i) {
 
 // What one thread cannot do for all.
 bool is_collective(RegionOp op) {
-    return op == RegionOp::Nest || op == RegionOp::Scratch || op == RegionOp::Dot || op == RegionOp::Reduce;
+    return graph::has_body(op) || op == RegionOp::Scratch || op == RegionOp::Dot || op == RegionOp::Reduce ||
+           op == RegionOp::Library || op == RegionOp::Made;
 }
+
+// At the nest's point, or at computed indices.
+bool is_point(RegionOp op) { return op == RegionOp::NestLoad || op == RegionOp::NestStore; }
+bool is_store(RegionOp op) {
+    return op == RegionOp::NestStore || op == RegionOp::NestScatter || op == RegionOp::NestAppend;
+}
+bool touches_memory(RegionOp op) { return is_point(op) || is_store(op) || op == RegionOp::NestTake; }
 
 }  // namespace
 
@@ -37,6 +45,7 @@ void RegionSpread::find_roots() {
     roots_.resize(r_.types.size());
     made_by_.assign(r_.types.size(), -1);
     block_of_.assign(r_.types.size(), 0);
+    standing_.assign(r_.types.size(), 0);
     std::map<int64_t, int> cells;
     for (const graph::RegionInput& in : r_.inputs) {
         if (!at(r_.types, in.value).is_array()) continue;
@@ -48,6 +57,7 @@ void RegionSpread::find_roots() {
         for (const Inst& i : at(r_.blocks, b).insts) {
             if (i.result < 0) continue;
             at(block_of_, i.result) = b;
+            if (i.op == RegionOp::View) find_standing_axes(i);
             if (i.op != RegionOp::Scratch) continue;
             for (int64_t cell = i.ints[0]; cell < i.ints[0] + (i.ints.size() > 1 ? i.ints[1] : 1); ++cell) {
                 const auto [known, is_new] = cells.try_emplace(cell, root_count_);
@@ -71,6 +81,7 @@ void RegionSpread::find_roots() {
                     continue;
                 grow(i.result, i.in[0]);
                 at(made_by_, i.result) = at(made_by_, i.in[0]);
+                if (i.op == RegionOp::Part) part_of_[i.result] = {i.in[0], i.ints[0]};
             }
             graph::for_edges(at(r_.blocks, b), [&](const graph::Edge& e) {
                 for (size_t k = 0; k < e.args.size(); ++k) grow(at(r_.blocks, e.to).params[k], e.args[k]);
@@ -79,11 +90,37 @@ void RegionSpread::find_roots() {
     }
 }
 
+// Operands come before: blocks are in reverse postorder, and what a loop carries does not stand.
+void RegionSpread::find_standing_axes(const Inst& view) {
+    uint32_t axis = 1;
+    for (const graph::ViewAxis& x : at(r_.views, static_cast<int>(view.ints[0]))) {
+        if (x.kind == graph::ViewAxis::Drop) continue;
+        if (x.kind == graph::ViewAxis::New || (at(standing_, view.in[0]) >> x.axis & 1))
+            at(standing_, view.result) |= axis;
+        axis <<= 1;
+    }
+}
+
+uint32_t RegionSpread::serial_axes(const Inst& nest) const {
+    uint32_t axes = 0;
+    for (const Inst& i : at(r_.nests, static_cast<int>(nest.ints[0])).insts)
+        if (i.op == RegionOp::NestStore) axes |= at(standing_, whole(i.in[0]));
+    return axes;
+}
+
+ValueId RegionSpread::whole(ValueId array) const {
+    const auto part = part_of_.find(array);
+    return part == part_of_.end() ? array : part->second.first;
+}
+
 // Whether two arrays of one nest may share memory, apart from being the same one.
 bool RegionSpread::may_overlap(ValueId stored, ValueId loaded) const {
     if (stored == loaded) return false;
     const auto &a = at(roots_, stored), &b = at(roots_, loaded);
     if (std::none_of(a.begin(), a.end(), [&](int root) { return b.contains(root); })) return false;
+    const auto one = part_of_.find(stored), other = part_of_.find(loaded);
+    if (one != part_of_.end() && other != part_of_.end() && one->second.first == other->second.first)
+        return false;  // the two parts lie apart, and one part is one array
     // A scratch instruction keeps clear of the arrays that it names.
     const ValueId made = at(made_by_, stored), held = at(made_by_, loaded);
     if (made < 0) return true;
@@ -95,14 +132,20 @@ bool RegionSpread::may_overlap(ValueId stored, ValueId loaded) const {
     return true;
 }
 
+bool RegionSpread::meets_elsewhere(const Inst& store, const Inst& other) const {
+    const ValueId a = store.in[0], b = other.in[0];
+    if (is_point(store.op) && is_point(other.op)) return may_overlap(a, b);
+    if (&store == &other) return store.op == RegionOp::NestScatter;
+    return a == b || (part_of_.contains(a) && part_of_.contains(b) && part_of_.at(a) == part_of_.at(b)) ||
+           may_overlap(a, b);
+}
+
 bool RegionSpread::in_order(const Inst& nest) const {
     const auto& body = at(r_.nests, static_cast<int>(nest.ints[0])).insts;
     for (const Inst& store : body) {
-        if (store.op != RegionOp::NestStore) continue;
-        for (const Inst& load : body)
-            if ((load.op == RegionOp::NestLoad || load.op == RegionOp::NestStore) &&
-                may_overlap(store.in[0], load.in[0]))
-                return true;
+        if (!is_store(store.op)) continue;
+        for (const Inst& other : body)
+            if (touches_memory(other.op) && meets_elsewhere(store, other)) return true;
     }
     return false;
 }
@@ -131,7 +174,7 @@ void RegionSpread::find_solo_loops() {
 // ---- barriers ----
 
 int RegionSpread::division(ValueId array, const Inst& nest) {
-    std::vector<ValueId> key{array};
+    std::vector<ValueId> key{array, static_cast<ValueId>(serial_axes(nest))};
     key.insert(key.end(), nest.in.begin(), nest.in.end());
     const auto [it, is_new] = divisions_.try_emplace(key, static_cast<int>(division_values_.size()));
     if (is_new) division_values_.push_back(key);
@@ -147,14 +190,20 @@ std::vector<RegionSpread::Access> RegionSpread::accesses(const Inst& i) {
     switch (i.op) {
         case RegionOp::Load: add_access(out, i.in[0], kAnybody, false); break;
         case RegionOp::Store: add_access(out, i.in[0], kAnybody, true); break;
-        case RegionOp::Nest: {
-            const bool leader = in_order(i);
+        case RegionOp::Nest:
+        case RegionOp::Pack: {
+            const bool divided = i.op == RegionOp::Nest && !in_order(i);
             for (const Inst& n : at(r_.nests, static_cast<int>(i.ints[0])).insts)
-                if (n.op == RegionOp::NestLoad || n.op == RegionOp::NestStore)
-                    add_access(out, n.in[0], leader ? kAnybody : division(n.in[0], i),
-                               n.op == RegionOp::NestStore);
+                if (touches_memory(n.op))
+                    add_access(out, n.in[0],
+                               divided && is_point(n.op) ? division(whole(n.in[0]), i) : kAnybody,
+                               is_store(n.op));
             break;
         }
+        case RegionOp::Library:
+            for (const ValueId v : i.in)
+                if (at(r_.types, v).is_array()) add_access(out, v, kAnybody, v == i.in[0]);
+            break;
         default:
             if (is_collective(i.op) && i.op != RegionOp::Scratch)
                 for (const ValueId v : i.in)
@@ -200,8 +249,9 @@ bool RegionSpread::merge(State& to, const State& from) {
 void RegionSpread::forget(BlockId b, State& s) const {
     const auto changes = [&](int by) {
         if (by < 0) return false;
-        const auto& values = at(division_values_, by);
-        return std::any_of(values.begin(), values.end(), [&](ValueId v) { return at(block_of_, v) == b; });
+        const auto& key = at(division_values_, by);  // the array, axes, and extents
+        return at(block_of_, key[0]) == b ||
+               std::any_of(key.begin() + 2, key.end(), [&](ValueId v) { return at(block_of_, v) == b; });
     };
     for (Touched& t : s) {
         if (changes(t.wrote)) t.wrote = kAnybody;
@@ -217,7 +267,8 @@ RegionSpread::State RegionSpread::through(BlockId b, State s) {
         if (meets[i]) s.assign(s.size(), {});
         if (meet(accesses(insts[i]), s)) meets[i] = 1;
         // Its flags are collected behind a barrier.
-        if (insts[i].op == RegionOp::Nest && insts[i].exit >= 0) s.assign(s.size(), {});
+        if ((graph::has_body(insts[i].op) || insts[i].op == RegionOp::Library) && insts[i].exit >= 0)
+            s.assign(s.size(), {});
     }
     return s;
 }

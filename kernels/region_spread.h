@@ -5,11 +5,14 @@
 // threads wrote, or overwrites what others may still be reading, since the last barrier. Two nests over the
 // same extents give each point to the same thread, so what they touch through the same array needs none.
 //
+// Where a nest stores to one element more than once, a thread gets all points of that element.
+//
 // A loop that stores elements and has no nest would need a barrier for every element: the leader runs it
 // alone
 // (`solo`), the others wait at its end.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <vector>
@@ -30,6 +33,9 @@ class RegionSpread {
     bool meets_before_solo(int loop) const { return solo_meets_.contains(loop); }
     // Whether the order of a nest's points shows, so that the leader does all of them.
     bool in_order(const graph::Inst& nest) const;
+    // Axes (bits) along which a nest stores to one element again and again, as sums do: a point of the others
+    // is one thread's, which walks these in order.
+    uint32_t serial_axes(const graph::Inst& nest) const;
 
   private:
     // Who touched memory since the last barrier: nobody, the threads of one division of points, or any.
@@ -56,12 +62,19 @@ class RegionSpread {
     std::vector<Access> accesses_of_solo(int loop);
     int division(graph::ValueId array, const graph::Inst& nest);
     bool may_overlap(graph::ValueId stored, graph::ValueId loaded) const;
+    // Whether two different instructions of a nest may touch one element at two points.
+    bool meets_elsewhere(const graph::Inst& store, const graph::Inst& other) const;
+    graph::ValueId whole(graph::ValueId array) const;
+    void find_standing_axes(const graph::Inst& view);
 
     const graph::Region& r_;
     const graph::RegionCfg& cfg_;
     std::vector<std::set<int>> roots_;      // by array value: which memory it may lie in
     std::vector<graph::ValueId> made_by_;   // by array value: the input, parameter or scratch it is part of
     std::vector<graph::BlockId> block_of_;  // by value
+    // By array value: the complex array of which it is a part, and which.
+    std::map<graph::ValueId, std::pair<graph::ValueId, int64_t>> part_of_;
+    std::vector<uint32_t> standing_;  // by array value: axes along which nothing moves
     int root_count_ = 0;
     std::vector<int> solo_;
     std::vector<std::vector<char>> meets_;

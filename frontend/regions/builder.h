@@ -379,7 +379,7 @@ class Builder {
     // ---- builder_products.cpp, builder_host.cpp: library routines ----
     bool product(const Value& a, const Value& b, Value* out);
     bool library(const std::string& name, LibraryRoutine routine, const Value& dest,
-                 const std::vector<ValueId>& operands);
+                 const std::vector<ValueId>& operands, const std::vector<int>& axes = {});
     bool operator_arrays(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
     // Another way, after one that is not known.
     template <class F>

@@ -23,12 +23,13 @@ int Builder::routine_index(const std::string& name, DType t, LibraryRoutine rout
 
 // Runs a routine that writes all of `dest`.
 bool Builder::library(const std::string& name, LibraryRoutine routine, const Value& dest,
-                      const std::vector<ValueId>& operands) {
+                      const std::vector<ValueId>& operands, const std::vector<int>& axes) {
     graph::Inst inst;
     inst.op = graph::RegionOp::Library;
     inst.exit = exit_here();
     if (inst.exit < 0) return false;
     inst.ints = {routine_index(name, dest.dtype, std::move(routine)), kFlags};
+    inst.ints.insert(inst.ints.end(), axes.begin(), axes.end());
     inst.in = {dest.id};
     inst.in.insert(inst.in.end(), operands.begin(), operands.end());
     emit_effect(std::move(inst));

@@ -113,7 +113,7 @@ bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
         Value x;
         if (!routine.fn) return unknown("a reduction of " + describe(a));
         if (!as_array(a, &x) || !memory(a.dtype, reduced_extents(a, flat), true, out) ||
-            !library(ufunc + ".reduce", std::move(routine), *out, {x.id}))
+            !library(ufunc + ".reduce", std::move(routine), *out, {x.id}, r.axes))
             return false;
     }
     if (r.keepdims && !keep_reduced_axes(r, out)) return false;

@@ -41,7 +41,9 @@ LaunchForTests launch_for_tests() {
 bool is_for_device(const graph::Region& r) {
     for (const graph::Block& b : r.blocks)
         for (const graph::Inst& i : b.insts)
-            if (i.op == RegionOp::Nest || i.op == RegionOp::Store || i.op == RegionOp::Load) return true;
+            if (graph::has_body(i.op) || i.op == RegionOp::Store || i.op == RegionOp::Load ||
+                i.op == RegionOp::Dot || i.op == RegionOp::Reduce || i.op == RegionOp::Library)
+                return true;
     return false;
 }
 

@@ -12,6 +12,7 @@ ON_DEVICE = [
     ["seidel_2d", "syrk", "syr2k", "floyd_warshall", "nussinov", "crc16"],
     ["cavity_flow", "channel_flow"],
     ["vadv"],
+    ["azimint_naive", "ping_pong", "mandelbrot_1", "mandelbrot_2"],
 ]
 # Blocks, threads of each, nanoseconds after which a launch ends (0: as usual).
 LAUNCHES = ["1,32,0", "3,32,0", "2,64,50000"]
@@ -234,20 +235,6 @@ for function in b"cuLaunchCooperativeKernel", b"cuMemAllocAsync", b"cuMemcpyHtoD
     assert expected == found, report(expected, found)
     assert any(r.reason == "DeviceFailed" for r in stator._stator.remarks(c)), stator._stator.remarks(c)
 clean()
-""")
-
-
-def test_what_has_no_kernel_says_so():
-    run_exact("""
-def f(a, b, n):
-    for i in range(n):
-        a[i] = a[i] + np.dot(a, b)
-c = stator.compile(f, device="cuda")
-for i in range(3):
-    expected, found = observe(f, [np.ones(8), np.ones(8), 5]), observe(c, [np.ones(8), np.ones(8), 5])
-    assert expected == found, report(expected, found)
-assert launches() == 0
-assert any(r.reason == "RegionKernel" and "dot" in r.message for r in stator._stator.remarks(c))
 """)
 
 
