@@ -8,6 +8,7 @@
 #include <map>
 
 #include "graph/region_bounds.h"
+#include "graph/region_copy.h"
 #include "graph/region_passes.h"
 
 namespace stator::graph {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr size_t kMaxFacts = 32;
 constexpr RegionType kI64{DType::I64, -1};
-constexpr RegionType kBool{DType::Bool, -1};
 
 // Forms of which at least one must not be negative: bounds of one number from several sides.
 using Fact = std::vector<LinearForm>;
@@ -23,10 +23,10 @@ using Fact = std::vector<LinearForm>;
 // What becomes of an instruction in the copy.
 enum class Change : uint8_t { None, Drop, IsOperand, Plain, FromEnd };
 
-class CheckHoister {
+class CheckHoister final : RegionCopy {
   public:
     CheckHoister(Region& r, BlockId header, std::vector<RegionBounds::Range> ranges)
-        : r_(r), cfg_(region_cfg(r)), header_(header), bounds_(r, cfg_, header, std::move(ranges)) {}
+        : RegionCopy(r), cfg_(region_cfg(r)), header_(header), bounds_(r, cfg_, header, std::move(ranges)) {}
 
     void run() {
         for (const BlockId b : cfg_.order)
@@ -134,165 +134,61 @@ class CheckHoister {
     // ---- the copy ----
 
     void split() {
-        const BlockId choice = add_choice();
-        for (const BlockId b : inside_) {
-            block_[b] = static_cast<BlockId>(r_.blocks.size());
-            r_.blocks.emplace_back();
-        }
-        copy_loops();
-        for (const BlockId b : inside_) copy_definitions(b);
-        for (const BlockId b : inside_) copy_block(b);
-        Terminator& end = r_.blocks[static_cast<size_t>(choice)].end;
-        end.then = {block_.at(header_), end.other.args};
-    }
-
-    // The block where all ways into the loop meet, with the test.
-    BlockId add_choice() {
-        const auto id = static_cast<BlockId>(r_.blocks.size());
-        Block b;
-        b.loop = r_.loops[static_cast<size_t>(r_.blocks[static_cast<size_t>(header_)].loop)].parent;
+        const BlockId choice = add_entry(cfg_, header_);
+        std::vector<Inst> test;
+        const ValueId holds = emit_test(test);
+        copy(inside_);
+        Block& b = r_.blocks[static_cast<size_t>(choice)];
+        b.insts = std::move(test);
         b.end.kind = Terminator::Branch;
-        for (const ValueId p : r_.blocks[static_cast<size_t>(header_)].params) {
-            b.params.push_back(r_.add(r_.types[static_cast<size_t>(p)]));
-            b.end.other.args.push_back(b.params.back());
-        }
-        b.end.other.to = header_;
-        for (const BlockId from : cfg_.order)
-            if (!cfg_.dominates(header_, from))
-                for_edges(r_.blocks[static_cast<size_t>(from)], [&](Edge& e) {
-                    if (e.to == header_) e.to = id;
-                });
-        b.end.cond = emit_test(b.insts);
-        r_.blocks.push_back(std::move(b));
-        return id;
-    }
-
-    ValueId emit(std::vector<Inst>& out, Op op, RegionType t, std::vector<ValueId> in) {
-        Inst i;
-        i.op = RegionOp::Pointwise;
-        i.pointwise = op;
-        i.operand = r_.types[static_cast<size_t>(in[0])].dtype;
-        i.in = std::move(in);
-        i.result = r_.add(t);
-        out.push_back(std::move(i));
-        return out.back().result;
-    }
-    ValueId emit_constant(std::vector<Inst>& out, RegionType t, int64_t v) {
-        Inst i;
-        i.ints = {v};
-        i.result = r_.add(t);
-        out.push_back(std::move(i));
-        return out.back().result;
-    }
-
-    ValueId emit_form(std::vector<Inst>& out, const LinearForm& f) {
-        ValueId sum = emit_constant(out, kI64, f.constant);
-        for (const auto& [v, k] : f.terms) {
-            const ValueId term = k == 1 ? v : emit(out, Op::Multiply, kI64, {v, emit_constant(out, kI64, k)});
-            sum = emit(out, Op::Add, kI64, {sum, term});
-        }
-        return sum;
+        b.end.cond = holds;
+        b.end.other = b.end.then;
+        b.end.then.to = copied(header_);
     }
 
     // All facts and, for every value they rest on, that it is small.
     ValueId emit_test(std::vector<Inst>& out) {
+        RegionWriter w(r_, out);
         ValueId all = -1;
-        const auto also = [&](ValueId v) { all = all < 0 ? v : emit(out, Op::LogicalAnd, kBool, {all, v}); };
-        const ValueId low = emit_constant(out, kI64, -RegionBounds::kSmall),
-                      high = emit_constant(out, kI64, RegionBounds::kSmall),
-                      zero = emit_constant(out, kI64, 0);
+        const auto also = [&](ValueId v) {
+            all = all < 0 ? v : w.op(Op::LogicalAnd, {all, v}, DType::Bool);
+        };
+        const ValueId low = w.constant(-RegionBounds::kSmall), high = w.constant(RegionBounds::kSmall),
+                      zero = w.constant(0);
         for (const ValueId v : bounds_.atoms()) {
-            also(emit(out, Op::GreaterEqual, kBool, {v, low}));
-            also(emit(out, Op::LessEqual, kBool, {v, high}));
+            also(w.op(Op::GreaterEqual, {v, low}, DType::Bool));
+            also(w.op(Op::LessEqual, {v, high}, DType::Bool));
         }
         for (const LinearForm& f : bounds_.needs()) facts_.push_back({f});
         for (const Fact& fact : facts_) {
             ValueId any = -1;
             for (const LinearForm& f : fact) {
-                const ValueId holds = emit(out, Op::GreaterEqual, kBool, {emit_form(out, f), zero});
-                any = any < 0 ? holds : emit(out, Op::LogicalOr, kBool, {any, holds});
+                const ValueId holds = w.op(Op::GreaterEqual, {emit_form(w, f), zero}, DType::Bool);
+                any = any < 0 ? holds : w.op(Op::LogicalOr, {any, holds}, DType::Bool);
             }
             also(any);
         }
-        return all < 0 ? emit_constant(out, kBool, 1) : all;
+        return all < 0 ? w.constant(1, DType::Bool) : all;
     }
 
-    void copy_loops() {
-        const size_t n = r_.loops.size();
-        for (size_t l = 0; l < n; ++l) {
-            const LoopInfo loop = r_.loops[l];
-            if (!block_.contains(loop.header)) continue;
-            loop_[static_cast<int>(l)] = static_cast<int>(r_.loops.size());
-            r_.loops.push_back({block_.at(loop.header), copied_loop(loop.parent), loop.line});
+    static ValueId emit_form(RegionWriter& w, const LinearForm& f) {
+        ValueId sum = w.constant(f.constant);
+        for (const auto& [v, k] : f.terms) {
+            const ValueId term = k == 1 ? v : w.op(Op::Multiply, {v, w.constant(k)});
+            sum = w.op(Op::Add, {sum, term});
         }
-    }
-    int copied_loop(int l) const {
-        const auto it = loop_.find(l);
-        return it == loop_.end() ? l : it->second;
+        return sum;
     }
 
-    ValueId mapped(ValueId v) const {
-        const auto it = value_.find(v);
-        return it == value_.end() ? v : it->second;
+    ValueId stands_for(const Inst& i, BlockId from, size_t at) override {
+        return changes_.at(from)[at] == Change::IsOperand ? i.in[0] : -1;
     }
-    void mapped(std::vector<ValueId>& list) const {
-        for (ValueId& v : list) v = mapped(v);
-    }
-
-    // Blocks come in an order in which definitions precede uses, parameters aside.
-    void copy_definitions(BlockId b) {
-        const Block& from = r_.blocks[static_cast<size_t>(b)];
-        const auto fresh = [&](ValueId v) { value_[v] = r_.add(r_.types[static_cast<size_t>(v)]); };
-        for (const ValueId p : from.params) fresh(p);
-        for (size_t k = 0; k < from.insts.size(); ++k) {
-            const Inst& i = from.insts[k];
-            if (changes_.at(b)[k] == Change::IsOperand)
-                value_[i.result] = mapped(i.in[0]);
-            else if (i.result >= 0)
-                fresh(i.result);
-            if (has_body(i.op))
-                for (const Inst& n : r_.nests[static_cast<size_t>(i.ints[0])].insts)
-                    if (n.result >= 0) fresh(n.result);
-        }
-    }
-
-    void copy_block(BlockId b) {
-        Block to;
-        const Block from = r_.blocks[static_cast<size_t>(b)];
-        to.loop = copied_loop(from.loop);
-        to.params = from.params;
-        mapped(to.params);
-        for (size_t k = 0; k < from.insts.size(); ++k) {
-            const Change change = changes_.at(b)[k];
-            if (change == Change::Drop || change == Change::IsOperand) continue;
-            to.insts.push_back(copy_inst(from.insts[k], change));
-        }
-        to.end = from.end;
-        if (to.end.kind == Terminator::Branch) to.end.cond = mapped(to.end.cond);
-        if (to.end.kind == Terminator::Leave) to.end.exit = copy_exit(to.end.exit);
-        for_edges(to, [&](Edge& e) {
-            if (const auto it = block_.find(e.to); it != block_.end()) e.to = it->second;
-            mapped(e.args);
-        });
-        r_.blocks[static_cast<size_t>(block_.at(b))] = std::move(to);
-    }
-
-    Inst copy_inst(const Inst& from, Change change) {
-        Inst i = from;
-        mapped(i.in);
-        if (i.result >= 0) i.result = mapped(i.result);
-        if (has_body(i.op)) {
-            NestBody body = r_.nests[static_cast<size_t>(i.ints[0])];
-            for (Inst& n : body.insts) {
-                mapped(n.in);
-                if (n.result >= 0) n.result = mapped(n.result);
-            }
-            i.ints[0] = static_cast<int64_t>(r_.nests.size());
-            r_.nests.push_back(std::move(body));
-        }
+    bool edit(Inst& i, BlockId from, size_t at) override {
+        const Change change = changes_.at(from)[at];
+        if (change == Change::Drop) return false;
         if (change == Change::None) {
-            if (i.exit >= 0) i.exit = copy_exit(i.exit);
-            return i;
+            if (i.exit >= 0) i.exit = copied_exit(i.exit);
+            return true;
         }
         i.pointwise = i.op == RegionOp::CheckedSub   ? Op::Subtract
                       : i.op == RegionOp::CheckedMul ? Op::Multiply
@@ -300,30 +196,15 @@ class CheckHoister {
         i.op = RegionOp::Pointwise;
         i.operand = DType::I64;
         i.exit = -1;
-        return i;
+        return true;
     }
 
-    int copy_exit(int exit) {
-        const auto [it, is_new] = exit_.try_emplace(exit, static_cast<int>(r_.exits.size()));
-        if (is_new) {
-            RegionExit x = r_.exits[static_cast<size_t>(exit)];
-            mapped(x.values);
-            if (x.returns < 0) x.returns = exit;
-            r_.exits.push_back(std::move(x));
-        }
-        return it->second;
-    }
-
-    Region& r_;
     const RegionCfg cfg_;
     const BlockId header_;
     RegionBounds bounds_;
     std::vector<BlockId> inside_;  // blocks that the header dominates, in order
     std::map<BlockId, std::vector<Change>> changes_;
     std::vector<Fact> facts_;
-    std::map<BlockId, BlockId> block_;
-    std::map<ValueId, ValueId> value_;
-    std::map<int, int> loop_, exit_;
 };
 
 // Loops that are entered in the middle count by a step which only the iterator knows. Where such a loop
@@ -408,28 +289,14 @@ class RunTimeSteps {
         return constant || (at >= 0 && cfg_.dominates(header_, at)) ? -1 : step;
     }
 
-    ValueId emit(std::vector<Inst>& code, Op op, ValueId a, ValueId b) {
-        Inst i;
-        i.op = RegionOp::Pointwise;
-        i.pointwise = op;
-        i.operand = DType::I64;
-        i.in = {a, b};
-        i.result = r_.add(kI64);
-        code.push_back(i);
-        return i.result;
-    }
     // Between start and start + step * (count - 1).
     RegionBounds::Range range(ValueId value, ValueId start, ValueId step, ValueId count,
                               std::vector<Inst>& code) {
-        Inst one;
-        one.ints = {1};
-        one.result = r_.add(kI64);
-        code.push_back(one);
-        const ValueId times =
-            emit(code, Op::Subtract, emit(code, Op::Maximum, count, one.result), one.result);
-        const ValueId last = emit(code, Op::Add, start, emit(code, Op::Multiply, step, times));
-        return {value, emit(code, Op::Minimum, start, last), emit(code, Op::Maximum, start, last), step,
-                count};
+        RegionWriter w(r_, code);
+        const ValueId one = w.constant(1);
+        const ValueId times = w.op(Op::Subtract, {w.op(Op::Maximum, {count, one}), one});
+        const ValueId last = w.op(Op::Add, {start, w.op(Op::Multiply, {step, times})});
+        return {value, w.op(Op::Minimum, {start, last}), w.op(Op::Maximum, {start, last}), step, count};
     }
 
     Region& r_;

@@ -16,12 +16,13 @@
 // Memory that only took values from one statement to the next is then written by nothing (remove_unread).
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "graph/region_cfg.h"
+#include "graph/region_copy.h"
+#include "graph/region_memory.h"
 #include "graph/region_passes.h"
 
 namespace stator::graph {
@@ -29,7 +30,6 @@ namespace {
 
 constexpr size_t kMostInsts = 160;  // of a group's body
 constexpr size_t kMostArrays = 24;  // that it reads or writes
-constexpr RegionType kI64{DType::I64, -1};
 
 // Whether an operation on these types may raise a floating-point flag.
 bool may_flag(const Inst& i, const Region& r) {
@@ -65,12 +65,7 @@ bool is_scalar_work(RegionOp op) {
 class Fuser {
   public:
     explicit Fuser(Region& r)
-        : r_(r), cfg_(region_cfg(r)), maker_(r.types.size()), next_cell_(scratch_cells(r)) {
-        for (const Block& b : r_.blocks)
-            for (const Inst& i : b.insts)
-                if (i.result >= 0) maker_[static_cast<size_t>(i.result)] = i;
-        for (const RegionInput& in : r_.inputs) inputs_.insert(in.value);
-    }
+        : r_(r), cfg_(region_cfg(r)), memory_(r), next_cell_(scratch_cells(r)) {}
 
     void run() {
         for (const BlockId b : cfg_.order) {
@@ -172,7 +167,7 @@ class Fuser {
 
     void learn(const Inst& i) {
         if (i.op != RegionOp::Guard || !i.ints[0]) return;
-        const Inst& c = maker_[static_cast<size_t>(i.in[0])];
+        const Inst& c = memory_.maker(i.in[0]);
         if (c.op != RegionOp::Pointwise || c.pointwise != Op::Equal || c.operand != DType::I64) return;
         const ValueId a = one_of(c.in[0]), b = one_of(c.in[1]);
         if (a != b) same_[std::max(a, b)] = std::min(a, b);
@@ -181,108 +176,39 @@ class Fuser {
         for (auto it = same_.find(v); it != same_.end(); it = same_.find(v)) v = it->second;
         return v;
     }
-    std::optional<int64_t> constant(ValueId v) const {
-        const Inst& i = maker_[static_cast<size_t>(v)];
-        if (i.result != v || i.op != RegionOp::Const || r_.types[static_cast<size_t>(v)] != kI64)
-            return std::nullopt;
-        return i.ints[0];
-    }
     bool equal(ValueId a, ValueId b) const {
         if (one_of(a) == one_of(b)) return true;
-        const auto x = constant(a), y = constant(b);
+        const auto x = memory_.constant(a), y = memory_.constant(b);
         return x && x == y;
     }
 
     // ---- memory ----
 
-    // The input or the scratch instruction whose memory it is; -1 where that is open.
-    ValueId root(ValueId array) const {
-        for (;;) {
-            if (inputs_.contains(array)) return array;
-            const Inst& i = maker_[static_cast<size_t>(array)];
-            if (i.result != array) return -1;  // a parameter
-            if (i.op == RegionOp::Scratch) return array;
-            if (i.op != RegionOp::View && i.op != RegionOp::Flatten && i.op != RegionOp::Reshape) return -1;
-            array = i.in[0];
-        }
+    ValueId root(ValueId array) const { return memory_.root(array); }
+
+    // Whether no element is in both. Where that takes an axis that is long enough, the group tests it.
+    bool apart(ValueId a, ValueId b) {
+        const RegionMemory::Apart found = memory_.apart(a, b);
+        if (!found.yes || found.extent < 0) return found.yes;
+        if (group_.exit < 0) return false;  // nowhere to leave for the test
+        need_longer(found.extent, found.longer_than);
+        return true;
     }
 
-    // An index as base + offset; base -1: a constant. `wrap`: the extent that is added to negative ones.
-    struct Position {
-        ValueId base = -1;
-        int64_t offset = 0;
-        ValueId wrap = -1;
-    };
-    Position position(ValueId v) const {
-        const Inst& i = maker_[static_cast<size_t>(v)];
-        if (const auto c = constant(v)) return {-1, *c, -1};
-        if (i.result != v) return {v, 0, -1};
-        if (i.op == RegionOp::Index) {
-            Position p = position(i.in[0]);
-            if (p.wrap >= 0) return {v, 0, -1};
-            p.wrap = i.in[1];
-            return p;
-        }
-        const bool pointwise = i.op == RegionOp::Pointwise && r_.types[static_cast<size_t>(v)] == kI64;
-        const bool plus = i.op == RegionOp::CheckedAdd || (pointwise && i.pointwise == Op::Add),
-                   minus = i.op == RegionOp::CheckedSub || (pointwise && i.pointwise == Op::Subtract);
-        if (plus || minus) {
-            const auto k = constant(i.in[1]);
-            Position p = position(i.in[0]);
-            if (k && p.wrap < 0 && *k < kFar && *k > -kFar && p.offset < kFar && p.offset > -kFar) {
-                p.offset += minus ? -*k : *k;
-                return p;
-            }
-        }
-        return {v, 0, -1};
-    }
-
-    // Whether two views of one array have no element in common: at different places of some axis. Where that
-    // takes an axis that is long enough, the group tests it.
-    bool disjoint(ValueId a, ValueId b) {
-        const Inst &x = maker_[static_cast<size_t>(a)], &y = maker_[static_cast<size_t>(b)];
-        if (x.result != a || y.result != b || x.op != RegionOp::View || y.op != RegionOp::View ||
-            x.in[0] != y.in[0])
-            return false;
-        for (const ViewAxis& p : r_.views[static_cast<size_t>(x.ints[0])])
-            for (const ViewAxis& q : r_.views[static_cast<size_t>(y.ints[0])]) {
-                if (p.kind != ViewAxis::Drop || q.kind != ViewAxis::Drop || p.axis != q.axis) continue;
-                const Position i = position(x.in[static_cast<size_t>(p.start)]),
-                               j = position(y.in[static_cast<size_t>(q.start)]);
-                if (i.base != j.base || i.wrap != j.wrap || i.offset == j.offset) continue;
-                if (i.wrap < 0) return true;
-                if (i.base < 0 && (i.offset < 0) == (j.offset < 0)) return true;
-                if (group_.exit < 0) return false;  // nowhere to leave for the test
-                need_longer(i.wrap, std::abs(i.offset - j.offset));
-                return true;
-            }
-        return false;
-    }
-
-    // Indices that differ by d are other elements of an axis longer than d, also when one of them wraps.
     void need_longer(ValueId extent, int64_t d) {
         if (!longer_.emplace(extent, d).second) return;
-        const auto add = [&](Inst i, RegionType t) {
-            i.result = r_.add(t);
-            i.line = group_.first.line;
-            maker_.push_back(i);
-            out_.push_back(i);
-            return i.result;
-        };
-        Inst k;
-        k.ints = {d};
-        Inst test;
-        test.op = RegionOp::Pointwise;
-        test.pointwise = Op::Greater;
-        test.operand = DType::I64;
-        test.in = {extent, add(k, kI64)};
+        const size_t first = out_.size();
+        RegionWriter w(r_, out_);
         Inst guard;
         guard.op = RegionOp::Guard;
-        guard.in = {add(test, {DType::Bool, -1})};
+        guard.in = {w.op(Op::Greater, {extent, w.constant(d)}, DType::Bool)};
         guard.ints = {1};
         guard.exit = group_.exit;
-        guard.line = group_.first.line;
         out_.push_back(guard);
+        for (size_t k = first; k < out_.size(); ++k) {
+            out_[k].line = group_.first.line;
+            memory_.made(out_[k]);
+        }
     }
 
     // Whether the array holds now what it will hold behind the group so far.
@@ -290,12 +216,6 @@ class Fuser {
         if (group_.written.contains(root(array))) return false;
         return std::all_of(group_.commits.begin(), group_.commits.end(),
                            [&](const Commit& c) { return apart(array, c.to); });
-    }
-
-    // Whether no element is in both.
-    bool apart(ValueId a, ValueId b) {
-        const ValueId x = root(a), y = root(b);
-        return (x >= 0 && y >= 0 && x != y) || disjoint(a, b);
     }
 
     // ---- groups ----
@@ -456,7 +376,7 @@ class Fuser {
             at.in = {c.from};
             at.line = all.line;
             at.result = r_.add({t.dtype, -1});
-            maker_.emplace_back();
+            memory_.made(at);
             Inst put;
             put.op = RegionOp::NestStore;
             put.in = {c.to, at.result};
@@ -471,12 +391,9 @@ class Fuser {
         for (const Commit& c : group_.commits) changed(c.to);
     }
 
-    static constexpr int64_t kFar = int64_t{1} << 60;
-
     Region& r_;
     const RegionCfg cfg_;
-    std::vector<Inst> maker_;  // by value: copies
-    std::set<ValueId> inputs_;
+    RegionMemory memory_;
     std::map<ValueId, ValueId> same_;  // i64 values that a guard has found equal
     std::vector<Inst> out_;
     // Memory of the region's own that nothing has been put into since something was last to be seen, and
