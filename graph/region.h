@@ -124,6 +124,7 @@ struct RegionExit {
     int line = 0;
     int returns =
         -1;  // what the compiled region returns here; -1: the exit's own number (copies have another)
+    BlockId to = -1;  // nothing is left: control goes on in this block, which has no parameters
 };
 
 // What a `call`, `dot`, `reduce`, `library` or `made` calls, found by the frontend when the region is loaded:
@@ -166,8 +167,10 @@ std::string parse(std::string_view text, Region* out);
 std::string verify(const Region& r);
 // The same without what only people read (names, lines, labels): equal texts mean equal code.
 std::string code_key(const Region& r);
-// How many cells RegionArgs::scratch has to have (kernels/region_abi.h).
+// How many cells of RegionArgs::scratch (kernels/region_abi.h) it names. `optimize` may take as many more as
+// kMostSaved.
 int scratch_cells(const Region& r);
+inline constexpr int kMostSaved = 8;
 // Removes parameters that always have one value, and instructions without effect that nothing uses, folds
 // integer arithmetic on constants, removes blocks that cannot be reached; gives `scratch` instructions
 // without a cell one.

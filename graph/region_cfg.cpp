@@ -24,7 +24,11 @@ bool has_effect(const Inst& inst) {
         case RegionOp::NestWhen:
         case RegionOp::NestWithin:
         case RegionOp::NestScatter:
-        case RegionOp::NestAppend: return true;
+        case RegionOp::NestAppend:
+        case RegionOp::Save:
+        case RegionOp::Restore:
+        case RegionOp::Watch:
+        case RegionOp::Raised: return true;
         default: return inst.exit >= 0;
     }
 }
@@ -45,6 +49,16 @@ bool RegionCfg::dominates(BlockId a, BlockId b) const {
 
 namespace {
 
+// Calls f(BlockId) for each block in which control goes on from an exit of the block's instructions.
+template <class F>
+void for_exit_edges(const Region& r, const Block& b, F f) {
+    for (const Inst& i : b.insts) {
+        if (i.exit < 0 || static_cast<size_t>(i.exit) >= r.exits.size()) continue;
+        const BlockId to = r.exits[static_cast<size_t>(i.exit)].to;
+        if (to >= 0 && static_cast<size_t>(to) < r.blocks.size()) f(to);
+    }
+}
+
 std::vector<BlockId> postorder(const Region& r) {
     std::vector<BlockId> out;
     std::vector<char> seen(r.blocks.size(), 0);
@@ -58,6 +72,7 @@ std::vector<BlockId> postorder(const Region& r) {
         Visit v{b, {}};
         // The last successor is visited first: `then` sides come first in the reverse order.
         for_edges(r.blocks[static_cast<size_t>(b)], [&](const Edge& e) { v.next.push_back(e.to); });
+        for_exit_edges(r, r.blocks[static_cast<size_t>(b)], [&](BlockId to) { v.next.push_back(to); });
         stack.push_back(std::move(v));
     };
     if (!r.blocks.empty()) enter(0);
@@ -87,9 +102,11 @@ RegionCfg region_cfg(const Region& r) {
     c.preds.assign(n, {});
     for (size_t i = 0; i < c.order.size(); ++i)
         c.position[static_cast<size_t>(c.order[i])] = static_cast<int>(i);
-    for (const BlockId b : c.order)
-        for_edges(r.blocks[static_cast<size_t>(b)],
-                  [&](const Edge& e) { c.preds[static_cast<size_t>(e.to)].push_back(b); });
+    for (const BlockId b : c.order) {
+        const Block& block = r.blocks[static_cast<size_t>(b)];
+        for_edges(block, [&](const Edge& e) { c.preds[static_cast<size_t>(e.to)].push_back(b); });
+        for_exit_edges(r, block, [&](BlockId to) { c.preds[static_cast<size_t>(to)].push_back(b); });
+    }
     const auto common = [&](BlockId a, BlockId b) {
         while (a != b) {
             while (c.position[static_cast<size_t>(a)] > c.position[static_cast<size_t>(b)])

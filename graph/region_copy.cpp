@@ -24,6 +24,14 @@ ValueId RegionWriter::op(Op op, std::vector<ValueId> in, DType t) {
     i.in = std::move(in);
     return put(std::move(i), t);
 }
+ValueId RegionWriter::where(ValueId cond, ValueId a, ValueId b) {
+    Inst i;
+    i.op = RegionOp::Pointwise;
+    i.pointwise = Op::Where;
+    i.operand = DType::I64;
+    i.in = {cond, a, b};
+    return put(std::move(i), DType::I64);
+}
 ValueId RegionWriter::extent(ValueId array, int axis) {
     Inst i;
     i.op = RegionOp::Extent;

@@ -16,6 +16,7 @@ class RegionWriter {
     ValueId constant(int64_t v, DType t = DType::I64);
     // `t`: of the result; the operands' dtype is that of the first.
     ValueId op(Op op, std::vector<ValueId> in, DType t = DType::I64);
+    ValueId where(ValueId cond, ValueId a, ValueId b);  // of i64
     ValueId extent(ValueId array, int axis);
 
   private:

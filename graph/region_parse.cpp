@@ -10,7 +10,7 @@
 //     nest[{FAULTS}] %EXTENT, ... [else xN] [@LINE] {      its body's instructions follow, and a line with }
 //     %ID = pack[{FAULTS}] %EXTENT, ... [else xN] : i64 [@LINE] {
 //     jump bN[(%ID, ...)] | branch %ID bN[(...)] else bM[(...)] | leave xN
-//   exit xN [%ID, ...] [as xM] ["LABEL"] [@LINE]
+//   exit xN [%ID, ...] [as xM] [to bN] ["LABEL"] [@LINE]
 //   }
 //
 // One statement a line; `;` starts a comment. TYPE is a dtype, followed by [RANK] for an array.
@@ -255,6 +255,7 @@ class RegionParser {
         l.expect("[");
         x.values = values(l, "]");
         if (l.take("as ")) x.returns = l.number("x");
+        if (l.take("to ")) x.to = l.number("b");
         if (l.peek("\"")) x.label = l.quoted();
         x.line = line_number(l);
     }

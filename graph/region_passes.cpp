@@ -15,6 +15,7 @@ constexpr struct {
     {"simplify", simplify},
     {"hoist to entry", hoist_to_entry},
     {"hoist checks", hoist_checks},
+    {"checkpoints", run_from_checkpoints},
 };
 
 }  // namespace

@@ -17,4 +17,8 @@ void hoist_to_entry(Region& r);
 // the test fails, the loop runs as it was.
 void hoist_checks(Region& r);
 
+// Gives the outermost loop a version whose array statements store directly and do not look at flags; it runs
+// from one checkpoint to the next (region_checkpoints.cpp).
+void run_from_checkpoints(Region& r);
+
 }  // namespace stator::graph

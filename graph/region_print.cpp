@@ -217,6 +217,7 @@ class RegionPrinter {
         const RegionExit& x = r_.exits[i];
         put(out_, "exit x{} [{}]", i, list(x.values));
         if (x.returns >= 0) put(out_, " as x{}", x.returns);
+        if (x.to >= 0) put(out_, " to b{}", x.to);
         if (people_ && !x.label.empty()) put(out_, " {}", quoted(x.label));
         line(x.line);
         out_ += "\n";

@@ -69,6 +69,8 @@ void remove_unreachable(Region& r) {
         if (b.loop >= 0) b.loop = loop[static_cast<size_t>(b.loop)];
         for_edges(b, [&](Edge& e) { e.to = block[static_cast<size_t>(e.to)]; });
     }
+    for (RegionExit& x : r.exits)
+        if (x.to >= 0) x.to = block[static_cast<size_t>(x.to)];
     r.blocks = std::move(blocks);
     r.loops = std::move(loops);
 }
@@ -137,7 +139,7 @@ bool dead_values(Region& r) {
         use_exit(i.exit);
         for (const ValueId v : i.in) use(v);
         // What raises a flag that is asked for is needed for that.
-        if (has_body(i.op) && i.exit >= 0)
+        if (has_body(i.op) && (i.exit >= 0 || (i.ints.size() > 1 && i.ints[1])))
             for (const Inst& k : r.nests[static_cast<size_t>(i.ints[0])].insts) use(k.result);
     });
     for (size_t b = 0; b < r.blocks.size(); ++b) {
@@ -218,9 +220,11 @@ void number_scratch(Region& r) {
 int scratch_cells(const Region& r) {
     int64_t n = 0;
     for (const Block& b : r.blocks)
-        for (const Inst& i : b.insts)
+        for (const Inst& i : b.insts) {
             if (i.op == RegionOp::Scratch && !i.ints.empty())
                 n = std::max(n, i.ints[0] + (i.ints.size() > 1 ? i.ints[1] : 1));
+            if (i.op == RegionOp::Save) n = std::max(n, i.ints[0] + static_cast<int64_t>(i.in.size()));
+        }
     return static_cast<int>(n);
 }
 

@@ -122,6 +122,11 @@ class RegionVerifier {
     void exit_at(int exit, BlockId b, int at, std::string_view where) {
         if (exit < 0 || static_cast<size_t>(exit) >= r_.exits.size())
             defect("{}: there is no exit x{}", where, exit);
+        const RegionExit& x = r_.exits[static_cast<size_t>(exit)];
+        if (x.to >= 0)
+            want(x.values.empty() && static_cast<size_t>(x.to) < r_.blocks.size() && x.to > 0 &&
+                     r_.blocks[static_cast<size_t>(x.to)].params.empty(),
+                 where, "an exit goes on in a block without parameters, and lists no values");
         for (const ValueId v : r_.exits[static_cast<size_t>(exit)].values)
             available(v, b, at, -1, 0, fmt::format("{}, exit x{}", where, exit));
     }
@@ -327,6 +332,18 @@ class RegionVerifier {
             case RegionOp::Scratch:
                 must_leave();
                 scratch(inst, result, where);
+                break;
+            case RegionOp::Save:
+            case RegionOp::Restore:
+                want(!inst.in.empty() && inst.in.size() <= kMostSaved && inst.ints.size() == 1, where,
+                     "it takes arrays and the cell of the first");
+                for (size_t i = 0; i < inst.in.size(); ++i)
+                    want(in(i).is_array(), where, "an operand is no array");
+                want(inst.result < 0 || result == kBool, where, "the result is no b1");
+                break;
+            case RegionOp::Watch: break;
+            case RegionOp::Raised:
+                want(inst.ints.size() == 1 && result == kBool, where, "it gives a b1 for some faults");
                 break;
             case RegionOp::Dot:
                 target(inst, where, RegionCall::Dot);

@@ -36,11 +36,14 @@ void FlagScope::branch_unless_zero(Value* v, const std::function<void()>& then) 
     b_.SetInsertPoint(next);
 }
 
-void FlagScope::enter() {
+void FlagScope::strict() {
     f_->addFnAttr(llvm::Attribute::StrictFP);
     b_.setIsFPConstrained(true);
     b_.setDefaultConstrainedExcept(llvm::fp::ebStrict);
     b_.setDefaultConstrainedRounding(llvm::RoundingMode::Dynamic);
+}
+
+void FlagScope::enter() {
     access(llvm::Intrinsic::x86_sse_stmxcsr);
     saved_ = b_.CreateLoad(b_.getInt32Ty(), csr_, "saved");
     branch_unless_zero(b_.CreateAnd(saved_, b_.getInt32(kStatus)), [&] {

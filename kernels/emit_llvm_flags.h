@@ -9,7 +9,8 @@ namespace stator::kernels::emit {
 class FlagScope {
   public:
     FlagScope(Builder& b, llvm::Function* f);
-    void enter();         // saves the caller's MXCSR and clears what is pending; makes the builder strict
+    void strict();        // arithmetic from here on raises the flags that it should
+    void enter();         // saves the caller's MXCSR and clears what is pending
     llvm::Value* read();  // Fault bits raised so far, an i32
     void restore();       // the caller's MXCSR
 

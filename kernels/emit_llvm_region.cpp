@@ -199,6 +199,8 @@ void RegionEmitter::terminator(const graph::Block& b) {
 // ---- exits ----
 
 BasicBlock* RegionEmitter::exit_block(int exit) {
+    if (const BlockId to = r_.exits[static_cast<size_t>(exit)].to; to >= 0)
+        return blocks_[static_cast<size_t>(to)];
     BasicBlock*& block = exits_[static_cast<size_t>(exit)];
     if (!block) block = new_block("exit");
     return block;

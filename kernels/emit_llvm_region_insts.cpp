@@ -87,6 +87,10 @@ void RegionEmitter::inst(const Inst& i) {
         case RegionOp::Nest: nest(i); break;
         case RegionOp::Pack: v.scalar = {nest(i), false}; break;
         case RegionOp::Scratch: v = scratch(i); break;
+        case RegionOp::Save: v.scalar = save(i); break;
+        case RegionOp::Restore: restore(i); break;
+        case RegionOp::Watch: watch(); break;
+        case RegionOp::Raised: v.scalar = raised(i); break;
         case RegionOp::Dot: v.scalar = dot(i); break;
         case RegionOp::Reduce: v.scalar = reduce(i); break;
         case RegionOp::Library:
@@ -314,30 +318,47 @@ RegionVal RegionEmitter::part(const Inst& i) {
     return v;
 }
 
+// In RegionArgs::scratch.
+Value* RegionEmitter::cell(int64_t number, size_t offset) {
+    static_assert(sizeof(Cell) == 16);
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scratch_,
+                                         static_cast<uint64_t>(number) * sizeof(Cell) + offset);
+}
 // The first of the instruction's cells in which no array lies that it is to keep clear of.
 Value* RegionEmitter::free_cell(const Inst& i) {
-    static_assert(sizeof(Cell) == 16);
     const auto rank = static_cast<size_t>(type(i.result).rank);
     const int64_t cells = i.ints.size() > 1 ? i.ints[1] : 1;
-    const auto at = [&](int64_t k, uint64_t offset) {
-        const auto bytes = static_cast<uint64_t>(i.ints[0] + k) * sizeof(Cell) + offset;
-        return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), scratch_, bytes);
-    };
-    Value* chosen = at(cells - 1, 0);
-    for (int64_t k = cells - 2; k >= 0; --k) {
-        Value* memory = b_.CreateLoad(b_.getInt64Ty(), at(k, offsetof(Cell, memory)));
-        Value* size = b_.CreateLoad(b_.getInt64Ty(), at(k, offsetof(Cell, bytes)));
+    Value* chosen = cell(i.ints[0] + cells - 1);
+    for (int64_t k = i.ints[0] + cells - 2; k >= i.ints[0]; --k) {
+        Value* memory = b_.CreateLoad(b_.getInt64Ty(), cell(k, offsetof(Cell, memory)));
+        Value* size = b_.CreateLoad(b_.getInt64Ty(), cell(k, offsetof(Cell, bytes)));
         Value* free = b_.getTrue();
         for (size_t n = rank; n < i.in.size(); ++n) {
             Value* data = b_.CreatePtrToInt(value(i.in[n]).address, b_.getInt64Ty());
             free = b_.CreateAnd(free, b_.CreateICmpUGE(b_.CreateSub(data, memory), size));
         }
-        chosen = b_.CreateSelect(free, at(k, 0), chosen);
+        chosen = b_.CreateSelect(free, cell(k), chosen);
     }
     return chosen;
 }
 
-// The cell's memory, grown when it is too small. An empty array needs none.
+// The cell's memory, grown when it is too small.
+Value* RegionEmitter::ensure(Value* cell, Value* bytes, llvm::BasicBlock* failed) {
+    Value* has = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, bytes)), "has");
+    llvm::BasicBlock *more = new_block("more"), *enough = new_block("enough");
+    b_.CreateCondBr(b_.CreateICmpSLT(has, bytes), more, enough, unlikely());
+    b_.SetInsertPoint(more);
+    auto* type = llvm::FunctionType::get(b_.getInt8Ty(), {b_.getPtrTy(), b_.getInt64Ty()}, false);
+    Value* ok = b_.CreateCall(type, grow_, {cell, bytes});
+    // C++ returns a bool in the low byte.
+    b_.CreateCondBr(b_.CreateICmpEQ(ok, b_.getInt8(0)), failed, enough, unlikely());
+    b_.SetInsertPoint(enough);
+    return b_.CreateLoad(
+        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, memory)), "memory");
+}
+
+// An empty array needs no memory.
 RegionVal RegionEmitter::scratch(const Inst& i) {
     const RegionType t = type(i.result);
     RegionVal v;
@@ -354,20 +375,7 @@ RegionVal RegionEmitter::scratch(const Inst& i) {
         overflow = b_.CreateOr(overflow, b_.CreateExtractValue(both, 1));
     }
     leave_if(overflow, i.exit);
-    Value* cell = free_cell(i);
-    Value* has = b_.CreateLoad(
-        b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, bytes)), "has");
-    llvm::BasicBlock *more = new_block("more"), *enough = new_block("enough");
-    b_.CreateCondBr(b_.CreateICmpSLT(has, bytes), more, enough, unlikely());
-    b_.SetInsertPoint(more);
-    auto* type = llvm::FunctionType::get(b_.getInt8Ty(), {b_.getPtrTy(), b_.getInt64Ty()}, false);
-    Value* ok = b_.CreateCall(type, grow_, {cell, bytes});
-    // C++ returns a bool in the low byte.
-    Value* failed = b_.CreateICmpEQ(ok, b_.getInt8(0));
-    b_.CreateCondBr(failed, exit_block(i.exit), enough, unlikely());
-    b_.SetInsertPoint(enough);
-    v.address = b_.CreateLoad(
-        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, offsetof(Cell, memory)), "memory");
+    v.address = ensure(free_cell(i), bytes, exit_block(i.exit));
     return v;
 }
 

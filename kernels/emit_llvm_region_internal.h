@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "graph/region_cfg.h"
+#include "kernels/emit_llvm_flags.h"
 #include "kernels/emit_llvm_internal.h"
 #include "kernels/emit_llvm_region.h"
 #include "kernels/region_abi.h"
@@ -79,7 +81,15 @@ class RegionEmitter {
     RegionVal view(const Inst& inst);
     RegionVal part(const Inst& inst);
     using Cell = RegionArgs::ScratchCell;
+    llvm::Value* cell(int64_t number, size_t offset = 0);
+    llvm::Value* ensure(llvm::Value* cell, llvm::Value* bytes, llvm::BasicBlock* failed);
     llvm::Value* free_cell(const Inst& inst);
+    // emit_llvm_region_checkpoints.cpp
+    Val save(const Inst& inst);
+    void restore(const Inst& inst);
+    void watch();
+    Val raised(const Inst& inst);
+    llvm::Value* bytes_of(ValueId array);  // C-contiguous
     RegionVal scratch(const Inst& inst);
     llvm::Value* times(llvm::Value* stride, llvm::Value* step);
     void find_roots();
@@ -112,6 +122,7 @@ class RegionEmitter {
                 *calls_ = nullptr, *breaker_ = nullptr, *mask_ = nullptr, *scratch_ = nullptr,
                 *grow_ = nullptr;
     llvm::Value* faults_ = nullptr;
+    std::unique_ptr<FlagScope> watch_;  // of the `watch` instruction, of which there is one at most
     graph::RegionCfg cfg_;
     std::vector<RegionVal> values_;
     std::vector<llvm::BasicBlock*> blocks_;  // by BlockId: where edges go

@@ -52,7 +52,7 @@ std::vector<Value**> RegionNest::parts(RegionVal& v) {
 
 // What decides the function's code, its arguments aside. Values are numbered in the order of their use.
 std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
-    std::string k = std::to_string(nest_.exit >= 0) + std::to_string(reads_flags()) +
+    std::string k = std::to_string(nest_.exit >= 0) + std::to_string(raises_flags()) +
                     std::to_string(static_cast<int>(nest_.op)) + " " + std::to_string(nest_.in.size());
     llvm::raw_string_ostream out(k);
     for (const ValueId v : nest_.in) out << " e" << index_in(free, v);
@@ -141,8 +141,9 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
         count_ = e_.slot(b_.getInt64Ty(), "count");
         b_.CreateStore(i64(0), count_);
     }
+    FlagScope flags(b_, f);
+    if (raises_flags()) flags.strict();
     if (reads_flags()) {
-        FlagScope flags(b_, f);
         flags.enter();
         flags_ = &flags;
         loops(0);
@@ -150,13 +151,13 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
         flags.restore();
         give_count(f);
         b_.CreateRet(raised);
-        b_.setIsFPConstrained(false);
     } else {
         loops(0);
         give_count(f);
         b_.CreateRet(nest_.exit >= 0 ? static_cast<Value*>(b_.CreateLoad(b_.getInt32Ty(), e_.faults_))
                                      : b_.getInt32(0));
     }
+    b_.setIsFPConstrained(false);
     e_.f_ = caller;
     e_.calls_ = calls;
     e_.faults_ = faults;

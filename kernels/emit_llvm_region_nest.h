@@ -53,7 +53,9 @@ class RegionNest {
     LoopBlocks open(Value* begin, Value* end, Value* step);
     void close(LoopBlocks& l);
     Row& row_of(ValueId array);
-    bool reads_flags() const { return nest_.exit >= 0 && (nest_.ints[1] & kFloatFaults); }
+    // Whether flags that it raises are asked for, and whether it has to ask itself.
+    bool raises_flags() const { return nest_.ints.size() > 1 && (nest_.ints[1] & kFloatFaults); }
+    bool reads_flags() const { return nest_.exit >= 0 && raises_flags(); }
 
     // emit_llvm_region_points.cpp: the body at one or several points
     void body(Points p);

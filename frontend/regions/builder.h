@@ -340,11 +340,13 @@ class Builder {
     bool align(const Value& v, const std::vector<ValueId>& extents, Value* out);
     bool align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents,
                ExprRef* out);
+    bool spreads(const std::vector<ValueId>& own, const std::vector<ValueId>& extents) const;
     bool join_extents(const std::vector<ValueId>& a, const std::vector<ValueId>& b,
                       std::vector<ValueId>* out);
     bool cast_expr(ExprRef* e, DType to);
     void mark_written(int slot);
     bool no_lazy_left();
+    bool drop(const Value& v);  // nobody needs the value: what computing it would show remains
     bool copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
                      std::map<const Expr*, ExprRef>& done);
     bool dot(const Value& a, const Value& b, bool operator_, Value* out);

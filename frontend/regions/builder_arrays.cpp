@@ -572,9 +572,23 @@ bool Builder::align(const Value& v, const std::vector<ValueId>& extents, Value* 
     return true;
 }
 
+// Whether broadcasting to `extents` repeats anything.
+bool Builder::spreads(const std::vector<ValueId>& own, const std::vector<ValueId>& extents) const {
+    if (own.size() != extents.size()) return true;
+    for (size_t i = 0; i < own.size(); ++i)
+        if (own[i] != extents[i] && known_int(own[i]) == 1) return true;
+    return false;
+}
+
 bool Builder::align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents,
                     ExprRef* out) {
     if (own == extents || e->kind == Expr::Number) return *out = e, true;
+    // Spread over no points at all it would raise nothing, and over many the same again and again.
+    if (e->checked() && e->kind != Expr::Leaf && spreads(own, extents)) {
+        Value computed;
+        ExprRef leaf;
+        return scratch_of(e, own, &computed) && lazy_of(computed, &leaf) && align(leaf, own, extents, out);
+    }
     auto copy = std::make_shared<Expr>(*e);
     if (e->kind == Expr::Leaf) {
         Value v, aligned;

@@ -1,5 +1,7 @@
 // Expressions of arrays become nests (graph/region.h). See value.h and builder.h.
 
+#include <algorithm>
+
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -201,6 +203,11 @@ bool Builder::probe(const std::vector<ValueId>& extents, const ExprRef& mask, co
         if (k == 0 || graph::is_complex(value->dtype)) nest_value(body, component(value, k), done);
     return emit_nest(RegionOp::Nest, std::move(body), extents, value->faults || (mask && mask->faults),
                      value->indexes || (mask && mask->indexes), nullptr);
+}
+
+bool Builder::drop(const Value& v) {
+    if (v.expr) return !v.expr->checked() || probe(v.extents, v.mask, v.expr);
+    return std::all_of(v.items.begin(), v.items.end(), [&](const Value& item) { return drop(item); });
 }
 
 bool Builder::fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checks) {

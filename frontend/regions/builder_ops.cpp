@@ -75,7 +75,7 @@ bool Builder::step(const Insn& insn) {
     switch (insn.op) {
         case Opcode::Nop:
         case Opcode::Resume: return true;
-        case Opcode::PopTop:
+        case Opcode::PopTop: return drop(pop());
         case Opcode::PopIter: pop(); return true;
         case Opcode::EndFor:
             pop();
@@ -246,6 +246,8 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
     }
     if (owner.is_array()) {
         Value a;
+        const bool measured = attr == "shape" || attr == "size" || attr == "ndim";
+        if (measured && !drop(owner)) return false;
         if (attr == "shape") {
             Value t = composed(Kind::Tuple, {});
             for (ValueId e : extents_of(owner)) t.items.push_back(int_value(e));
@@ -388,7 +390,10 @@ bool Builder::on_subscript(const Insn& insn) {
         auto i = known_int(key.id);
         const auto n = static_cast<int64_t>(a.items.size());
         if (!i || *i < -n || *i >= n) return unknown("an item of " + describe(a));
-        push(a.items[static_cast<size_t>(*i < 0 ? *i + n : *i)]);
+        const auto at = static_cast<size_t>(*i < 0 ? *i + n : *i);
+        for (size_t k = 0; k < a.items.size(); ++k)
+            if (k != at && !drop(a.items[k])) return false;
+        push(a.items[at]);
         return true;
     }
     if (!a.is_array()) return unknown("an item of " + describe(a));
@@ -510,7 +515,7 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         }
         if (args[0].is_array() && args[0].rank > 0) {
             *out = int_value(extents_of(args[0])[0]);
-            return true;
+            return drop(args[0]);
         }
         return unknown("len() of " + describe(args[0]));
     }
@@ -614,7 +619,7 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         if (zeros && !args[0].permuted) {
             Value shape = composed(Kind::Tuple, {});
             for (ValueId e : extents_of(args[0])) shape.items.push_back(int_value(e));
-            return filled(shape, args[0].dtype, 0, out);
+            return drop(args[0]) && filled(shape, args[0].dtype, 0, out);
         }
     }
     bool shape = false;

@@ -155,7 +155,7 @@ CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string n
         most = std::max(most, n);
     }
     out_.resize((most + 1) * kSlot);
-    scratch_.resize(static_cast<size_t>(graph::scratch_cells(r)));
+    scratch_.resize(static_cast<size_t>(graph::scratch_cells(r) + graph::kMostSaved));
     if (device_)
         request_->slot->ready = true;
     else if (const kernels::CompilerApi* api = compiler())

@@ -26,7 +26,7 @@ class RegionRunner {
         EXPECT_EQ(object.error, "") << graph::print(r_);
         code_ = load_region(object.bytes, "t", "t");
         EXPECT_EQ(code_.error, "");
-        cells_.resize(static_cast<size_t>(graph::scratch_cells(r_)));
+        cells_.resize(static_cast<size_t>(graph::scratch_cells(r_) + graph::kMostSaved));
         for (const auto& x : r_.exits) {
             size_t slots = 0;
             for (const graph::ValueId v : x.values) {

@@ -1,0 +1,482 @@
+// run_from_checkpoints: array statements without scratch memory and without looking at flags.
+//
+// A statement whose arithmetic may raise a floating-point flag is two nests: one computes into memory of the
+// region's own, the other copies the result to where it belongs when no flag was up (region.h: an instruction
+// that cannot do what Python would has changed nothing). The second one costs as much memory traffic as the
+// first, for something that hardly ever happens.
+//
+// So the outermost loop gets a second version, which stores directly. It begins by saving all that it is
+// going to store to, runs a number of iterations, and then looks once whether a flag came up. If one did, or
+// if anything wants to leave in the middle, what was saved is put back and the loop as it was runs from
+// there: it leaves at the statement where Python would. The number of iterations doubles each time, so what
+// is done twice is never more than what had been done before, and copies are few.
+//
+//     entry -> choice -> save, watch -> header' -> ... -> back to header'; after k iterations: raised?
+//                 |          ^                                   |no            |yes
+//                 |          +------------- 2k, poll <-----------+              |
+//                 +-------> header (as it was) <------------- restore <---------+   <- any exit of header'
+//                 ...
+//
+// Edges that leave the loop ask, too. Loops with library calls are left alone: those clear flags.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "graph/region_cfg.h"
+#include "graph/region_copy.h"
+#include "graph/region_memory.h"
+#include "graph/region_passes.h"
+
+namespace stator::graph {
+namespace {
+
+// Points stored between two looks at most: some milliseconds, in which nobody is answered.
+constexpr int64_t kMostPoints = int64_t{1} << 22;
+constexpr int64_t kFewestPoints = 64;  // an iteration counts as
+
+class Checkpoints final : RegionCopy {
+  public:
+    Checkpoints(Region& r, int loop)
+        : RegionCopy(r),
+          cfg_(region_cfg(r)),
+          loop_(loop),
+          header_(r.loops[static_cast<size_t>(loop)].header),
+          memory_(r) {
+        block_of_.assign(r.types.size(), -1);
+        for (const BlockId b : cfg_.order)
+            for (const Inst& i : r.blocks[static_cast<size_t>(b)].insts)
+                if (i.result >= 0) block_of_[static_cast<size_t>(i.result)] = b;
+    }
+
+    bool run() {
+        if (!find_saved() || !find_statements()) return false;
+        count_uses();
+        split();
+        return true;
+    }
+
+  private:
+    // A nest that computes into `from`, and the one behind it that copies to `to`.
+    struct Commit {
+        ValueId from, to;
+    };
+    struct Statement {
+        std::vector<Commit> commits;
+        bool direct = false;  // nothing in it reads, elsewhere, what it stores
+    };
+
+    bool inside(BlockId b) const { return encloses(r_, loop_, r_.blocks[static_cast<size_t>(b)].loop); }
+
+    // ---- whether the loop can be redone ----
+
+    // What it stores to that was there before; false: that is open, or it does something that cannot be
+    // done twice.
+    bool find_saved() {
+        for (const ValueId p : r_.blocks[static_cast<size_t>(header_)].params)
+            if (r_.types[static_cast<size_t>(p)].is_array()) return false;
+        for (const BlockId b : cfg_.order) {
+            if (!inside(b)) continue;
+            const Block& block = r_.blocks[static_cast<size_t>(b)];
+            if (block.end.kind == Terminator::Leave) return false;  // only edges that leave are asked
+            for (const Inst& i : block.insts)
+                if (!can_redo(i)) return false;
+        }
+        return !saved_.empty() && saved_.size() <= static_cast<size_t>(kMostSaved);
+    }
+    bool can_redo(const Inst& i) {
+        switch (i.op) {
+            case RegionOp::Call: return r_.calls[static_cast<size_t>(i.ints[0])].kind == RegionCall::Scalar;
+            case RegionOp::Reduce:
+            case RegionOp::Library:
+            case RegionOp::Made:
+            case RegionOp::Save:
+            case RegionOp::Restore:
+            case RegionOp::Watch:
+            case RegionOp::Raised: return false;
+            case RegionOp::Store:
+            case RegionOp::NestStore:
+            case RegionOp::NestScatter:
+            case RegionOp::NestAppend: return save(i.in[0]);
+            case RegionOp::Nest:
+            case RegionOp::Pack: {
+                const auto& body = r_.nests[static_cast<size_t>(i.ints[0])].insts;
+                return std::all_of(body.begin(), body.end(), [&](const Inst& k) { return can_redo(k); });
+            }
+            default: return true;
+        }
+    }
+    bool save(ValueId array) {
+        const ValueId root = memory_.root(array);
+        if (root < 0) return false;
+        const Inst& made = memory_.maker(root);
+        if (made.result == root) {
+            if (inside(block_of_[static_cast<size_t>(root)])) return true;  // new in each iteration
+        } else {
+            const auto input = std::find_if(r_.inputs.begin(), r_.inputs.end(),
+                                            [&](const RegionInput& in) { return in.value == root; });
+            if (!input->contiguous) return false;
+        }
+        if (std::find(saved_.begin(), saved_.end(), root) == saved_.end()) saved_.push_back(root);
+        return true;
+    }
+
+    // ---- which statements gain ----
+
+    static bool looks(const Inst& i) {
+        return i.op == RegionOp::Nest && i.exit >= 0 && i.ints[1] && !(i.ints[1] & kIndexFault);
+    }
+
+    bool find_statements() {
+        bool any = false;
+        for (const BlockId b : cfg_.order) {
+            if (!inside(b)) continue;
+            const auto& insts = r_.blocks[static_cast<size_t>(b)].insts;
+            for (size_t k = 0; k < insts.size(); ++k) {
+                if (!looks(insts[k])) continue;
+                flags_ |= insts[k].ints[1];
+                Statement s;
+                if (k + 1 < insts.size()) s = statement(insts[k], insts[k + 1]);
+                if (s.direct && known_before(insts[k].in)) {
+                    any = true;
+                    points_.push_back({insts[k].in, static_cast<int>(s.commits.size())});
+                }
+                statements_[{b, k}] = std::move(s);
+            }
+        }
+        return any;
+    }
+
+    bool known_before(const std::vector<ValueId>& extents) const {
+        return std::all_of(extents.begin(), extents.end(), [&](ValueId v) {
+            const BlockId b = block_of_[static_cast<size_t>(v)];
+            return memory_.maker(v).result != v
+                       ? std::any_of(r_.inputs.begin(), r_.inputs.end(),
+                                     [&](const RegionInput& in) { return in.value == v; })
+                       : b != header_ && cfg_.dominates(b, header_);
+        });
+    }
+
+    Statement statement(const Inst& compute, const Inst& copies) const {
+        Statement s;
+        if (copies.op != RegionOp::Nest || copies.exit >= 0 || copies.in != compute.in) return s;
+        const auto& body = r_.nests[static_cast<size_t>(copies.ints[0])].insts;
+        for (size_t k = 0; k < body.size(); k += 2) {
+            if (k + 1 == body.size() || body[k].op != RegionOp::NestLoad ||
+                body[k + 1].op != RegionOp::NestStore || body[k + 1].in[1] != body[k].result)
+                return {};
+            s.commits.push_back({body[k].in[0], body[k + 1].in[0]});
+        }
+        s.direct = std::all_of(s.commits.begin(), s.commits.end(),
+                               [&](const Commit& c) { return may_store(compute, c); });
+        return s;
+    }
+
+    bool may_store(const Inst& compute, const Commit& c) const {
+        bool computed = false;
+        for (const Inst& k : r_.nests[static_cast<size_t>(compute.ints[0])].insts) {
+            switch (k.op) {
+                case RegionOp::NestStore: computed |= k.in[0] == c.from; break;
+                case RegionOp::NestScatter:
+                case RegionOp::NestWhen: return false;
+                case RegionOp::NestLoad:
+                    if (k.in[0] == c.to) break;  // the same element
+                    [[fallthrough]];
+                case RegionOp::NestTake:
+                    // Where that takes an axis that is long enough, the copy stays.
+                    if (const auto apart = memory_.apart(k.in[0], c.to); !apart.yes || apart.extent >= 0)
+                        return false;
+                    break;
+                default: break;
+            }
+        }
+        return computed;
+    }
+
+    // ---- what of the region's own memory the second version needs ----
+
+    // Reads of it besides copies that go away. Exits of instructions are none: they lead to the loop as it
+    // was.
+    void count_uses() {
+        const auto use = [&](ValueId v) { used_.insert(v); };
+        for (const BlockId b : cfg_.order) {
+            if (!cfg_.dominates(header_, b)) continue;
+            const Block& block = r_.blocks[static_cast<size_t>(b)];
+            const bool in = inside(b);
+            for (size_t k = 0; k < block.insts.size(); ++k) {
+                const Inst& i = block.insts[k];
+                if (!in && i.exit >= 0)
+                    for (const ValueId v : r_.exits[static_cast<size_t>(i.exit)].values) use(v);
+                // What memory has to keep clear of is not read for that.
+                const size_t operands =
+                    i.op == RegionOp::Scratch
+                        ? static_cast<size_t>(r_.types[static_cast<size_t>(i.result)].rank)
+                        : i.in.size();
+                for (size_t n = 0; n < operands; ++n) use(i.in[n]);
+                if (!has_body(i.op) || goes(b, k)) continue;
+                for (const Inst& n : r_.nests[static_cast<size_t>(i.ints[0])].insts)
+                    for (size_t o = 0; o < n.in.size(); ++o)
+                        if (n.op != RegionOp::NestStore || o > 0) use(n.in[o]);
+            }
+            for_edges(block, [&](const Edge& e) { std::for_each(e.args.begin(), e.args.end(), use); });
+            if (block.end.kind == Terminator::Leave)
+                for (const ValueId v : r_.exits[static_cast<size_t>(block.end.exit)].values) use(v);
+        }
+    }
+    // Whether the instruction is the copy of a statement that stores directly.
+    bool goes(BlockId b, size_t at) const {
+        const auto it = at > 0 ? statements_.find({b, at - 1}) : statements_.end();
+        return it != statements_.end() && it->second.direct;
+    }
+    bool is_unread(ValueId array) const {
+        const Inst& made = memory_.maker(array);
+        return made.result == array && made.op == RegionOp::Scratch && !used_.contains(array) &&
+               inside(block_of_[static_cast<size_t>(array)]);
+    }
+
+    // ---- the second version ----
+
+    bool edit(Inst& i, BlockId from, size_t at) override {
+        if (!inside(from)) {
+            if (i.exit >= 0) i.exit = copied_exit(i.exit);
+            return true;
+        }
+        if (goes(from, at)) return false;
+        const Inst& original = r_.blocks[static_cast<size_t>(from)].insts[at];
+        if (i.op == RegionOp::Scratch) {
+            if (is_unread(original.result)) return false;
+            const auto rank = static_cast<size_t>(r_.types[static_cast<size_t>(original.result)].rank);
+            for (size_t k = original.in.size(); k-- > rank;)
+                if (is_unread(original.in[k])) i.in.erase(i.in.begin() + static_cast<ptrdiff_t>(k));
+        }
+        if (i.op == RegionOp::Poll) polls_[copied(from)] = i.exit;
+        if (has_body(i.op)) {
+            auto& body = r_.nests[static_cast<size_t>(i.ints[0])].insts;
+            if (const auto it = statements_.find({from, at}); it != statements_.end()) {
+                if (it->second.direct) store_directly(body, it->second);
+                i.exit = -1;
+            }
+            drop_unread(body, original);
+        }
+        if (i.exit >= 0) i.exit = again_;
+        return true;
+    }
+
+    void store_directly(std::vector<Inst>& body, const Statement& s) {
+        for (const Commit& c : s.commits) {
+            const ValueId from = mapped(c.from);
+            const auto put = std::find_if(body.rbegin(), body.rend(), [&](const Inst& k) {
+                return k.op == RegionOp::NestStore && k.in[0] == from;
+            });
+            Inst direct = *put;
+            direct.in[0] = mapped(c.to);
+            body.push_back(std::move(direct));
+        }
+    }
+    void drop_unread(std::vector<Inst>& body, const Inst& original) {
+        const auto& insts = r_.nests[static_cast<size_t>(original.ints[0])].insts;
+        std::set<ValueId> unread;
+        for (const Inst& k : insts)
+            if (k.op == RegionOp::NestStore && is_unread(k.in[0])) unread.insert(mapped(k.in[0]));
+        std::erase_if(body,
+                      [&](const Inst& k) { return k.op == RegionOp::NestStore && unread.contains(k.in[0]); });
+    }
+
+    Inst effect(RegionOp op, std::vector<ValueId> in = {}, std::vector<int64_t> ints = {}) const {
+        Inst i;
+        i.op = op;
+        i.in = std::move(in);
+        i.ints = std::move(ints);
+        return i;
+    }
+    Inst test(RegionOp op, std::vector<ValueId> in, std::vector<int64_t> ints) {
+        Inst i = effect(op, std::move(in), std::move(ints));
+        i.result = r_.add({DType::Bool, -1});
+        return i;
+    }
+    static Terminator jump(BlockId to, std::vector<ValueId> args = {}) {
+        Terminator t;
+        t.kind = Terminator::Jump;
+        t.then = {to, std::move(args)};
+        return t;
+    }
+    static Terminator branch(ValueId cond, Edge then, Edge other) {
+        return {Terminator::Branch, cond, std::move(then), std::move(other)};
+    }
+    BlockId add(Block b) {
+        r_.blocks.push_back(std::move(b));
+        return static_cast<BlockId>(r_.blocks.size()) - 1;
+    }
+    Block& at(BlockId b) { return r_.blocks[static_cast<size_t>(b)]; }
+    ValueId number() { return r_.add({DType::I64, -1}); }
+
+    void split() {
+        std::vector<BlockId> blocks;
+        for (const BlockId b : cfg_.order)
+            if (cfg_.dominates(header_, b)) blocks.push_back(b);
+        const auto cell = static_cast<int64_t>(scratch_cells(r_));
+        const int parent = r_.loops[static_cast<size_t>(loop_)].parent;
+
+        const BlockId choice = add_entry(cfg_, header_);
+        // Rounds: from one checkpoint to the next.
+        const auto rounds = static_cast<int>(r_.loops.size());
+        round_ = add({});
+        r_.loops.push_back({round_, parent, r_.loops[static_cast<size_t>(loop_)].line});
+        const BlockId watch = add({});
+        restore_ = add({});
+        again_ = static_cast<int>(r_.exits.size());
+        r_.exits.push_back({{}, "again", r_.loops[static_cast<size_t>(loop_)].line, -1, restore_});
+
+        copy(blocks);
+        const int fast = copied_loop(loop_);
+        r_.loops[static_cast<size_t>(fast)].parent = rounds;
+
+        // choice
+        Block& c = at(choice);
+        RegionWriter w(r_, c.insts);
+        const ValueId worth = is_worth(w), one = w.constant(1);
+        std::vector<ValueId> start = c.params;
+        start.push_back(one);
+        c.end = branch(worth, {round_, start}, c.end.then);
+
+        // save, watch
+        Block save;
+        save.loop = rounds;
+        save.params = c.params;
+        for (ValueId& p : save.params) p = r_.add(r_.types[static_cast<size_t>(p)]);
+        const std::vector<ValueId> state = save.params;
+        iterations_ = number();
+        save.params.push_back(iterations_);
+        save.insts.push_back(test(RegionOp::Save, saved_, {cell}));
+        save.end = branch(save.insts.back().result, {watch, {}}, {header_, state});
+        at(round_) = std::move(save);
+        Block w2;
+        w2.loop = rounds;
+        w2.insts.push_back(effect(RegionOp::Watch));
+        std::vector<ValueId> first = state;
+        first.push_back(iterations_);
+        w2.end = jump(copied(header_), first);
+        at(watch) = std::move(w2);
+
+        Block back;
+        back.loop = parent;
+        back.insts.push_back(test(RegionOp::Raised, {}, {flags_}));
+        back.insts.push_back(effect(RegionOp::Restore, saved_, {cell}));
+        back.end = jump(header_, state);
+        at(restore_) = std::move(back);
+
+        // Edges of the copy: back to its header, and out of the loop.
+        left_ = number();
+        at(copied(header_)).params.push_back(left_);
+        for (const BlockId b : blocks)
+            if (inside(b)) edges(copied(b), fast, rounds);
+    }
+
+    void edges(BlockId b, int fast, int rounds) {
+        const auto redirect = [&](Edge Terminator::* side) {
+            const Edge e = at(b).end.*side;
+            if (e.to == copied(header_))
+                at(b).end.*side = {next_iteration(b, e, fast, rounds), {}};
+            else if (!encloses(r_, fast, at(e.to).loop))
+                at(b).end.*side = {look(e, r_.loops[static_cast<size_t>(rounds)].parent), {}};
+        };
+        redirect(&Terminator::then);
+        if (at(b).end.kind == Terminator::Branch) redirect(&Terminator::other);
+    }
+
+    // raised? restore : go on
+    BlockId look(Edge e, int loop) {
+        Block b;
+        b.loop = loop;
+        b.insts.push_back(test(RegionOp::Raised, {}, {flags_}));
+        b.end = branch(b.insts.back().result, {restore_, {}}, std::move(e));
+        return add(std::move(b));
+    }
+
+    BlockId next_iteration(BlockId from, const Edge& e, int fast, int rounds) {
+        // The iteration's poll moves behind the look at the flags.
+        std::optional<Inst> poll;
+        auto& insts = r_.blocks[static_cast<size_t>(from)].insts;
+        for (size_t k = insts.size(); k-- > 0;) {
+            if (insts[k].op == RegionOp::Poll) {
+                poll = insts[k];
+                insts.erase(insts.begin() + static_cast<ptrdiff_t>(k));
+                break;
+            }
+            if (has_effect(insts[k])) break;
+        }
+        Block end;  // of the round
+        end.loop = rounds;
+        RegionWriter w(r_, end.insts);
+        if (poll) {
+            poll->exit = copied_exit(polls_.at(from));
+            end.insts.push_back(*poll);
+        }
+        const ValueId few =
+            w.op(Op::LessEqual, {w.op(Op::Multiply, {iterations_, work_}), w.constant(kMostPoints / 2)},
+                 DType::Bool);
+        ValueId next = w.op(Op::Add, {iterations_, iterations_});
+        next = w.where(few, next, iterations_);
+        std::vector<ValueId> args = e.args;
+        args.push_back(next);
+        end.end = jump(round_, args);
+        const BlockId ended = add(std::move(end));
+
+        Block step;
+        step.loop = fast;
+        RegionWriter s(r_, step.insts);
+        const ValueId left = s.op(Op::Subtract, {left_, s.constant(1)});
+        const ValueId more = s.op(Op::Greater, {left, s.constant(0)}, DType::Bool);
+        args = e.args;
+        args.push_back(left);
+        step.end = branch(more, {e.to, args}, {look({ended, {}}, rounds), {}});
+        return add(std::move(step));
+    }
+
+    // Whether the copies that are spared pay for checkpoints; sets work_.
+    ValueId is_worth(RegionWriter& w) {
+        const ValueId zero = w.constant(0), one = w.constant(1);
+        const auto product = [&](const std::vector<ValueId>& extents) {
+            ValueId n = one;
+            for (const ValueId e : extents) n = w.op(Op::Multiply, {n, w.op(Op::Maximum, {e, zero})});
+            return n;
+        };
+        ValueId points = zero, elements = zero;
+        for (const auto& [extents, copies] : points_)
+            points = w.op(Op::Add, {points, w.op(Op::Multiply, {product(extents), w.constant(copies)})});
+        for (const ValueId a : saved_) {
+            std::vector<ValueId> extents;
+            for (int d = 0; d < r_.types[static_cast<size_t>(a)].rank; ++d) extents.push_back(w.extent(a, d));
+            elements = w.op(Op::Add, {elements, product(extents)});
+        }
+        work_ = w.op(Op::Maximum, {points, w.constant(kFewestPoints)});
+        return w.op(Op::GreaterEqual, {w.op(Op::Add, {points, points}), elements}, DType::Bool);
+    }
+
+    const RegionCfg cfg_;
+    const int loop_;
+    const BlockId header_;
+    RegionMemory memory_;
+    std::vector<BlockId> block_of_;  // by value: where it is made
+    std::vector<ValueId> saved_;
+    std::map<std::pair<BlockId, size_t>, Statement> statements_;  // by place of the nest that looks
+    std::vector<std::pair<std::vector<ValueId>, int>> points_;    // extents, copies that are spared
+    std::set<ValueId> used_;
+    BlockId round_ = -1, restore_ = -1;
+    int again_ = -1;
+    int64_t flags_ = 0;
+    std::map<BlockId, int> polls_;         // by block of the copy: the exit of its last poll
+    ValueId iterations_ = -1, left_ = -1;  // of a round in all, and still to do
+    ValueId work_ = -1;                    // points that an iteration stores
+};
+
+}  // namespace
+
+void run_from_checkpoints(Region& r) {
+    // The last one of the outermost: of a loop in two versions, the one without checks.
+    for (size_t l = r.loops.size(); l-- > 0;)
+        if (r.loops[l].parent < 0 && Checkpoints(r, static_cast<int>(l)).run()) return;
+}
+
+}  // namespace stator::graph

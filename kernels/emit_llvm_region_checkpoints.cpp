@@ -1,0 +1,55 @@
+// Checkpoints of regions (graph/region_checkpoints.cpp): saving arrays, putting them back, flags of a whole
+// stretch of code.
+#include "kernels/emit_llvm_region_internal.h"
+
+namespace stator::kernels::emit {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+Value* RegionEmitter::bytes_of(ValueId array) {
+    Value* bytes = i64(graph::info(type(array).dtype).size);
+    for (Value* n : value(array).extents) bytes = b_.CreateMul(bytes, n, "", true, true);
+    return bytes;
+}
+
+Val RegionEmitter::save(const Inst& i) {
+    BasicBlock *failed = new_block("unsaved"), *done = new_block("saved");
+    for (size_t k = 0; k < i.in.size(); ++k) {
+        Value* bytes = bytes_of(i.in[k]);
+        Value* memory = ensure(cell(i.ints[0] + static_cast<int64_t>(k)), bytes, failed);
+        b_.CreateMemCpy(memory, align_of(type(i.in[k]).dtype), value(i.in[k]).address,
+                        align_of(type(i.in[k]).dtype), bytes);
+    }
+    BasicBlock* saved = b_.GetInsertBlock();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(failed);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    auto* ok = b_.CreatePHI(b_.getInt1Ty(), 2);
+    ok->addIncoming(b_.getTrue(), saved);
+    ok->addIncoming(b_.getFalse(), failed);
+    return {ok, true};
+}
+
+void RegionEmitter::restore(const Inst& i) {
+    for (size_t k = 0; k < i.in.size(); ++k) {
+        Value* memory = b_.CreateLoad(
+            b_.getPtrTy(), cell(i.ints[0] + static_cast<int64_t>(k), offsetof(Cell, memory)), "memory");
+        b_.CreateMemCpy(value(i.in[k]).address, align_of(type(i.in[k]).dtype), memory,
+                        align_of(type(i.in[k]).dtype), bytes_of(i.in[k]));
+    }
+}
+
+void RegionEmitter::watch() {
+    watch_ = std::make_unique<FlagScope>(b_, f_);
+    watch_->enter();
+}
+
+Val RegionEmitter::raised(const Inst& i) {
+    Value* faults = b_.CreateAnd(watch_->read(), b_.getInt32(static_cast<uint32_t>(i.ints[0])));
+    watch_->restore();
+    return {b_.CreateICmpNE(faults, b_.getInt32(0)), true};
+}
+
+}  // namespace stator::kernels::emit
