@@ -150,9 +150,7 @@ class CheckHoister final : RegionCopy {
     ValueId emit_test(std::vector<Inst>& out) {
         RegionWriter w(r_, out);
         ValueId all = -1;
-        const auto also = [&](ValueId v) {
-            all = all < 0 ? v : w.op(Op::LogicalAnd, {all, v}, DType::Bool);
-        };
+        const auto also = [&](ValueId v) { all = all < 0 ? v : w.op(Op::LogicalAnd, {all, v}, DType::Bool); };
         const ValueId low = w.constant(-RegionBounds::kSmall), high = w.constant(RegionBounds::kSmall),
                       zero = w.constant(0);
         for (const ValueId v : bounds_.atoms()) {

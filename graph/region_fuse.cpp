@@ -64,8 +64,7 @@ bool is_scalar_work(RegionOp op) {
 
 class Fuser {
   public:
-    explicit Fuser(Region& r)
-        : r_(r), cfg_(region_cfg(r)), memory_(r), next_cell_(scratch_cells(r)) {}
+    explicit Fuser(Region& r) : r_(r), cfg_(region_cfg(r)), memory_(r), next_cell_(scratch_cells(r)) {}
 
     void run() {
         for (const BlockId b : cfg_.order) {
