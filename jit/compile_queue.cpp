@@ -8,10 +8,13 @@ namespace stator::jit {
 // LLVM recurses deeply in places, and the default stack follows ulimit.
 static constexpr size_t kStackBytes = size_t{8} << 20;
 
-bool CompileQueue::push(Job job) {
+bool CompileQueue::push(Job job, bool urgent) {
     std::lock_guard lock(mutex_);
     if (stopped_ || pending_.size() >= bound_ || !start_thread()) return false;
-    pending_.push_back(std::move(job));
+    if (urgent)
+        pending_.push_front(std::move(job));
+    else
+        pending_.push_back(std::move(job));
     wake_.notify_one();
     return true;
 }

@@ -1,4 +1,5 @@
-// One background thread that works off a bounded list of jobs, in order.
+// One background thread that works off a bounded list of jobs: urgent ones first, the latest of them before
+// the others, then the rest in order.
 //
 // The thread starts with the first job. What must hold:
 //  * fork: a forked child has the pending jobs and no thread; the next push or wait_idle starts one.
@@ -27,10 +28,11 @@ class CompileQueue {
     CompileQueue(const CompileQueue&) = delete;
     ~CompileQueue() { stop(); }
 
-    bool push(Job job);  // false when the queue is full or stopped: the job was not taken
-    void wait_idle();    // until no job is pending or running
-    size_t drop();       // forgets pending jobs; how many
-    void stop();         // drops pending jobs, ends the thread, refuses new ones
+    // False when the queue is full or stopped: the job was not taken.
+    bool push(Job job, bool urgent = false);
+    void wait_idle();  // until no job is pending or running
+    size_t drop();     // forgets pending jobs; how many
+    void stop();       // drops pending jobs, ends the thread, refuses new ones
 
     void before_fork();  // ends the thread after the job at hand, keeps the pending ones; holds the lock
     void after_fork(bool child);  // releases the lock; in the parent, goes on with what is pending

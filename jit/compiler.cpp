@@ -167,12 +167,24 @@ bool serve_from_cache(const Work& w, const std::string& key, const std::string& 
     return true;
 }
 
+// Names are private where gdb shall tell programs apart; such code is not shared.
+struct Names {
+    bool is_private = options().gdb;
+    std::string prefix;
+    explicit Names(const Work& w) : prefix(is_private ? symbol_prefix(w.name) : kPrefix) {}
+};
+
+std::string key_of(const Work& w, const Names& names) {
+    return environment_key(emit_options(names.prefix, w.fastmath)) + w.key();
+}
+
 void compile_now(const Work& w) {
     if (w.slot.ready.load(std::memory_order_relaxed)) return;  // done before a fork
-    const bool private_names = options().gdb;
-    const std::string prefix = private_names ? symbol_prefix(w.name) : kPrefix;
+    const Names names(w);
+    const bool private_names = names.is_private;
+    const std::string& prefix = names.prefix;
     const kernels::EmitOptions emission = emit_options(prefix, w.fastmath);
-    const std::string key = environment_key(emission) + w.key();
+    const std::string key = key_of(w, names);
     if (!private_names && serve_from_cache(w, key, prefix)) return;
 
     const auto start = std::chrono::steady_clock::now();
@@ -192,21 +204,34 @@ void compile_now(const Work& w) {
 }
 
 // Exceptions (out of memory, above all) end here.
-template <class Request>
-void compile_safely(const Request& r) {
+template <class Request, class Do>
+bool safely(const Request& r, Do what) {
     try {
-        compile_now(work_of(r));
+        return what(work_of(r));
     } catch (const std::exception& e) {
         if (!r.slot->ready.load(std::memory_order_relaxed)) fail(*r.slot, e.what());
+        return true;
     }
 }
 
 template <class Request>
-void compile_or_enqueue(Request request) {
+void compile_safely(const Request& r) {
+    safely(r, [](const Work& w) { return compile_now(w), true; });
+}
+
+bool served_at_once(const Work& w) {
+    const Names names(w);
+    return !names.is_private && serve_from_cache(w, key_of(w, names), names.prefix);
+}
+
+// What is urgent is looked for in the cache right here, not behind what the thread has to compile.
+template <class Request>
+void compile_or_enqueue(Request request, bool urgent) {
     handle_fork();
     if (request.wait) return compile_safely(request);
+    if (urgent && safely(request, served_at_once)) return;
     const auto slot = request.slot;
-    if (!compile_queue().push([r = std::move(request)] { compile_safely(r); }))
+    if (!compile_queue().push([r = std::move(request)] { compile_safely(r); }, urgent))
         fail(*slot, "the compile queue is full");
 }
 
@@ -237,8 +262,9 @@ std::shared_ptr<ObjectCache> object_cache() {
     return t.cache;
 }
 
-void compile(CompileRequest request) { compile_or_enqueue(std::move(request)); }
-void compile_region(RegionRequest request) { compile_or_enqueue(std::move(request)); }
+void compile(CompileRequest request) { compile_or_enqueue(std::move(request), false); }
+// A loop that is running waits for it, and of nested ones the outermost is asked for last.
+void compile_region(RegionRequest request) { compile_or_enqueue(std::move(request), true); }
 
 void wait_idle() { compile_queue().wait_idle(); }
 
@@ -273,9 +299,10 @@ void reset() {
 void warm_up() {
     handle_fork();
     compile_queue().push([] {
-        object_cache()->usable();
+        // A program whose code is in the cache needs no code generator, and opening it takes milliseconds.
+        const bool nothing_cached = object_cache()->empty();
         open_session();
-        open_codegen();
+        if (nothing_cached) open_codegen();
     });
 }
 

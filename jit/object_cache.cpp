@@ -131,6 +131,20 @@ bool ObjectCache::usable() {
     return open_locked();
 }
 
+bool ObjectCache::empty() {
+    std::lock_guard lock(mutex_);
+    const int copy = open_locked() ? openat(fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR* dir = copy >= 0 ? fdopendir(copy) : nullptr;
+    if (!dir) {
+        if (copy >= 0) close(copy);
+        return true;
+    }
+    bool none = true;
+    for (const dirent* d; none && (d = readdir(dir));) none = d->d_name[0] == '.';
+    closedir(dir);
+    return none;
+}
+
 bool ObjectCache::open_locked() {
     if (tried_) return fd_ >= 0;
     tried_ = true;

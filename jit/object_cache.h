@@ -26,6 +26,7 @@ class ObjectCache {
     ~ObjectCache();
 
     bool usable();  // opens the folder at the first call
+    bool empty();   // whether there is no entry at all, or no cache
     std::optional<std::string> load(std::string_view key);
     bool store(std::string_view key, std::string_view object);
 

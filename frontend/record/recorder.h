@@ -43,6 +43,8 @@ class Recorder {
     ~Recorder() { b_.forget_cells(); }
     bool ok() const { return ok_; }
     void* owner = nullptr;  // the place that the finished trace goes to
+    // Whether something else than this trace serves the loop with that header.
+    std::function<bool(const CodeInfo& code, int header)> served = nullptr;
 
     enum class Verdict : uint8_t { Go, Close, Return };
     Verdict before(const Insn& insn);  // Return: the trace ends with this ReturnValue (base frame)
@@ -165,7 +167,7 @@ class Recorder {
     std::function<int32_t()> snapshot_fn_;
     size_t mark_ = 0;
     bool mid_frame_ = false;  // the trace begins where locals may or may not be bound
-    bool ok_ = true, closed_ = false, checkpoint_due_ = false;
+    bool ok_ = true, begun_ = false, closed_ = false, checkpoint_due_ = false;
     int32_t cached_snapshot_ = -1;
     PyObject* pending_function_ = nullptr;  // borrowed; alive on the frame's stack
     ShadowRef pending_func_shadow_;

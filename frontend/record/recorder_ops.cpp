@@ -119,7 +119,10 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     mark_ = b_.mark();
     if (insn.op == Opcode::ReturnValue && levels_.size() == 1) return Verdict::Return;
     if (insn.op == Opcode::ReturnValue) return Verdict::Go;
-    if ((insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward)) && !unrolls(insn)) {
+    const bool loops = insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward);
+    const bool enters = std::exchange(begun_, true) && insn.boundary && !loops && served &&
+                        l.code->is_header[static_cast<size_t>(l.pc)] && served(*l.code, l.pc);
+    if (enters || (loops && !unrolls(insn))) {
         refuse(Reason::LoopHeader);
         return Verdict::Close;
     }

@@ -37,19 +37,20 @@ bool is_pure(RegionOp op) {
 // With `may_leave`: -1 when it is new and there is no way out of here.
 ValueId Builder::emit(graph::Inst inst, graph::RegionType type, bool may_leave) {
     inst.line = code().insns[static_cast<size_t>(pc_)].line;
-    std::string key;
+    std::string key;  // numbers as they lie in memory: this is where most of the time of building goes
     if (is_pure(inst.op)) {
-        key = fmt::format("{} {} {} {} {}", static_cast<int>(inst.op), static_cast<int>(inst.pointwise),
-                          static_cast<int>(inst.operand), static_cast<int>(type.dtype), type.rank);
-        for (ValueId v : inst.in) key += fmt::format(" {}", v);
+        const auto add = [&](int64_t n) { key.append(reinterpret_cast<const char*>(&n), sizeof n); };
+        add(static_cast<int64_t>(inst.op) | static_cast<int64_t>(inst.pointwise) << 8 |
+            static_cast<int64_t>(inst.operand) << 24 | static_cast<int64_t>(type.dtype) << 32 |
+            static_cast<int64_t>(type.rank + 1) << 40 | static_cast<int64_t>(inst.in.size()) << 48);
+        for (ValueId v : inst.in) add(v);
         for (int64_t i : inst.ints) {
             if (inst.op != RegionOp::View) {
-                key += fmt::format(" #{}", i);
+                add(i);
                 continue;
             }
             for (const graph::ViewAxis& a : r_->views[static_cast<size_t>(i)])
-                key += fmt::format(" {}:{}:{}:{}:{}", static_cast<int>(a.kind), a.axis, a.start, a.count,
-                                   a.step);
+                for (int n : {int{a.kind}, int{a.axis}, a.start, a.count, a.step}) add(n);
         }
         if (auto it = same_.find(key); it != same_.end()) return it->second;
     }

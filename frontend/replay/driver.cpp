@@ -74,6 +74,7 @@ double milliseconds(std::chrono::steady_clock::duration d) {
 struct InlineContext {
     FunctionState::Impl* fs;
     Recorder* recorder;
+    LoopsAround around;  // the call
 };
 
 bool inline_handler(void* ctx, Frame& frame, PyObject** result) {
@@ -84,7 +85,9 @@ bool inline_handler(void* ctx, Frame& frame, PyObject** result) {
     if (!code) return false;
     frame.link();
     r->enter_inlined(frame, *code);
+    const LoopsAround outside = std::exchange(c->fs->around, c->around);
     *result = FrameDriver(*c->fs, frame, *code, 0, r).run(true);
+    c->fs->around = outside;
     return true;
 }
 
@@ -105,6 +108,9 @@ void FrameDriver::start_recording(Place* place) {
         fs_.remark(Reason::NoDevice, why, code_, code_.insns[pc_]);
     }
     own_->builder().for_gpu = fs_.options.cuda;
+    own_->served = [&fs = fs_](const CodeInfo& code, int header) {
+        return region_begins(fs, fs.places(code), header);
+    };
     place->recording_since = std::chrono::steady_clock::now();
     ++place->recordings;
     ++fs_.counters.recordings;
@@ -174,8 +180,9 @@ void meet_opaque(FunctionState::Impl& fs, const CodeInfo& base, const Outcome& o
     const CodeInfo* code =
         func ? CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func))) : &base;
     if (!code) return;
-    const Insn& insn = code->insns[code->index_at(inner.unit)];
-    if (insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward)) return;
+    const int pc = code->index_at(inner.unit);
+    const Insn& insn = code->insns[pc];
+    if (insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward) || code->is_header[pc]) return;
     ++fs.counters.opaque_steps;
     fs.at_opaque_step = true;
 }
@@ -244,7 +251,7 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
         }
         return Flow::On;
     }
-    if (recording_on_this_thread() || is_traced(f_.ts()) || region_serves(places_, pc_)) return Flow::On;
+    if (recording_on_this_thread() || is_traced(f_.ts()) || region_serves(fs_, places_, pc_)) return Flow::On;
     if (refused(CallLimits::Recording)) return raised(result);
     start_recording(place);
     return Flow::On;
@@ -255,6 +262,7 @@ namespace {
 struct CalleeContext {
     FunctionState::Impl* fs;
     PyObject* function;
+    LoopsAround around;  // the call
 };
 
 bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
@@ -263,7 +271,9 @@ bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
     const CodeInfo* code = CodeInfo::get(frame.code());
     if (!code) return false;
     frame.link();
+    const LoopsAround outside = std::exchange(c->fs->around, c->around);
     *result = FrameDriver(*c->fs, frame, *code, 0, nullptr).run(true);
+    c->fs->around = outside;
     return true;
 }
 
@@ -278,7 +288,7 @@ Step FrameDriver::step_with_loops(const Insn& insn) {
                 CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable)));
             if (code && code->has_loops && fs_.places(*code).open_headers > 0 &&
                 !is_traced(f_.ts(), code->code)) {
-                CalleeContext ctx{&fs_, callable};
+                CalleeContext ctx{&fs_, callable, loops_around(fs_, places_, pc_)};
                 HookScope scope(callee_handler, &ctx);
                 return step(f_, code_, &pc_);
             }
@@ -305,7 +315,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     Recorder* recording = recorder_;
     Step s;
     if (recording && recording->pending_function()) {
-        InlineContext ctx{&fs_, recording};
+        InlineContext ctx{&fs_, recording, loops_around(fs_, places_, pc_)};
         Recorder* outer = std::exchange(active_recorder, recording);
         HookScope scope(inline_handler, &ctx);
         s = step(f_, code_, &pc_);

@@ -37,8 +37,11 @@ struct Place {
 // A loop's header, at which a region may be entered.
 struct LoopHeader {
     std::vector<std::shared_ptr<regions::CompiledRegion>> regions;  // by kinds of variables
-    std::vector<char> inside;                                       // per instruction: in the loop
+    int first = 0, last = -1;                                       // instructions of the loop
+    bool has(int pc) const { return first <= pc && pc <= last; }
     int arrivals = 0, attempts = 0, refusals = 0;
+    int spared = 0;          // times that nothing was recorded in the loop because a region was to come
+    int64_t since = 0;       // when the first arrival was, ns
     bool serves = false;     // since the last arrival: a region ran, or its code is being made
     bool in_region = false;  // a region was built that has it
     bool dead = false;
@@ -52,6 +55,11 @@ struct CodePlaces {
     int live = 0;
     std::unordered_map<int, LoopHeader> headers;
     int open_headers = 0;  // that are not dead
+};
+
+// How many loops around a place may yet become regions, and how many are regions whose code is being made.
+struct LoopsAround {
+    int untried = 0, waiting = 0;
 };
 
 struct FunctionState::Impl {
@@ -79,6 +87,8 @@ struct FunctionState::Impl {
     void kill(Place* place);
     void kill(CodePlaces& places, LoopHeader& header);
     int region_count = 0;
+    LoopsAround around;       // frames at hand that loops have called
+    int64_t last_region = 0;  // when the last one was built, ns
     void revive_entry();
     bool anything_ahead(const CodeInfo& code, int pc);
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);

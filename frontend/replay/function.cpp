@@ -79,7 +79,12 @@ CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
         slot = std::make_unique<CodePlaces>();
         slot->code = &c;
         for (size_t i = 0; regions_on() && options.has_regions() && i < c.insns.size(); ++i)
-            if (c.is_header[i]) slot->headers[static_cast<int>(i)];
+            if (c.is_header[i]) slot->headers[static_cast<int>(i)].first = static_cast<int>(i);
+        // Python lays a loop's body out in one piece: from the header to its last back edge.
+        for (size_t i = 0; i < c.insns.size(); ++i)
+            if (const auto h = slot->headers.find(c.insns[i].target);
+                h != slot->headers.end() && (c.insns[i].flags & Insn::kBackward))
+                h->second.last = static_cast<int>(i);
         slot->open_headers = static_cast<int>(slot->headers.size());
         slot->code_object = PyRef::borrow(reinterpret_cast<PyObject*>(c.code));
     }
@@ -281,7 +286,22 @@ int64_t elements(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     return sum;
 }
 
-// Calls that neither record nor run a kernel are plain overhead.
+// Whether all code that was asked for is there, or will never be.
+bool code_settled(const FunctionState::Impl& fs) {
+    for (auto& [code, cp] : fs.codes)
+        for (auto& [pc, header] : cp->headers)
+            for (auto& r : header.regions)
+                if (!r->ready() && !r->failed()) return false;
+    for (auto& [code, cp] : fs.codes)
+        for (auto& [pc, place] : cp->by_pc)
+            for (auto& t : place->traces)
+                for (const Segment& s : t->segments)
+                    if (!s.code->ready.load(std::memory_order_acquire) && !s.code->failed.load())
+                        return false;
+    return true;
+}
+
+// Calls that neither record nor run a kernel are plain overhead, unless code is being made for the next ones.
 void count_fruitless(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     ++fs.counters.eager_calls;
     if (!fs.entry->traces.empty()) return;  // calls of another kind are served
@@ -343,7 +363,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
     const bool hopeless = places.live == 0 && places.open_headers == 0;
     PyObject* result =
         hopeless ? fs.call_eager(args, nargsf, kwnames) : call_driven(fs, args, nargsf, kwnames);
-    if (fs.counters.recordings == recorded && fs.counters.kernels_launched == launched)
+    if (fs.counters.recordings == recorded && fs.counters.kernels_launched == launched && code_settled(fs))
         count_fruitless(fs, args, nargsf, kwnames);
     else
         fs.eager_rounds = 0;
@@ -354,21 +374,6 @@ int64_t now_ns() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
-}
-
-// Whether all code that was asked for is there, or will never be.
-bool code_settled(const FunctionState::Impl& fs) {
-    for (auto& [code, cp] : fs.codes)
-        for (auto& [pc, header] : cp->headers)
-            for (auto& r : header.regions)
-                if (!r->ready() && !r->failed()) return false;
-    for (auto& [code, cp] : fs.codes)
-        for (auto& [pc, place] : cp->by_pc)
-            for (auto& t : place->traces)
-                for (const Segment& s : t->segments)
-                    if (!s.code->ready.load(std::memory_order_acquire) && !s.code->failed.load())
-                        return false;
-    return true;
 }
 
 // What NumPy hardly does the operations of the trace in less than, with `size` elements in all arrays. One or

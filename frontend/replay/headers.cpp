@@ -2,7 +2,8 @@
 //
 // A region is built when the header is reached for the second time in all: the first iteration has then given
 // the variables that it makes their kinds. When the frame is of another kind than those before, another one
-// is built.
+// is built. Loops inside of one that is in its first iteration are left alone for a while: they will be parts
+// of its region.
 
 #include "frontend/replay/headers.h"
 
@@ -23,8 +24,12 @@ namespace {
 constexpr int kMostRegions = 4;   // of one loop
 constexpr int kMostAttempts = 8;  // to build one
 constexpr int kMostRefusals = 3;
+constexpr int kMostSpared = 100;
 // A region that leaves for a check again and again after so little work costs more than it saves.
 constexpr int64_t kManyChecks = 200, kShortRun = 2000;  // ns
+// For how long an inner loop leaves it to the loop around it to be tried, and to get its code, ns. To build
+// and compile a region for it would take as long.
+constexpr int64_t kUntilTried = 5'000'000, kUntilCode = 50'000'000;
 
 bool enabled = true;
 
@@ -32,17 +37,6 @@ int64_t now_ns() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
-}
-
-std::vector<char> instructions_inside(const CodeInfo& code, int header) {
-    // Python lays a loop's body out in one piece: from the header to its last back edge.
-    int last = header;
-    for (size_t i = 0; i < code.insns.size(); ++i)
-        if (code.insns[i].target == header && (code.insns[i].flags & Insn::kBackward))
-            last = static_cast<int>(i);
-    std::vector<char> inside(code.insns.size(), 0);
-    for (int i = header; i <= last; ++i) inside[static_cast<size_t>(i)] = 1;
-    return inside;
 }
 
 bool forbidden(const FunctionState::Impl& fs) {
@@ -104,13 +98,23 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     if (fs.options.on_device && regions::is_for_device(*built->graph) &&
         !(device = on_device(fs, built->graph, name, code, pc)) && fs.options.on_device)
         return fs.kill(places, h);
-    h.inside = instructions_inside(code, pc);
     for (auto& [inner, other] : places.headers)
-        if (h.inside[static_cast<size_t>(inner)] && !std::exchange(other.in_region, true))
-            ++fs.counters.regions;
+        if (h.has(inner) && !std::exchange(other.in_region, true)) ++fs.counters.regions;
     h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
                                                                   fs.options.async, std::move(device)));
+    fs.last_region = now_ns();
     if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
+}
+
+// Not when its header is hardly ever reached a second time.
+bool is_to_come(const LoopHeader& h) { return !h.dead && h.attempts == 0 && h.spared < kMostSpared; }
+
+// Whether the loop of `header` leaves it to those around it to become a region.
+bool leaves_it_to_others(const FunctionState::Impl& fs, const CodePlaces& places, int header,
+                         const LoopHeader& h) {
+    const LoopsAround around = loops_around(fs, places, header, header);
+    const int64_t waited = now_ns() - std::max(h.since, fs.last_region);
+    return (around.untried > 0 && waited < kUntilTried) || (around.waiting > 0 && waited < kUntilCode);
 }
 
 }  // namespace
@@ -118,10 +122,31 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
 void set_regions(bool on) { enabled = on; }
 bool regions_on() { return enabled; }
 
-bool region_serves(const CodePlaces& places, int pc) {
+LoopsAround loops_around(const FunctionState::Impl& fs, const CodePlaces& places, int pc, int apart_from) {
+    LoopsAround around = fs.around;
+    if (!enabled || forbidden(fs)) return {};
+    for (const auto& [header, h] : places.headers) {
+        if (header == apart_from || h.dead || !h.has(pc)) continue;
+        around.untried += is_to_come(h);
+        around.waiting += waits_for_code(h);
+    }
+    return around;
+}
+
+bool region_serves(const FunctionState::Impl& fs, CodePlaces& places, int pc) {
     for (const auto& [header, h] : places.headers)
-        if (!h.dead && h.serves && !h.inside.empty() && h.inside[static_cast<size_t>(pc)]) return true;
-    return false;
+        if (!h.dead && h.serves && h.has(pc)) return true;
+    if (loops_around(fs, places, pc).untried == 0) return false;
+    for (auto& [header, h] : places.headers) h.spared += is_to_come(h) && h.has(pc);
+    return true;
+}
+
+bool region_begins(const FunctionState::Impl& fs, const CodePlaces& places, int pc) {
+    const auto it = places.headers.find(pc);
+    if (it == places.headers.end() || it->second.dead || !enabled || forbidden(fs)) return false;
+    const LoopHeader& h = it->second;
+    return is_to_come(h) || std::any_of(h.regions.begin(), h.regions.end(),
+                                        [](const auto& r) { return !r->retired && !r->failed(); });
 }
 
 std::vector<RegionInfo> FunctionState::regions() const {
@@ -154,9 +179,10 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         stance() == Stance::Eager)
         return AtHeader::Nothing;
     LoopHeader& h = it->second;
-    ++h.arrivals;
+    if (++h.arrivals == 1) h.since = now_ns();
     const size_t before = h.regions.size();
-    if (h.arrivals >= 2 && h.regions.empty() && !forbidden(fs)) build(fs, places, h, f, code, *pc);
+    if (h.arrivals >= 2 && h.regions.empty() && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
+        build(fs, places, h, f, code, *pc);
     h.serves = waits_for_code(h);
     for (int round = 0; round < 2 && !h.dead; ++round) {
         for (size_t i = 0; i < h.regions.size(); ++i) {

@@ -17,7 +17,12 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                           int* pc, std::vector<ResumeFrame>* inner);
 
 // Whether a loop around instruction `pc` is a region, or is about to be one: then its body needs no traces.
-bool region_serves(const CodePlaces& places, int pc);
+bool region_serves(const FunctionState::Impl& fs, CodePlaces& places, int pc);
+// The loops around it, those around calls that led here included; less the one of header `apart_from`.
+LoopsAround loops_around(const FunctionState::Impl& fs, const CodePlaces& places, int pc,
+                         int apart_from = -1);
+// Whether `pc` is a loop's header where a region may be entered: a trace ends in front of it.
+bool region_begins(const FunctionState::Impl& fs, const CodePlaces& places, int pc);
 
 bool regions_on();
 

@@ -97,7 +97,8 @@ def test_whichever_side_came_first(order):
             agree(eager, compiled, x, 1.5)
 
 
-def test_exits_in_a_loop():
+def test_exits_in_a_loop(monkeypatch):
+    monkeypatch.setattr(stator.options, "regions", False)
     eager, compiled = both("loop")
     for n in (3, 50, 50, 200, 1, 0, 200):
         agree(eager, compiled, SMALL, n)

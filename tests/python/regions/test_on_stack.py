@@ -84,3 +84,42 @@ def test_the_first_call_is_right(function, capsys):
     printed = capsys.readouterr().out
     assert same(stator.compile(function)(start.copy(), 60), expected)
     assert capsys.readouterr().out == printed
+
+
+def two_sweeps(a, n):
+    b = np.zeros_like(a)
+    for _ in range(n):
+        for i in range(1, a.shape[0]):
+            b[i] = a[i] + a[i - 1]
+        b = b * 0.5
+        for i in range(1, a.shape[0]):
+            a[i] = b[i] - b[i - 1]
+    return a
+
+
+def converges(a, n):
+    count, change = 0, 1.0
+    while change > 1e-9 and count < n:
+        for i in range(1, a.shape[0]):
+            a[i] = 0.5 * (a[i] + a[i - 1])
+        change = abs(a[-1] - a[0]).max()
+        count += 1
+    return a
+
+
+@pytest.mark.parametrize("function", [two_sweeps, converges])
+def test_no_traces_of_what_becomes_a_region(function, monkeypatch):
+    """Also of a `while` loop's first iteration: once there is a region, a call enters it and nothing else."""
+    monkeypatch.setattr(stator.options, "async", False)
+    compiled = stator.compile(function)
+    start = np.linspace(0, 1, 60).reshape(12, 5)
+    for n in (3, 9):
+        assert same(compiled(start.copy(), n), function(start.copy(), n))
+    assert len(compiled.traces) <= 1  # what leads to the loop
+    entries = sum(r.entries for r in compiled.regions)
+    before = stator.stats(compiled)
+    assert same(compiled(start.copy(), 9), function(start.copy(), 9))
+    after = stator.stats(compiled)
+    assert sum(r.entries for r in compiled.regions) == entries + 1
+    assert after["exits"] == before["exits"]
+    assert after["recordings"] == before["recordings"]

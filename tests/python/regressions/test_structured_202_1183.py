@@ -13,23 +13,9 @@ from fuzz.check import run_source
 SOURCE = """\
 import numpy as np
 
-def h1(p, q):
-    size = len(p)
-    for j0 in range(2, size):
-        try:
-            s3 = 10.0 ** 100
-        except (IndexError, ArithmeticError, ValueError) as e:
-            pass
-        p[j0] = max(s3, p[j0])
-
 def f(a, b, x):
-    n = a.shape[0]
-    for i0 in range(x.shape[0]):
-        for l1 in range(n):
-            try:
-                k1 = int(b[i0, i0] / l1)
-            except ArithmeticError as e:
-                h1(a[l1], a)
+    s = 10.0 ** 100
+    a[0, 0] = max(s, a[0, 0])
 """
 
 CALLS = [

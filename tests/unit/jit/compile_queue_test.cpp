@@ -32,6 +32,22 @@ TEST(CompileQueue, RunsJobsInOrderBesideTheCaller) {
     queue.wait_idle();  // nothing to wait for
 }
 
+TEST(CompileQueue, UrgentJobsOvertakeTheLatestOneFirst) {
+    CompileQueue queue(10);
+    std::atomic<bool> go{false}, started{false};
+    std::vector<int> order;
+    queue.push([&] {
+        started = true;
+        while (!go) std::this_thread::sleep_for(1ms);
+    });
+    while (!started) std::this_thread::sleep_for(1ms);
+    for (const int i : {2, 3}) queue.push([&, i] { order.push_back(i); });
+    for (const int i : {1, 0}) queue.push([&, i] { order.push_back(i); }, /*urgent=*/true);
+    go = true;
+    queue.wait_idle();
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+}
+
 TEST(CompileQueue, IsBounded) {
     CompileQueue queue(2);
     std::atomic<bool> go{false}, started{false};

@@ -47,12 +47,15 @@ TEST_F(ObjectCacheTest, KeepsWhatIsStored) {
                                                      9);
     {
         ObjectCache cache(dir_, kLarge);
+        EXPECT_TRUE(cache.empty());
         EXPECT_EQ(cache.load(key), std::nullopt);
         EXPECT_TRUE(cache.store(key, object));
+        EXPECT_FALSE(cache.empty());
         EXPECT_EQ(cache.load(key), object);
         EXPECT_EQ(cache.load("another key"), std::nullopt);
     }
     ObjectCache second(dir_, kLarge);
+    EXPECT_FALSE(second.empty());
     EXPECT_EQ(second.load(key), object);
     EXPECT_TRUE(lines.empty());
 }
