@@ -299,6 +299,7 @@ void RegionPrinter::block(BlockId b, BlockId next) {
     if (solo_ >= 0 && r_.loops[static_cast<size_t>(solo_)].header == b) {
         lines_.line("i" + text(solo_) + ":;");
         if (spread_.meets_before_solo(solo_)) lines_.line("grid_meet(ctl);");
+        grid(solo_);
         lines_.line("if (!leader) goto o" + text(solo_) + ";");
     }
     lines_.line(label(b) + ":;");

@@ -21,7 +21,15 @@ constexpr std::pair<std::string_view, std::string_view> kScalarFunctions[] = {
 }  // namespace
 
 void RegionPrinter::leave_if(const std::string& condition, int exit) {
-    lines_.line("if (" + condition + ") goto " + exit_label(exit) + ";");
+    switch (leaving_) {
+        case Leaving::Exit: return lines_.line("if (" + condition + ") goto " + exit_label(exit) + ";");
+        case Leaving::Otherwise: return lines_.line("if (" + condition + ") goto " + otherwise_ + ";");
+        case Leaving::Noted: return lines_.line("bad |= " + condition + ";");
+        case Leaving::PassedOver:
+            lines_.line("if (" + condition + ") bad |= 1u;");
+            lines_.open("else");
+            ++scopes_;
+    }
 }
 
 void RegionPrinter::set(ValueId v, const std::string& value) { lines_.line(scalar(v) + " = " + value + ";"); }

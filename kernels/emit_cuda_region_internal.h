@@ -104,6 +104,15 @@ class RegionPrinter {
     void nest_body(const Inst& nest, const std::vector<std::string>& at, const BodyText& text = {});
     std::string fault(const Inst& i, const std::vector<std::string>& in);
 
+    // ---- emit_cuda_region_grid.cpp ----
+    void grid(int solo);
+    void grid_points(const GridLoop& g);
+    void grid_point(const GridLoop& g);
+    void agree_on_grid(const std::string& otherwise);
+    bool grid_inst(const GridLoop& g, InstAt where);
+    void leave_grid(const GridLoop& g, const std::vector<ValueId>& computed);
+    void commit(const GridLoop& g, bool of_thread);
+
     // ---- emit_cuda_region_pack.cpp ----
     void pack(const Inst& i);
     void pack_in_order(const Inst& i);
@@ -145,8 +154,12 @@ class RegionPrinter {
     Lines lines_;
     std::vector<char> early_;  // by value: computed at the beginning of each launch
     bool in_nest_ = false, grows_ = false;
-    bool teams_ = false;                   // warps leave values for each other
-    int solo_ = -1;                        // of the block being printed
+    bool teams_ = false;  // warps leave values for each other
+    int solo_ = -1;       // of the block being printed
+    // Where checks lead: to exits; to the leader's loop; they are noted; or what follows is passed over, too.
+    enum class Leaving : uint8_t { Exit, Otherwise, Noted, PassedOver } leaving_ = Leaving::Exit;
+    std::string otherwise_;
+    int scopes_ = 0;                       // open, of what depends on noted checks
     std::set<std::pair<int, int>> exits_;  // (solo loop, exit) that code leads to
     std::vector<Resume> resumes_;
     struct Crossing {  // an edge out of a solo loop

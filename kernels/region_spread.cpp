@@ -162,6 +162,9 @@ void RegionSpread::find_solo_loops() {
                 at(stores, l) |= i.op == RegionOp::Store;
                 at(collective, l) |= is_collective(i.op);
             }
+    grids_ = find_grid_loops(r_, cfg_, roots_, standing_);
+    for (const auto& [grid, _] : grids_)
+        for (int l = at(r_.loops, grid).parent; l >= 0; l = at(r_.loops, l).parent) at(collective, l) = 1;
     const auto alone = [&](int l) { return at(stores, l) && !at(collective, l); };
     for (const BlockId b : cfg_.order) {
         int outermost = -1;

@@ -9,7 +9,8 @@
 //
 // A loop that stores elements and has no nest would need a barrier for every element: the leader runs it
 // alone
-// (`solo`), the others wait at its end.
+// (`solo`), the others wait at its end. Where its iterations are independent (region_grid.h) all threads
+// share them, and the leader runs the loop only when one of them has to leave it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "graph/region_cfg.h"
+#include "kernels/region_grid.h"
 
 namespace stator::kernels {
 
@@ -27,6 +29,11 @@ class RegionSpread {
 
     // The loop that the leader runs alone and that the block belongs to; -1: none.
     int solo(graph::BlockId b) const { return solo_[static_cast<size_t>(b)]; }
+    // The solo loop as one that all threads share, if it can be that.
+    const GridLoop* grid(int solo) const {
+        const auto found = grids_.find(solo);
+        return found == grids_.end() ? nullptr : &found->second;
+    }
     bool meets_before(graph::BlockId b, size_t inst) const {
         return meets_[static_cast<size_t>(b)][inst] != 0;
     }
@@ -79,6 +86,7 @@ class RegionSpread {
     std::vector<int> solo_;
     std::vector<std::vector<char>> meets_;
     std::set<int> solo_meets_;
+    std::map<int, GridLoop> grids_;
     std::map<std::vector<graph::ValueId>, int> divisions_;  // array and extents
     std::vector<std::vector<graph::ValueId>> division_values_;
 };

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import stator
 
-from tests.gpu import runner
+from tests.gpu import region_kinds, runner
 from tests.gpu.suite import PROGRAMS
 
 FOLDER = Path(__file__).parent / "golden"
@@ -33,6 +34,23 @@ def test_source(name):
     text = kernels[0].source
     for k in kernels:
         text += f"// {k.name}: {k.form}, vectors of {k.vector}\n"
+    check(name, text)
+
+
+@pytest.mark.parametrize(
+    "loop", [region_kinds.masks, region_kinds.sums, region_kinds.axes, region_kinds.element_products]
+)
+def test_loop(loop):
+    """Kernels of loops, without what all sources begin with."""
+    compiled = stator.compile(loop)
+    for _ in range(3):
+        compiled(*region_kinds.ARGUMENTS[loop]())
+    stator.wait()
+    source = compiled.regions[0].cuda().source
+    check("loop_" + loop.__name__, source[source.index('extern "C"') :])
+
+
+def check(name, text):
     path = FOLDER / f"{name}.cu"
     if os.environ.get("STATOR_BLESS"):
         FOLDER.mkdir(exist_ok=True)
