@@ -9,6 +9,10 @@ namespace stator::graph {
 // scratch cells, so it runs before anybody counts them.
 void fuse_nests(Region& r);
 
+// Takes arrays that cannot lie in a `scratch`'s cells off its list of what to keep clear of, and the cells
+// that were for them (region_cells.cpp).
+void prune_cells(Region& r);
+
 // Computes in the entry block what depends on nothing else: constants, extents, sums of inputs.
 void hoist_to_entry(Region& r);
 

@@ -286,6 +286,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         return nullptr;
     }
     graph::fuse_nests(*r_);
+    graph::prune_cells(*r_);
     graph::find_loops(*r_);
     return std::move(out_);
 }

@@ -87,8 +87,9 @@ struct FunctionState::Impl {
     void kill(Place* place);
     void kill(CodePlaces& places, LoopHeader& header);
     int region_count = 0;
-    LoopsAround around;       // frames at hand that loops have called
-    int64_t last_region = 0;  // when the last one was built, ns
+    LoopsAround around;  // frames at hand that loops have called
+    int regions_built = 0;
+    int64_t last_region = 0;  // when, ns
     void revive_entry();
     bool anything_ahead(const CodeInfo& code, int pc);
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);

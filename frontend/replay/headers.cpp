@@ -28,8 +28,10 @@ constexpr int kMostSpared = 100;
 // A region that leaves for a check again and again after so little work costs more than it saves.
 constexpr int64_t kManyChecks = 200, kShortRun = 2000;  // ns
 // For how long an inner loop leaves it to the loop around it to be tried, and to get its code, ns. To build
-// and compile a region for it would take as long.
-constexpr int64_t kUntilTried = 5'000'000, kUntilCode = 50'000'000;
+// and compile a region for it would take as long. The first doubles with each region: in a deep nest all but
+// the outermost one are built in vain.
+constexpr int64_t kUntilTried = 10'000'000, kUntilCode = 50'000'000;
+constexpr int kMostDoublings = 4;
 
 bool enabled = true;
 
@@ -103,6 +105,7 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
                                                                   fs.options.async, std::move(device)));
     fs.last_region = now_ns();
+    ++fs.regions_built;
     if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
 }
 
@@ -114,7 +117,8 @@ bool leaves_it_to_others(const FunctionState::Impl& fs, const CodePlaces& places
                          const LoopHeader& h) {
     const LoopsAround around = loops_around(fs, places, header, header);
     const int64_t waited = now_ns() - std::max(h.since, fs.last_region);
-    return (around.untried > 0 && waited < kUntilTried) || (around.waiting > 0 && waited < kUntilCode);
+    const int64_t until_tried = kUntilTried << std::min(fs.regions_built, kMostDoublings);
+    return (around.untried > 0 && waited < until_tried) || (around.waiting > 0 && waited < kUntilCode);
 }
 
 }  // namespace

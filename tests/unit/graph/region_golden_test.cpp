@@ -1,6 +1,7 @@
 // Text tests of regions: tests/ir/regions/*.txt. A case names what to run: `print`, `simplify`, `fuse`,
-// `checkpoints`, `checks` (all that runs before LLVM), `headers` (of a region that lacks some), `verify` (the
-// output is the defect) or `error` (what the parser says). Loops are found, unless the text gives them.
+// `cells`, `checkpoints`, `checks` (all that runs before LLVM), `headers` (of a region that lacks some),
+// `verify` (the output is the defect) or `error` (what the parser says). Loops are found, unless the text
+// gives them.
 #include <gtest/gtest.h>
 
 #include "graph/region.h"
@@ -26,6 +27,7 @@ std::string run_case(const test::GoldenCase& c) {
     if (const std::string defect = verify(r); !defect.empty()) return "before: " + defect;
     if (what == "simplify") simplify(r);
     if (what == "fuse") fuse_nests(r);
+    if (what == "cells") prune_cells(r);
     if (what == "checks") optimize(r);
     if (what == "checkpoints") run_from_checkpoints(r);
     const std::string text = print(r);
