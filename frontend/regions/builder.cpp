@@ -248,6 +248,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
+    appends_ = false;
     written_holders_.clear(), apart_.clear(), dense_.clear();
     sites_.clear();
     failed_code_ = &code_;

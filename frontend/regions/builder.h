@@ -98,7 +98,8 @@ struct EntrySource {
         Cell,          // contents of a cell
         FunctionCell,  // cell number `index` of a function's closure
         State,         // number `index` of what an iterator tells of itself, which is `count` objects
-        Global         // `name` in dict `object`
+        Global,        // `name` in dict `object`
+        DictItem       // of key `name`, a string
     } kind;
     int parent = -1;  // slot of what it is reached from; -1: `object`
     PyRef object{}, name{};
@@ -117,7 +118,10 @@ struct EntryInput {
         RangeNext,
         RangeLeft,
         RangeStep,
-        IterPosition
+        IterPosition,
+        Real,  // parts of a Python complex
+        Imaginary,
+        List  // the address of a list that is appended to
     } kind;
     int slot;
     DType dtype = DType::F64;
@@ -269,6 +273,22 @@ class Builder {
     bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
+
+    // ---- builder_math.cpp ----
+    bool as_double(const Value& v, ValueId* out);
+    bool c_function(const std::string& name, std::vector<ValueId> in, Value* out);
+    std::optional<bool> call_math(PyObject* callable, const std::vector<Value>& args, Value* out);
+    std::optional<bool> call_complex(PyObject* callable, const std::vector<Value>& args, Value* out);
+    std::optional<bool> call_scalar_type(PyObject* callable, const std::vector<Value>& args, Value* out);
+    bool binary_python_complex(int nb, const Value& a, const Value& b, Value* out);
+
+    // ---- builder_literals.cpp ----
+    std::optional<bool> call_array(PyObject* callable, const std::vector<Value>& args, Value* out);
+
+    // ---- builder_append.cpp ----
+    ValueId address_of(int slot);
+    bool append_item(Value* v);
+    std::optional<bool> call_append(PyObject* callable, std::vector<Value>& args, Value* out);
 
     // ---- builder_iterate.cpp: iterators ----
     bool on_for_iter(const Insn& insn);
@@ -544,6 +564,7 @@ class Builder {
     std::set<int> written_holders_;
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
+    bool appends_ = false;     // to a list that was there at entry
     int nesting_ = 0;          // of tuples and lists that are looked into
     std::set<ValueId> dense_;  // arrays in the region's own memory, in one piece
     // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between

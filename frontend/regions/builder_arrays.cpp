@@ -87,6 +87,12 @@ bool Builder::is_next(ValueId v, ValueId next) const {
     return false;
 }
 
+namespace {
+
+constexpr int64_t kAnyStep = INT64_MAX;  // a step of which only is known that it is positive
+
+}  // namespace
+
 bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
     using graph::Op;
     const auto i64 = [&](Op op, ValueId a, ValueId b) {
@@ -100,10 +106,10 @@ bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
         return false;
     int64_t k = 1;
     if (step >= 0) {
-        const auto known_step = known_int(step);
-        if (!known_step || *known_step == 0 || *known_step == INT64_MIN)
-            return unknown("a slice with such a step");
-        k = *known_step;
+        k = known_int(step).value_or(kAnyStep);
+        if (k == 0 || k == INT64_MIN) return unknown("a slice with such a step");
+        if (k == kAnyStep && !guard(pointwise(Op::Greater, DType::I64, DType::Bool, {step, const_int(0)})))
+            return false;
     }
     const ValueId zero = const_int(0), one = const_int(1), last = i64(Op::Subtract, n, one);
     bool found = false;
@@ -125,11 +131,13 @@ bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
     out->kind = KeyPart::Slice;
     out->a = start;
     out->const_step = k;
-    out->step = const_int(k);
+    out->step = k == kAnyStep ? step : const_int(k);
     if (k == 1 || k == -1) {
         out->count = start == zero && stop == n ? n : i64(Op::Maximum, span, zero);
     } else {
-        const ValueId size = const_int(k > 0 ? k : -k);
+        // (span + size - 1) / size, without what may overflow.
+        const ValueId size =
+            k == kAnyStep ? i64(Op::Minimum, step, i64(Op::Maximum, n, one)) : const_int(k > 0 ? k : -k);
         const ValueId rounded = i64(Op::Add, i64(Op::Maximum, span, zero), i64(Op::Subtract, size, one));
         out->count = checked(RegionOp::FloorDiv, DType::I64, rounded, size);
         if (out->count < 0) return false;
@@ -237,7 +245,9 @@ bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value*
         int8_t at = 0;
         for (const KeyPart& p : parts) {
             if (extents.size() == 1 && (p.kind == KeyPart::Slice || p.kind == KeyPart::All))
-                out->walk = fmt::format("{}:{}", at, p.kind == KeyPart::All ? 1 : p.const_step);
+                out->walk = p.kind == KeyPart::Slice && p.const_step == kAnyStep
+                                ? ""
+                                : fmt::format("{}:{}", at, p.kind == KeyPart::All ? 1 : p.const_step);
             at = static_cast<int8_t>(at + (p.kind != KeyPart::New));
         }
     }
@@ -799,7 +809,7 @@ bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
     graph::Inst inst;
     inst.op = RegionOp::Dot;
     inst.operand = a.dtype;
-    inst.ints = {call_index({graph::RegionCall::Dot, "dot", {a.dtype}})};
+    inst.ints = {call_index({graph::RegionCall::Dot, operator_ ? "dot" : "np.dot", {a.dtype}})};
     inst.in = {x.id, y.id};
     *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
     return finite(out->id, a.dtype);

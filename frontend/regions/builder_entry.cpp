@@ -90,6 +90,11 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
         case EntryKind::Int: v = int_value(add(EntryInput::Int, DType::I64, -1)); break;
         case EntryKind::Float: v = float_value(add(EntryInput::Float, DType::F64, -1)); break;
         case EntryKind::Bool: v = bool_value(add(EntryInput::Bool, DType::Bool, -1)); break;
+        case EntryKind::Complex:
+            v = composed(Kind::Complex, {float_value(add(EntryInput::Real, DType::F64, -1)),
+                                         float_value(add(EntryInput::Imaginary, DType::F64, -1))});
+            v.dtype = DType::C128;
+            break;
         case EntryKind::Scalar: v = scalar_value(kind.dtype, add(EntryInput::Scalar, kind.dtype, -1)); break;
         case EntryKind::Array: {
             for (const EntryInput& other : out_->inputs)
@@ -211,7 +216,7 @@ bool Builder::read_entry() {
                 if (v->kind == Kind::RangeIter) v->whole = false;
                 if (v->kind == Kind::Tuple && changes) v->whole = false;
                 // What is rebound is like what the loop makes, from the first iteration on.
-                if (!v->whole && v->is_number()) v->slot = -1;
+                if (!v->whole && (v->is_number() || v->is_complex_number())) v->slot = -1;
                 s_.slots.push_back(std::move(*v));
                 continue;
             }
@@ -259,6 +264,7 @@ std::string Builder::source_text(int slot) const {
         case EntrySource::FunctionCell: return fmt::format("{}.__closure__[{}]", base, s.index);
         case EntrySource::State: return fmt::format("{}.__reduce__()[{}]", base, s.index);
         case EntrySource::Global: return PyUnicode_AsUTF8(s.name.get());
+        case EntrySource::DictItem: return fmt::format("{}[\"{}\"]", base, PyUnicode_AsUTF8(s.name.get()));
     }
     return base;
 }
@@ -282,6 +288,8 @@ void Builder::finish_inputs(BuiltRegion& out) {
         if (in.kind == EntryInput::RangeNext) ri.source += ".next";
         if (in.kind == EntryInput::RangeLeft) ri.source += ".left";
         if (in.kind == EntryInput::RangeStep) ri.source += ".step";
+        if (in.kind == EntryInput::Real) ri.source += ".real";
+        if (in.kind == EntryInput::Imaginary) ri.source += ".imag";
         r_->inputs.push_back(std::move(ri));
         kept.push_back(std::move(in));
     }

@@ -216,7 +216,8 @@ bool Builder::on_build_list(const Insn& insn) {
     list.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
     for (Value& v : list.items) {
         if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
-        if (v.kind == Kind::Empty || v.kind == Kind::List || has_iterator(v))
+        const bool shared = v.kind == Kind::List && (v.whole || names_of(v) != 1);
+        if (v.kind == Kind::Empty || shared || has_iterator(v))
             return unknown("a list with " + describe(v));
     }
     list.object = ++made;

@@ -293,8 +293,10 @@ bool Builder::on_binary(const Insn& insn) {
         if (!operator_arrays(insn.arg % kInPlace, in_place, a, b, &out)) return false;
     } else if (!binary(insn.arg % kInPlace, in_place, a, b, &out)) {
         const bool complex = a.is_complex_number() || b.is_complex_number();
-        const auto by_host = [&] { return operator_by_host(insn.arg % kInPlace, false, a, b, &out); };
-        if (!complex || !otherwise(by_host)) return false;
+        const int nb = insn.arg % kInPlace;
+        const auto native = [&] { return binary_python_complex(nb, a, b, &out); };
+        const auto by_host = [&] { return operator_by_host(nb, false, a, b, &out); };
+        if (!complex || (!otherwise(native) && !otherwise(by_host))) return false;
     }
     push(std::move(out));
     return true;
@@ -386,6 +388,15 @@ bool Builder::on_subscript(const Insn& insn) {
     }
     const Value a = looked_into(pop());
     Value out;
+    PyObject* o = a.kind == Kind::Passed && a.slot >= 0 ? object_at(a.slot) : nullptr;
+    if (o && PyDict_CheckExact(o) && key.kind == Kind::Known && PyUnicode_CheckExact(key.obj)) {
+        PyObject* item = PyDict_GetItem(o, key.obj);
+        if (!item) return unknown("an item that a dict does not have");
+        EntrySource s{EntrySource::DictItem, a.slot};
+        s.name = PyRef::borrow(key.obj);
+        push(source_value(std::move(s), item));
+        return true;
+    }
     if ((a.kind == Kind::Tuple || a.kind == Kind::List) && key.kind == Kind::Int) {
         auto i = known_int(key.id);
         const auto n = static_cast<int64_t>(a.items.size());
@@ -420,6 +431,19 @@ bool Builder::on_store_subscript(const Insn& insn) {
 
 bool Builder::on_unpack(const Insn& insn) {
     const Value t = looked_into(pop());
+    if (t.is_array() && t.rank > 0 && insn.arg > 0) {  // its rows or elements
+        Value array = t, item;
+        if (t.kind == Kind::Lazy && !as_array(t, &array)) return false;
+        const ValueId n = extent(array.id, 0), wanted = const_int(insn.arg);
+        if (known_int(n) != insn.arg &&
+            !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {n, wanted})))
+            return false;
+        for (int i = insn.arg; i-- > 0;) {
+            if (!item_at(array, const_int(i), &item)) return false;
+            push(item);
+        }
+        return true;
+    }
     if ((t.kind != Kind::Tuple && t.kind != Kind::List) || static_cast<int>(t.items.size()) != insn.arg)
         return unknown("unpacking " + describe(t));
     for (auto it = t.items.rbegin(); it != t.items.rend(); ++it) push(*it);
@@ -567,6 +591,10 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         *out = int_value(cast(a.id, a.dtype, DType::I64));
         return true;
     }
+    for (const auto& done :
+         {call_append(callable, args, out), call_math(callable, args, out), call_complex(callable, args, out),
+          call_scalar_type(callable, args, out), call_array(callable, args, out)})
+        if (done) return *done;
     return call_numpy(callable, args, out);
 }
 

@@ -14,6 +14,7 @@ struct EntryKind {
         Int,
         Float,
         Bool,
+        Complex,
         Scalar,
         Array,
         RangeIter,

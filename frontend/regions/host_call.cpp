@@ -193,6 +193,23 @@ bool holds_any(PyObject* array, std::span<const int64_t> addresses) {
     });
 }
 
+struct AppendCall {
+    Value item;
+};
+
+uint32_t run_append(void* data, int64_t* words) {
+    const NoCollection quiet;
+    Reader in{words};
+    take_array(&in.words, 0);
+    auto* list = reinterpret_cast<PyObject*>(in.bits());
+    PyRef item = PyRef::steal(in.build(static_cast<AppendCall*>(data)->item));
+    if (item && numpy::is_array(item.get()))
+        item = PyRef::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(item.get()), NPY_CORDER));
+    if (item && PyList_Append(list, item.get()) == 0) return 0;
+    forget_error();
+    return kernels::kFaultHost;
+}
+
 uint32_t run_host(void* data, int64_t* words) {
     auto& h = *static_cast<HostCall*>(data);
     const NoCollection quiet;
@@ -329,6 +346,10 @@ bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& 
         if (s.meets(operand)) return *why = "a result that is a view", false;
     }
     return true;
+}
+
+LibraryRoutine append_routine(Value item) {
+    return {run_append, std::make_shared<AppendCall>(std::move(item))};
 }
 
 LibraryRoutine host_routine(HostFunction f, HostResult result) {

@@ -35,6 +35,9 @@ LibraryRoutine matmul_routine(DType t, int left, int right);
 // Of two i64 (integer_power.cpp).
 LibraryRoutine integer_power_routine();
 
+// Appends to the list whose address is the first operand; `item` says what the others make (host_call.cpp).
+LibraryRoutine append_routine(Value item);
+
 // A reduction of a C-contiguous array along `axes` (ascending) by the ufunc's loop: add, maximum or minimum
 // (reduction_loop.cpp).
 LibraryRoutine reduction_routine(const std::string& ufunc, DType t, int rank, std::vector<int> axes);
@@ -57,5 +60,8 @@ LibraryRoutine host_routine(HostFunction f, HostResult result);
 // Calls it on small arrays to see what it gives; false with a reason when that is nothing that regions know.
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);
+
+// A function of the C library by its name in Region::calls, "math.sin" (builder_math.cpp).
+void* math_function(const std::string& name);
 
 }  // namespace stator::frontend::regions

@@ -53,7 +53,26 @@ void* scalar_function(const std::string& name) {
     if (name == "pow") return reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&std::pow));
     if (name == "py_mod") return reinterpret_cast<void*>(&py_mod);
     if (name == "py_floordiv") return reinterpret_cast<void*>(&py_floordiv);
-    return nullptr;
+    return math_function(name);
+}
+
+// np.dot takes vectors of one element for numbers: a product that is -0.0 stays so.
+template <class T>
+void np_dot(void* a, int64_t a_stride, void* b, int64_t b_stride, void* out, int64_t n, void* ignored) {
+    static auto* const dot =
+        PyDataType_GetArrFuncs(numpy::descr_of(sizeof(T) == sizeof(double) ? DType::F64 : DType::F32))
+            ->dotfunc;
+    if (n == 1)
+        *static_cast<T*>(out) = *static_cast<T*>(a) * *static_cast<T*>(b);
+    else
+        dot(a, a_stride, b, b_stride, out, n, ignored);
+}
+
+void* dot_function(const graph::RegionCall& c) {
+    if (c.name == "np.dot")
+        return c.types[0] == DType::F64 ? reinterpret_cast<void*>(&np_dot<double>)
+                                        : reinterpret_cast<void*>(&np_dot<float>);
+    return reinterpret_cast<void*>(PyDataType_GetArrFuncs(numpy::descr_of(c.types[0]))->dotfunc);
 }
 
 bool grow(RegionArgs::ScratchCell* cell, int64_t bytes) {
@@ -86,6 +105,8 @@ EntryKind classify(PyObject* o) {
         if (!overflow) k.kind = EntryKind::Int;
     } else if (PyFloat_CheckExact(o)) {
         k.kind = EntryKind::Float;
+    } else if (PyComplex_CheckExact(o)) {
+        k.kind = EntryKind::Complex;
     } else if (PyTuple_CheckExact(o)) {
         if (PyTuple_GET_SIZE(o) <= kMostItems) k.kind = EntryKind::Tuple;
     } else if (PyList_CheckExact(o)) {
@@ -185,9 +206,7 @@ bool CompiledRegion::resolve_calls() {
                 t.data = loop.data;
                 break;
             }
-            case graph::RegionCall::Dot:
-                t.fn = reinterpret_cast<void*>(PyDataType_GetArrFuncs(numpy::descr_of(c.types[0]))->dotfunc);
-                break;
+            case graph::RegionCall::Dot: t.fn = dot_function(c); break;
             case graph::RegionCall::Library: {
                 const auto it = built_->routines.find(static_cast<int>(calls_.size()));
                 if (it == built_->routines.end()) break;
@@ -300,6 +319,20 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
         case EntryInput::IterPosition: {
             if (!is_array_iter(o) || Py_REFCNT(o) != holders) return false;
             const int64_t v = array_iter_state(o).position;
+            scalar(&v, 8);
+            break;
+        }
+        case EntryInput::Real:
+        case EntryInput::Imaginary: {
+            if (!PyComplex_CheckExact(o)) return false;
+            const Py_complex z = PyComplex_AsCComplex(o);
+            const double v = in.kind == EntryInput::Real ? z.real : z.imag;
+            scalar(&v, 8);
+            break;
+        }
+        case EntryInput::List: {
+            if (!PyList_CheckExact(o)) return false;
+            const auto v = reinterpret_cast<int64_t>(o);
             scalar(&v, 8);
             break;
         }

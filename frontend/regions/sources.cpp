@@ -59,7 +59,7 @@ Value Builder::source_value(EntrySource s, PyObject* now) {
 Value Builder::looked_into(const Value& v) {
     if (v.kind != Kind::Passed || v.slot < 0 || !object_at(v.slot)) return v;
     PyObject* o = object_at(v.slot);
-    if (classify(o).kind != EntryKind::List) return v;
+    if (classify(o).kind != EntryKind::List || appends_) return v;
     auto [it, fresh] = list_values_.try_emplace(v.slot);
     if (fresh) {
         Value list = entry_items(o, v.slot);
@@ -185,6 +185,9 @@ PyObject* find(const EntrySource& s, PyObject* parent, int depth) {
             if (!state || PyTuple_GET_SIZE(state.get()) != s.count) return nullptr;
             return Py_NewRef(PyTuple_GET_ITEM(state.get(), s.index));
         }
+        case EntrySource::DictItem:
+            if (PyDict_CheckExact(o)) found = PyDict_GetItem(o, s.name.get());
+            break;
         case EntrySource::Global: found = PyDict_GetItem(o, s.name.get()); break;
     }
     return Py_XNewRef(found);

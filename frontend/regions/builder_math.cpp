@@ -1,0 +1,210 @@
+// Functions of the module `math`, Python's complex numbers, NumPy's scalar types as functions.
+//
+// math calls the C library, and so do regions: the bits are the same. What it complains about (a result that
+// is infinite or no number) leaves the region.
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/regions/builder.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+using graph::Op;
+
+struct MathFunction {
+    std::string_view name;
+    double (*one)(double) = nullptr;
+    double (*two)(double, double) = nullptr;
+};
+
+// Those of which Python's own function is the C library's, finite results provided. (hypot has its own
+// algorithm.)
+constexpr int kMathFunctions = 20;
+const std::array<MathFunction, kMathFunctions>& math_functions() {
+    using One = double (*)(double);
+    using Two = double (*)(double, double);
+    static const std::array<MathFunction, kMathFunctions> table{{
+        {"acos", static_cast<One>(&std::acos)},
+        {"acosh", static_cast<One>(&std::acosh)},
+        {"asin", static_cast<One>(&std::asin)},
+        {"asinh", static_cast<One>(&std::asinh)},
+        {"atan", static_cast<One>(&std::atan)},
+        {"atanh", static_cast<One>(&std::atanh)},
+        {"cos", static_cast<One>(&std::cos)},
+        {"cosh", static_cast<One>(&std::cosh)},
+        {"exp", static_cast<One>(&std::exp)},
+        {"expm1", static_cast<One>(&std::expm1)},
+        {"log", static_cast<One>(&std::log)},
+        {"log10", static_cast<One>(&std::log10)},
+        {"log1p", static_cast<One>(&std::log1p)},
+        {"log2", static_cast<One>(&std::log2)},
+        {"sin", static_cast<One>(&std::sin)},
+        {"sinh", static_cast<One>(&std::sinh)},
+        {"tan", static_cast<One>(&std::tan)},
+        {"tanh", static_cast<One>(&std::tanh)},
+        {"atan2", nullptr, static_cast<Two>(&std::atan2)},
+        {"complex hypot", nullptr, static_cast<Two>(&std::hypot)},
+    }};
+    return table;
+}
+
+// The name of a function of the module, "" of others.
+std::string_view math_name(PyObject* callable) {
+    static PyObject* const math = PyImport_ImportModule("math");
+    if (!math || !PyCFunction_Check(callable) || PyCFunction_GET_SELF(callable) != math) return "";
+    return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+}
+
+std::optional<DType> scalar_type(PyObject* callable) {
+    for (const DType t : {DType::F64, DType::F32, DType::Bool, DType::I8, DType::I16, DType::I32, DType::I64,
+                          DType::U8, DType::U16, DType::U32, DType::U64})
+        if (reinterpret_cast<PyObject*>(numpy::descr_of(t)->typeobj) == callable) return t;
+    return std::nullopt;
+}
+
+}  // namespace
+
+void* math_function(const std::string& name) {
+    constexpr std::string_view kPrefix = "math.";
+    if (!name.starts_with(kPrefix)) return nullptr;
+    for (const MathFunction& f : math_functions())
+        if (f.name == std::string_view(name).substr(kPrefix.size()))
+            return f.one ? reinterpret_cast<void*>(f.one) : reinterpret_cast<void*>(f.two);
+    return nullptr;
+}
+
+// As PyFloat_AsDouble; false where Python's function would look at an int itself.
+bool Builder::as_double(const Value& v, ValueId* out) {
+    if (!v.is_number() || v.dtype == DType::U64) return false;
+    *out = cast(v.id, v.dtype, DType::F64);
+    return true;
+}
+
+bool Builder::c_function(const std::string& name, std::vector<ValueId> in, Value* out) {
+    const std::vector<DType> types(in.size() + 1, DType::F64);
+    const ValueId r =
+        call({graph::RegionCall::Scalar, "math." + name, types}, DType::F64, DType::F64, std::move(in));
+    *out = float_value(r);
+    return finite(r, DType::F64);
+}
+
+// No value: it is none of these.
+std::optional<bool> Builder::call_math(PyObject* callable, const std::vector<Value>& args, Value* out) {
+    const std::string name(math_name(callable));
+    if (name.empty()) return std::nullopt;
+    std::vector<ValueId> in;
+    for (const Value& v : args)
+        if (!as_double(v, &in.emplace_back())) return unknown("math." + name + "() of " + describe(v));
+    const auto test = [&](Op op) {
+        *out = bool_value(pointwise(op, DType::F64, DType::Bool, {in[0]}));
+        return true;
+    };
+    if (in.size() == 1) {
+        if (name == "isnan") return test(Op::IsNan);
+        if (name == "isinf") return test(Op::IsInf);
+        if (name == "isfinite") return test(Op::IsFinite);
+        if (name == "sqrt" || name == "fabs") {
+            const Op op = name == "sqrt" ? Op::Sqrt : Op::Absolute;
+            *out = float_value(pointwise(op, DType::F64, DType::F64, {in[0]}));
+            return finite(out->id, DType::F64);
+        }
+        if ((name == "floor" || name == "ceil" || name == "trunc") && graph::is_float(args[0].dtype)) {
+            const Op op = name == "floor" ? Op::Floor : name == "ceil" ? Op::Ceil : Op::Trunc;
+            const Value whole = float_value(pointwise(op, DType::F64, DType::F64, {in[0]}));
+            std::vector<Value> one{whole};
+            return call_python(reinterpret_cast<PyObject*>(&PyLong_Type), one, out);
+        }
+    }
+    for (const MathFunction& f : math_functions())
+        if (f.name == name && in.size() == (f.one ? 1 : 2)) return c_function(name, std::move(in), out);
+    return unknown("a call of math." + name);
+}
+
+// complex(re, im), and abs() of what it makes.
+std::optional<bool> Builder::call_complex(PyObject* callable, const std::vector<Value>& args, Value* out) {
+    static PyObject* const abs = PyDict_GetItemString(PyEval_GetBuiltins(), "abs");
+    if (callable == abs && args.size() == 1 && args[0].kind == Kind::Complex)
+        return c_function("complex hypot", {args[0].items[0].id, args[0].items[1].id}, out);
+    if (callable != reinterpret_cast<PyObject*>(&PyComplex_Type) || args.empty() || args.size() > 2)
+        return std::nullopt;
+    ValueId parts[2] = {-1, const_float(0)};
+    for (size_t k = 0; k < args.size(); ++k)
+        if (!as_double(args[k], &parts[k])) return unknown("complex() of " + describe(args[k]));
+    *out = composed(Kind::Complex, {float_value(parts[0]), float_value(parts[1])});
+    out->dtype = DType::C128;
+    return true;
+}
+
+// Sums, differences and products of Python's complex numbers with each other and with floats. Infinite parts
+// are Python's: versions differ in what becomes of them. From 3.14 on a float is no complex number with a
+// zero part.
+bool Builder::binary_python_complex(int nb, const Value& a, const Value& b, Value* out) {
+    enum Nb { Add = 0, Multiply = 5, Subtract = 10 };
+    constexpr bool kMixed = PY_MINOR_VERSION >= 14;
+    ValueId x[2], y[2];
+    const auto parts = [&](const Value& v, ValueId* p) {
+        if (v.kind == Kind::Complex) return p[0] = v.items[0].id, p[1] = v.items[1].id, true;
+        p[1] = const_float(0);
+        return !kMixed && (v.kind == Kind::Float || v.kind == Kind::Int) && as_double(v, &p[0]);
+    };
+    if ((nb != Add && nb != Multiply && nb != Subtract) || !parts(a, x) || !parts(b, y))
+        return unknown("this operator on " + describe(a));
+    const auto f64 = [&](Op op, ValueId p, ValueId q) {
+        return pointwise(op, DType::F64, DType::F64, {p, q});
+    };
+    ValueId re, im;
+    if (nb == Multiply) {
+        re = f64(Op::Subtract, f64(Op::Multiply, x[0], y[0]), f64(Op::Multiply, x[1], y[1]));
+        im = f64(Op::Add, f64(Op::Multiply, x[0], y[1]), f64(Op::Multiply, x[1], y[0]));
+    } else {
+        const Op op = nb == Add ? Op::Add : Op::Subtract;
+        re = f64(op, x[0], y[0]);
+        im = f64(op, x[1], y[1]);
+    }
+    *out = composed(Kind::Complex, {float_value(re), float_value(im)});
+    out->dtype = DType::C128;
+    return finite(re, DType::F64) && finite(im, DType::F64);
+}
+
+// np.float32(x) and the like, of one number. What does not fit raises, warns or wraps, as the operand's kind
+// says: that is NumPy's.
+std::optional<bool> Builder::call_scalar_type(PyObject* callable, const std::vector<Value>& args,
+                                              Value* out) {
+    const auto to = scalar_type(callable);
+    if (!to || args.size() != 1 || !args[0].is_number()) return std::nullopt;
+    const Value& v = args[0];
+    if (*to == DType::Bool) {
+        ValueId t;
+        if (!truth(v, &t)) return false;
+        *out = scalar_value(DType::Bool, t);
+        return true;
+    }
+    if (v.dtype == *to) return *out = scalar_value(*to, v.id), true;
+    // Sixty-four bits are rounded once or twice on their way to a float32.
+    const bool wide = v.dtype == DType::U64 || (v.dtype == DType::I64 && v.kind == Kind::Scalar);
+    if (wide && *to != DType::I64) return unknown("a conversion of " + describe(v));
+    if (v.dtype == DType::F16) return unknown("a conversion of " + describe(v));
+    if (graph::is_float(*to)) {
+        const ValueId x = cast(v.id, v.dtype, DType::F64);
+        *out = scalar_value(*to, cast(x, DType::F64, *to));
+        return *to == DType::F64 || finite(out->id, *to);
+    }
+    Value whole;
+    std::vector<Value> one{v};
+    if (!call_python(reinterpret_cast<PyObject*>(&PyLong_Type), one, &whole)) return false;
+    const auto bits = static_cast<int>(8 * graph::info(*to).size);
+    const bool is_signed = graph::is_signed(*to);
+    const int64_t high = bits == 64 ? INT64_MAX : (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
+    const int64_t low = !is_signed ? 0 : bits == 64 ? INT64_MIN : -high - 1;
+    guard_range(whole.id, low, high);
+    *out = scalar_value(*to, cast(whole.id, DType::I64, *to));
+    return true;
+}
+
+}  // namespace stator::frontend::regions
