@@ -254,6 +254,28 @@ void add_inspection(py::module_& m) {
         .def_readonly("ready", &frontend::RegionInfo::ready)
         .def_readonly("error", &frontend::RegionInfo::error)
         .def_readonly("on_device", &frontend::RegionInfo::on_device, "Whether it runs on a GPU.")
+        .def_property_readonly(
+            "exits",
+            [](const frontend::RegionInfo& r) {
+                py::list all;
+                for (const auto& x : r.exits) all.append(py::make_tuple(x.file, x.line, x.label, x.taken));
+                return all;
+            },
+            "Where it can be left, in the order of its text: file, line at which Python goes on, why, how "
+            "often.")
+        .def_property_readonly(
+            "left_out",
+            [](const frontend::RegionInfo& r) {
+                py::list all;
+                for (const auto& x : r.left_out)
+                    all.append(py::make_tuple(x.file, x.line, x.function, x.detail));
+                return all;
+            },
+            "Instructions that Python does: file, line, function, what it is.")
+        .def_property_readonly(
+            "compiled_ms",
+            [](const frontend::RegionInfo& r) { return r.request->slot->compile_seconds * 1e3; },
+            "What making its code took; 0 when it came from the cache.")
         .def("artifacts", &region_artifacts, "LLVM IR and assembly.")
         .def("cuda", &region_kernel, py::arg("arch") = "sm_90",
              "Its kernel for a GPU, compiled by NVRTC; no GPU is needed.");

@@ -217,8 +217,7 @@ bool Builder::on_build_list(const Insn& insn) {
     for (Value& v : list.items) {
         if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
         const bool shared = v.kind == Kind::List && (v.whole || names_of(v) != 1);
-        if (v.kind == Kind::Empty || shared || has_iterator(v))
-            return unknown("a list with " + describe(v));
+        if (v.kind == Kind::Empty || shared || has_iterator(v)) return unknown("a list with " + describe(v));
     }
     list.object = ++made;
     s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));

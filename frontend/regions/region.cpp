@@ -417,6 +417,8 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
         return ran;
     }
     const std::string& label = built_->graph->exits[static_cast<size_t>(exit)].label;
+    taken.resize(built_->graph->exits.size());
+    ++taken[static_cast<size_t>(exit)];
     const bool left = leave(f, exit, inner);
     busy_ = false;
     if (!left) return Left::Failed;

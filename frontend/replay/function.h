@@ -137,6 +137,17 @@ struct RegionInfo {
     std::string graph;  // printed
     int64_t entries = 0;
     int64_t checks = 0;  // times that it left in the middle for Python to do a statement
+    struct Exit {
+        std::string file, label;
+        int line;
+        int64_t taken;
+    };
+    std::vector<Exit> exits;
+    struct LeftOut {
+        std::string file, function, detail;
+        int line;
+    };
+    std::vector<LeftOut> left_out;  // instructions that Python does
     bool ready = false;
     std::string error;       // why there is no code
     bool on_device = false;  // it runs on a GPU

@@ -165,6 +165,16 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.graph = r->text();
                 info.entries = r->entries;
                 info.checks = r->checks;
+                for (const auto& part : r->built().left_out)
+                    info.left_out.push_back({PyUnicode_AsUTF8(part.code->code->co_filename),
+                                             PyUnicode_AsUTF8(part.code->code->co_name), part.detail,
+                                             part.code->insns[static_cast<size_t>(part.pc)].line});
+                const graph::Region& g = *r->built().graph;
+                for (size_t x = 0; x < g.exits.size(); ++x) {
+                    const auto& stop = r->built().exits[x]->frames.back();
+                    info.exits.push_back({PyUnicode_AsUTF8(stop.code->code->co_filename), g.exits[x].label,
+                                          g.exits[x].line, x < r->taken.size() ? r->taken[x] : 0});
+                }
                 info.ready = r->ready();
                 if (r->failed()) info.error = r->request()->slot->error;
                 info.on_device = r->device() != nullptr;

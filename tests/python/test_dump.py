@@ -73,6 +73,43 @@ def data_of(index) -> list[dict]:
     return json.loads(found[1].replace("<\\/", "</"))
 
 
+def relaxed(u, steps):
+    seen = []
+    for t in range(steps):
+        u[1:-1] = 0.5 * (u[:-2] + u[2:])
+        if t % 5 == 0:
+            seen.append(str(t))
+    return u, seen
+
+
+def test_regions_have_pages(tmp_path):
+    """Native lines, exits with their counts, and what Python does, of a loop that ran."""
+    import numpy as np
+    import stator
+
+    compiled = stator.compile(relaxed)
+    for _ in range(3):
+        compiled(np.linspace(0.0, 1.0, 9) ** 2, 20)
+        stator.wait()
+    index = _dump.write_dump(tmp_path, [*_dump.gather(compiled), *_dump.gather_regions(compiled)])
+    (region,) = [t for t in data_of(index) if t.get("kind") == "region"]
+    first = relaxed.__code__.co_firstlineno
+    assert {f"s0:{first + 2}", f"s0:{first + 3}"} <= set(region["native"])
+    assert f"s0:{first + 6}" not in region["native"]
+    marks = {
+        text.strip(): [m["kind"] for m in marks] for text, _, marks in region["sources"][0]["lines"] if marks
+    }
+    assert marks == {f"{first + 5}              seen.append(str(t))": ["exit", "python"]}
+    folder = tmp_path / region["folder"]
+    assert sorted(p.name for p in folder.iterdir()) == ["bytecode.txt", "exits.txt", "region.ll", "region.s", "region.txt", "source.py", "timings.json"]  # fmt: skip
+    exits = (folder / "exits.txt").read_text()
+    assert re.search(
+        r"x\d+ to test_dump.py:%d, [1-9]\d* times: Python does this statement" % (first + 5), exits
+    )
+    assert f"test_dump.py:{first + 5} in relaxed: no code for" in exits
+    assert "vmulpd" in (folder / "region.s").read_text() or "mulpd" in (folder / "region.s").read_text()
+
+
 def test_every_stage_is_a_file(tmp_path, trace):
     assert _dump.write_dump(tmp_path, [trace, trace]) == tmp_path / "index.html"
     names = sorted(p.name for p in (tmp_path / "scale-1").iterdir())

@@ -15,6 +15,13 @@
     exits.txt               guards in the middle, exits taken, and what stayed in Python, with reason and hint
     timings.json            everything that differs from run to run
 
+A region's folder (a loop that is native code as a whole) holds source.py and bytecode.txt,
+
+    region.txt              its blocks and instructions, each with its source line
+    region.ll  region.s     what it is compiled to
+    exits.txt               where it can be left, how often that happened, and which instructions it has no code for
+    timings.json
+
 All but ``timings.json`` is the same text for the same program, so two dumps can be compared with ``diff -r``.
 """
 
@@ -33,7 +40,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["function_texts", "gather", "watch", "write_dump"]
+__all__ = ["function_texts", "gather", "gather_regions", "watch", "write_dump"]
 
 _watched: list[Any] = []  # compiled functions, kept alive so that their traces are there at the end
 
@@ -52,7 +59,9 @@ def _write_watched() -> None:
     folder = _stator.get_option("dump")
     if folder:
         stator.wait()
-        write_dump(folder, [trace for compiled in _watched for trace in gather(compiled)])
+        write_dump(
+            folder, [part for compiled in _watched for part in (*gather(compiled), *gather_regions(compiled))]
+        )
 
 
 def function_texts(function: FunctionType) -> dict[str, Any]:
@@ -146,6 +155,41 @@ def gather(compiled: Any) -> list[dict[str, Any]]:
     return out
 
 
+def gather_regions(compiled: Any) -> list[dict[str, Any]]:
+    """What `write_dump` needs to know of every loop of a compiled function that is native code as a whole."""
+    from stator import _stator
+
+    out = []
+    for region in _stator.regions(compiled):
+        code = region.artifacts()
+        out.append(
+            function_texts(compiled.__wrapped__)
+            | {
+                "kind": "region",
+                "name": region.name,
+                "place": region.place,
+                "graph": region.graph_text,
+                "llvm_ir": code.llvm_ir,
+                "assembly": code.assembly,
+                "error": region.error or code.error,
+                "exits": [
+                    {"file": f, "line": line, "why": why, "taken": taken}
+                    for f, line, why, taken in region.exits
+                ],
+                "left_out": [
+                    {"file": f, "line": line, "function": function, "what": what}
+                    for f, line, function, what in region.left_out
+                ],
+                "timings": {
+                    "entries": region.entries,
+                    "checks": region.checks,
+                    "compiled_ms": region.compiled_ms,
+                },
+            }
+        )
+    return out
+
+
 def _cuda_parts(trace: Any) -> dict[str, Any]:
     """What a trace that runs on a GPU has beside the others."""
     if not (trace.cuda and trace.cuda["arch"]):
@@ -200,7 +244,7 @@ def nvrtc_text(cuda: Mapping[str, Any]) -> str:
 
 
 def write_dump(folder: str | Path, traces: Iterable[Mapping[str, Any]]) -> Path | None:
-    """Write one folder per trace and ``index.html``.
+    """Write one folder per trace or region and ``index.html``.
 
     Parameters
     ----------
@@ -212,7 +256,7 @@ def write_dump(folder: str | Path, traces: Iterable[Mapping[str, Any]]) -> Path 
         (mappings with ``loop_ir``, ``llvm_ir``, ``assembly``, ``error``), ``exits_taken``, ``remarks`` (mappings with
         ``reason``, ``message``, ``hint``, ``file``, ``function``, ``line``, ``count``, ``is_break``), ``timings`` and, of traces
         that run on a GPU, ``waits`` and ``cuda`` (``arch``, ``source``, ``ptx``, ``log``, ``options``, ``error``, ``programs``, ``kernels``). Missing
-        ones are empty.
+        ones are empty. Regions are what `gather_regions` gives.
 
     Returns
     -------
@@ -255,6 +299,7 @@ def numbered(source: str, first_line: int) -> str:
 
 
 def _write_stages(folder: Path, trace: Mapping[str, Any]) -> None:
+    from . import regions
     from .page import exits_text
 
     folder.mkdir(exist_ok=True)
@@ -267,6 +312,13 @@ def _write_stages(folder: Path, trace: Mapping[str, Any]) -> None:
 
     put("source.py", numbered(trace.get("source", ""), trace.get("first_line", 1)))
     put("bytecode.txt", trace.get("bytecode", ""))
+    put("timings.json", json.dumps(trace.get("timings", {}), indent=1, sort_keys=True))
+    if trace.get("kind") == "region":
+        put("region.txt", trace.get("graph", ""))
+        put("region.ll", trace.get("llvm_ir", "") or f"; {trace.get('error') or 'no machine code'}")
+        put("region.s", trace.get("assembly", "") or f"# {trace.get('error') or 'no machine code'}")
+        put("exits.txt", regions.exits_text(trace))
+        return
     put("graph.0-recorded.txt", trace.get("recorded", ""))
     for k, (name, text) in enumerate(trace.get("passes", ()), 1):
         put(f"graph.{k}-{name}.txt", text)
@@ -282,4 +334,3 @@ def _write_stages(folder: Path, trace: Mapping[str, Any]) -> None:
         put("kernels.ptx", cuda.get("ptx", "") or f"// {cuda.get('error') or 'no PTX'}")
         put("nvrtc.log", nvrtc_text(cuda))
     put("exits.txt", exits_text(trace))
-    put("timings.json", json.dumps(trace.get("timings", {}), indent=1, sort_keys=True))

@@ -91,23 +91,42 @@ const views = {
   },
 };
 
+// A loop that is native code as a whole: source lines with code are shown as linked ones.
+const regionViews = {
+  left: (t) => [
+    ["source", () => t.sources.flatMap((p) => [element("h2", {}, p.title), lines(p.lines, new Set(t.native))])],
+    ["bytecode", () => [lines(t.bytecode)]],
+  ],
+  middle: (t) => [
+    ["region", () => [lines(t.text)]],
+    [`exits and what Python does (${t.left.length})`, () => [leftRows(t)]],
+  ],
+  right: (t) => ["assembly", "LLVM IR"].map((name) => [name, () => [lines(t[name])]]),
+};
+const viewsOf = (t) => (t.kind === "region" ? regionViews : views);
+
+function about(t) {
+  if (t.kind === "region") return [t.place, ...t.facts].join(" · ");
+  return `${t.place} · ${t.nodes} nodes · ${t.segments.length} segment${t.segments.length === 1 ? "" : "s"} · ${t.nests} kernel${t.nests === 1 ? "" : "s"}`;
+}
+
 function show() {
   const t = traces[current];
   $("traces").replaceChildren(...traces.map((x, k) => {
-    const b = element("button", { "aria-selected": k === current, title: x.place, onclick: () => { current = k; pinned = null; show(); } }, x.name);
+    const b = element("button", { "aria-selected": k === current, title: x.place, class: x.kind || null, onclick: () => { current = k; pinned = null; show(); } }, x.name);
     if (x.exits) b.append(element("span", { class: "badge", title: "exits" }, x.exits));
     if (x.python) b.append(element("span", { class: "badge python", title: "left to Python" }, x.python));
     return b;
   }));
   if (!t) { $("about").textContent = "no traces were recorded"; return; }
-  $("about").textContent = `${t.place} · ${t.nodes} nodes · ${t.segments.length} segment${t.segments.length === 1 ? "" : "s"} · ${t.nests} kernel${t.nests === 1 ? "" : "s"}`;
+  $("about").textContent = about(t);
   for (const side of ["left", "middle", "right"]) {
-    const tabs = element("div", { class: "tabs", role: "tablist" }), list = views[side](t), at = Math.min(tab[side], list.length - 1);
+    const tabs = element("div", { class: "tabs", role: "tablist" }), list = viewsOf(t)[side](t), at = Math.min(tab[side], list.length - 1);
     list.forEach(([name, , extra], k) => {
       tabs.append(element("button", { role: "tab", "aria-selected": k === at, onclick: () => { tab[side] = k; show(); } }, name));
       if (extra) tabs.append(extra);
     });
-    const previous = $(side).querySelector(".view"), view = element("div", { class: "view" }, ...list[at][1]());
+    const previous = $(side).querySelector(".view"), view = element("div", { class: "view " + (t.kind || "") }, ...list[at][1]());
     $(side).replaceChildren(tabs, view);
     if (previous && previous.dataset.of === current + "/" + at) view.scrollTop = previous.scrollTop;
     view.dataset.of = current + "/" + at;

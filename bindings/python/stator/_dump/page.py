@@ -183,6 +183,12 @@ def _gpu_panes(
 
 def model(folder: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     """Everything the page shows of one trace."""
+    if trace.get("kind") == "region":
+        from . import regions
+
+        return regions.model(folder, trace) | {
+            "bytecode": _bytecode_lines(trace.get("bytecode", ""), trace.get("file", ""), links.Sources())
+        }
     sources = links.Sources()
     final = trace.get("graph", "")
     graph = parse(final)
