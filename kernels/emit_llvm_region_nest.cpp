@@ -9,6 +9,7 @@
 // Every nest is a function of its own, shared by all nests that read the same: loops that exist in two
 // versions hold most statements twice. In those that report flags nothing can move between the clearing and
 // the reading of flags, while the rest of the region is ordinary arithmetic.
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
@@ -216,8 +217,9 @@ void RegionNest::loops(size_t axis) {
             if (i.op == RegionOp::NestStore) row_of(i.in[0]).stored = true;
         }
         at_.assign(rank, nullptr);
+        find_loop_calls();
     }
-    if (rank == 0) return body({1, i64(0)});
+    if (rank == 0) return loop_calls_.empty() ? body({1, i64(0)}) : chunk(i64(0), i64(1));
     if (axis + 1 == rank) return row();
     LoopBlocks l = open(i64(0), extents_[axis], i64(1));
     at_[axis] = l.index;
@@ -244,7 +246,8 @@ int RegionNest::pick_lanes() {
     int widest = 1;
     const auto look = [&](ValueId v) { widest = std::max(widest, graph::info(e_.type(v).dtype).size); };
     for (const Inst& i : body_.insts) {
-        if (i.op == RegionOp::Call) return 1;
+        if (i.op == RegionOp::Call && !calls_loop(i)) return 1;
+        if (i.op == RegionOp::NestWhen && !loop_calls_.empty() && !squeezes()) return 1;
         if (i.result >= 0) look(i.result);
         for (const ValueId v : i.in) look(v);
     }
@@ -288,43 +291,54 @@ Value* RegionNest::adjacent() {
 }
 
 void RegionNest::row() {
-    Value* n = extents_.back();
+    if (loop_calls_.empty()) return stretch(i64(0), extents_.back());
+    LoopBlocks l = open(i64(0), extents_.back(), i64(kChunk));
+    Value* end = b_.CreateAdd(l.index, i64(kChunk), "", true, true);
+    chunk(l.index, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, extents_.back()));
+    close(l);
+}
+
+// The points of a row from `begin` to `end`.
+void RegionNest::stretch(Value* begin, Value* end) {
+    const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(begin);
+    Value* n = zero && zero->isZero() ? end : b_.CreateSub(end, begin, "", true, true);
     const int lanes = pick_lanes();
     Value* fits = lanes > 1 ? adjacent() : nullptr;
-    Value* at = i64(0);
+    Value* at = begin;
     if (fits) {
         BasicBlock *const from = b_.GetInsertBlock(), *vectors = e_.new_block("vectors"),
                           *single = e_.new_block("single");
         b_.CreateCondBr(fits, vectors, single);
         b_.SetInsertPoint(vectors);
         Value* whole = b_.CreateAnd(n, i64(-lanes));
-        LoopBlocks l = open(i64(0), whole, i64(lanes));
+        if (n != end) whole = b_.CreateAdd(begin, whole, "", true, true);
+        LoopBlocks l = open(begin, whole, i64(lanes));
         body({lanes, l.index});
         close(l);
         BasicBlock* rest_from = b_.GetInsertBlock();
-        Value* begin = whole;
+        Value* rest = whole;
         const bool always = llvm::isa<llvm::Constant>(fits) && masks_tails(lanes);
         if (masks_tails(lanes)) {
             BasicBlock *some = e_.new_block("masked"), *done = e_.new_block("masked.end");
-            b_.CreateCondBr(b_.CreateICmpSLT(whole, n), some, done);
+            b_.CreateCondBr(b_.CreateICmpSLT(whole, end), some, done);
             b_.SetInsertPoint(some);
             auto* lane = llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes));
-            Value* left = b_.CreateVectorSplat(static_cast<unsigned>(lanes), b_.CreateSub(n, whole));
+            Value* left = b_.CreateVectorSplat(static_cast<unsigned>(lanes), b_.CreateSub(end, whole));
             body({lanes, whole, b_.CreateICmpULT(b_.CreateStepVector(lane), left), whole});
             b_.CreateBr(done);
             b_.SetInsertPoint(done);
             rest_from = done;
-            begin = n;
+            rest = end;
         }
         b_.CreateBr(single);
         b_.SetInsertPoint(single);
         if (always) return;
         auto* phi = b_.CreatePHI(b_.getInt64Ty(), 2);
-        phi->addIncoming(i64(0), from);
-        phi->addIncoming(begin, rest_from);
+        phi->addIncoming(begin, from);
+        phi->addIncoming(rest, rest_from);
         at = phi;
     }
-    LoopBlocks l = open(at, n, i64(1));
+    LoopBlocks l = open(at, end, i64(1));
     body({1, l.index});
     close(l);
 }

@@ -45,6 +45,7 @@ class RegionNest {
     static std::vector<Value**> parts(RegionVal& v);
     void loops(size_t axis);
     void row();
+    void stretch(Value* begin, Value* end);
     Value* inner_stride(ValueId array);
     bool fixed(ValueId array);  // does not move along the innermost axis
     int pick_lanes();
@@ -56,6 +57,33 @@ class RegionNest {
     // Whether flags that it raises are asked for, and whether it has to ask itself.
     bool raises_flags() const { return nest_.ints.size() > 1 && (nest_.ints[1] & kFloatFaults); }
     bool reads_flags() const { return nest_.exit >= 0 && raises_flags(); }
+
+    // emit_llvm_region_calls.cpp: loops of ufuncs on many points at a time
+    static constexpr int64_t kChunk = 256, kSlack = 64;  // elements; what a vector may write past them
+    struct LoopCall {
+        size_t at;  // in the body
+        struct Operand {
+            Value* buffer;
+            bool fixed;  // one value for all points
+        };
+        std::vector<Operand> in;
+        Value* out;
+        llvm::AllocaInst* count;  // of points that came here
+    };
+    bool calls_loop(const Inst& i) const;
+    void find_loop_calls();
+    void find_needed();
+    void need(ValueId v, std::vector<char>& list) const;
+    bool is_fixed(ValueId v) const;
+    void chunk(Value* begin, Value* end);
+    void run_loop(const LoopCall& call, Value* n);
+    bool in_phase(size_t at) const;
+    Val loop_result(const LoopCall& call, const Points& p);
+    void pass_operands(const LoopCall& call, const Points& p);
+    Value* buffered(const LoopCall& call, Value* buffer, DType t, const Points& p);
+    const LoopCall* loop_call(size_t at) const;
+    void count_points(const LoopCall& call, const Points& p);
+    bool squeezes() const;
 
     // emit_llvm_region_points.cpp: the body at one or several points
     void body(Points p);
@@ -90,6 +118,13 @@ class RegionNest {
     std::vector<Val> vals_;              // by ValueId, of the body; for the points at hand
     std::map<ValueId, Value*> complex_;  // loaded for the points at hand, both parts, by the complex array
     llvm::AllocaInst* count_ = nullptr;  // Pack: the points that passed
+    std::vector<LoopCall> loop_calls_;
+    // Phase k of a chunk computes the operands of loop call k for all of its points; the last one does the
+    // rest. By phase: which instructions of the body it needs.
+    std::vector<std::vector<char>> needed_;
+    size_t phase_ = 0;
+    bool some_points_ = false;  // a `when` decides which come to a call
+    Value* chunk_begin_ = nullptr;
 };
 
 }  // namespace stator::kernels::emit

@@ -24,16 +24,23 @@ void RegionNest::body(Points p) {
     BasicBlock* next = nullptr;
     complex_.clear();
     for (size_t k = 0; k < body_.insts.size(); ++k) {
+        if (!in_phase(k)) continue;
         if (body_.insts[k].op == RegionOp::NestWhen) {
             next = when(k, p);
             continue;
         }
-        const Val v = evaluate(k, p);
+        const LoopCall* call = loop_call(k);
+        if (call && call == &loop_calls_[std::min(phase_, loop_calls_.size() - 1)] &&
+            phase_ < loop_calls_.size()) {
+            pass_operands(*call, p);
+            break;
+        }
+        const Val v = call ? loop_result(*call, p) : evaluate(k, p);
         if (body_.insts[k].result >= 0) vals_[static_cast<size_t>(body_.insts[k].result)] = v;
     }
     std::fill(vals_.begin(), vals_.end(), Val{});
     if (!next) return;
-    if (count_) {
+    if (count_ && phase_ == loop_calls_.size()) {
         Value* passed = i64(1);
         if (p.lanes > 1) {
             Value* bits = b_.CreateBitCast(p.mask, b_.getIntNTy(static_cast<unsigned>(p.lanes)));
@@ -97,10 +104,6 @@ Val RegionNest::evaluate(size_t at, const Points& p) {
             for (const ValueId v : i.in) in.push_back(operand(v, p));
             return e_.fma(in);
         case RegionOp::Call: {
-            // Host functions may clear flags that are pending.
-            if (flags_)
-                b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), e_.faults_), flags_->read()),
-                               e_.faults_);
             for (const ValueId v : i.in) in.push_back(operand(v, p));
             return e_.call(i, in);
         }

@@ -374,7 +374,7 @@ class Builder {
     // ---- builder_functions.cpp ----
     std::optional<double> known_float(const Value& v) const;
     bool elementwise_call(const std::string& ufunc, DType t, const std::vector<Value>& in, Value* out);
-    bool power_of_selected(DType t, const Value& a, const Value& b, Value* out);
+    bool power_by_constant(DType t, const Value& a, const Value& b, Value* out);
 
     // ---- builder_reductions.cpp ----
     struct Reduction {

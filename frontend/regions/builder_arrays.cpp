@@ -776,10 +776,8 @@ bool Builder::binary_real(int nb, const Value& a, const Value& b, Value* out) {
         case Or: op = Op::BitwiseOr; break;
         case Xor: op = Op::BitwiseXor; break;
         case Power:
-            if (a.mask && (b.kind != Kind::Int || known_int(b.id) != 2))
-                return power_of_selected(t, a, b, out);
-            if (b.kind != Kind::Int || known_int(b.id) != 2 || a.dtype == DType::Bool)
-                return unknown("a power of arrays");
+            if (b.kind != Kind::Int || known_int(b.id) != 2) return power_by_constant(t, a, b, out);
+            if (a.dtype == DType::Bool) return unknown("a power of arrays");
             op = Op::Square;
             in.pop_back();
             break;

@@ -1,6 +1,7 @@
 // Functions of elements that have no code of their own, inside of expressions: the ufunc's loop, called for
-// one element at a time. Its bits do not depend on how many elements a call is given. For whole arrays
-// NumPy's own call is faster (builder_host.cpp); where a mask selects elements there is no whole array.
+// some hundred elements at a time (emit_llvm_region_calls.cpp). Its bits do not depend on how many elements a
+// call is given, but on whether it is given them backwards: then NumPy is called as a whole
+// (builder_host.cpp).
 
 #include <algorithm>
 #include <bit>
@@ -25,7 +26,9 @@ std::optional<double> Builder::known_float(const Value& v) const {
 // All operands and the result are of dtype t.
 bool Builder::elementwise_call(const std::string& ufunc, DType t, const std::vector<Value>& in, Value* out) {
     const std::vector<DType> types(in.size() + 1, t);
-    if (!graph::is_float(t) || !numpy::find_loop({ufunc, types}).fn)
+    const bool backward =
+        std::any_of(in.begin(), in.end(), [](const Value& v) { return v.kind == Kind::Array && v.backward; });
+    if (backward || !graph::is_float(t) || t == DType::F16 || !numpy::find_loop({ufunc, types}).fn)
         return unknown("np." + ufunc + " of arrays");
     Operands of;
     if (!operands_of(in, &of)) return false;
@@ -51,7 +54,7 @@ bool Builder::elementwise_call(const std::string& ufunc, DType t, const std::vec
 }
 
 // a ** b for exponents for which NumPy has no shortcut.
-bool Builder::power_of_selected(DType t, const Value& a, const Value& b, Value* out) {
+bool Builder::power_by_constant(DType t, const Value& a, const Value& b, Value* out) {
     constexpr double kShortcuts[] = {-1, 0, 0.5, 1, 2};
     const auto exponent = known_float(b);
     if (!exponent ||

@@ -372,7 +372,7 @@ bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
         *out = scalar_value(result, pointwise(*op, t, result, {operand.id}));
         return !may_fault(*op, t) || finite(out->id, result);
     }
-    if (a.is_array() && a.mask) return elementwise_call(name, t, {operand}, out);
+    if (a.is_array() && graph::is_float(t)) return elementwise_call(name, t, {operand}, out);
     if (!graph::is_float(t) || a.is_array()) return unknown("np." + name + " of " + describe(a));
     if (!numpy::find_loop({name, {t, t}}).fn) return unknown("np." + name);
     *out = scalar_value(t, call({graph::RegionCall::UfuncLoop, name, {t, t}}, t, t, {operand.id}));
@@ -391,7 +391,7 @@ bool Builder::binary_ufunc(const std::string& name, const Value& a, const Value&
                         graph::info(*op).arity == 2 && graph::info(*op).host == name &&
                         graph::is_native(*op, t);
     if (a.is_array() || b.is_array()) {
-        if (!native) return unknown("np." + name + " of arrays");
+        if (!native) return elementwise_call(name, t, {a, b}, out);
         const DType result = graph::info(*op).dtype == graph::DTypeRule::bool_ ? DType::Bool : t;
         return elementwise(*op, t, result, {a, b}, out);
     }
