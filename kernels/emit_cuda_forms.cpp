@@ -369,7 +369,11 @@ void KernelPrinter::rows_nest() {
     if (k_.columns.size() == 1) index_[static_cast<size_t>(row_axes_)] = "k";
     accumulators();
     bool reduces = nest().parallel_axes() < nest().full_depth();
-    std::string guard = reduces ? "" : "active", step = text(step_);
+    // Threads without a row compute the last one again, unless its own are writing to what is read.
+    bool reads_stored = false;
+    for (int i = 0; i < count(); ++i)
+        reads_stored |= stmt(i).kind == StmtKind::Load && stored(stmt(i).access.buffer);
+    std::string guard = reduces && !reads_stored ? "" : "active", step = text(step_);
     if (cut()) {
         out_.open("if (phase <= " + step + ")");
         column_loops({"from", "threadIdx.x", "blockDim.x", "to", guard});

@@ -169,7 +169,7 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
         if (phase <= 1) {
             if (vectors) {
 #pragma unroll 1
-                for (i64 at = from + (threadIdx.x) * 4; at < to; at += blockDim.x * 4) {
+                for (i64 at = from + (threadIdx.x) * 4; active && at < to; at += blockDim.x * 4) {
                     uint4 x4_0;
                     x4_0 = ((const uint4*)(r_s1_4 + at))[0];
                     {
@@ -203,7 +203,7 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
                 }
             }
 #pragma unroll 4
-            for (i64 k = from + threadIdx.x; !vectors && k < to; k += blockDim.x) {
+            for (i64 k = from + threadIdx.x; !vectors && active && k < to; k += blockDim.x) {
                 const f32 v1_4 = r_s1_4[k];
                 const f32 v1_6 = __fsub_rn(v1_4, v0_7);
                 const f32 v1_7 = __fmul_rn(v1_6, v1_6);

@@ -159,7 +159,7 @@ softmax_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials, i
         if (phase <= 1) {
             if (vectors) {
 #pragma unroll 2
-                for (i64 at = from + (threadIdx.x) * 4; at < to; at += blockDim.x * 4) {
+                for (i64 at = from + (threadIdx.x) * 4; active && at < to; at += blockDim.x * 4) {
                     uint4 x1_0;
                     x1_0 = ((const uint4*)(r_s1_1 + at))[0];
                     {
@@ -193,7 +193,7 @@ softmax_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials, i
                 }
             }
 #pragma unroll 4
-            for (i64 k = from + threadIdx.x; !vectors && k < to; k += blockDim.x) {
+            for (i64 k = from + threadIdx.x; !vectors && active && k < to; k += blockDim.x) {
                 const f32 v1_1 = r_s1_1[k];
                 const f32 v1_3 = __fsub_rn(v1_1, v0_1);
                 const f32 v1_4 = expf(v1_3);
