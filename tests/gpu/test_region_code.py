@@ -1,23 +1,13 @@
 """What NVRTC makes of the kernels of loops."""
 
-import time
-
 import numpy as np
 import pytest
 import stator
-from stator import _stator
 
 from tests.gpu.region_kinds import ARGUMENTS
 from tests.python.regions.programs import CASES
 
 ARCHS = ["sm_80", "sm_90", "sm_100"]
-# Processor time of a compilation in seconds, for the first 10,000 characters of a source and for each that follow: half more than
-# what is wanted of an idle machine, as in test_compile_time.py.
-SLACK = 1.5
-FIRST, EACH = 0.15, 0.2
-ATTEMPTS = 4
-
-
 # Loops that call functions of NumPy's without kernels.
 CALLS_THE_HOST = ["nbody"]
 KINDS = {f.__name__: f for f in ARGUMENTS}
@@ -47,7 +37,7 @@ def kernels_of(name):
 
 @pytest.mark.parametrize("name", [*CASES, *KINDS])
 def test_code(name):
-    """Every kernel compiles for three architectures, cold in bounded time."""
+    """Every kernel compiles for three architectures, and is of bounded size."""
     sources = set()
     kernels = kernels_of(name)
     assert kernels or name in CALLS_THE_HOST
@@ -60,15 +50,8 @@ def test_code(name):
             assert kernel.cubin.startswith(b"\x7fELF")
             assert 0 < kernel.registers <= 255
             assert ".entry " + kernel.name in kernel.ptx
-        limit = SLACK * (FIRST + EACH * len(source) / 10_000)
-        spent = []
-        while len(spent) < ATTEMPTS and min(spent, default=limit + 1) > limit:
-            text = f"{source}\n// {time.time_ns()}\n"
-            begun = time.process_time()
-            code = _stator.compile_cuda(text, name, "sm_90", [])
-            spent.append(time.process_time() - begun)
-            assert not code["error"] and not code["from_cache"]
-        assert min(spent) <= limit, f"{len(source)} characters: {min(spent):.2f} s, {limit:.2f} s allowed"
+        # What is compiled grows with the program: each instruction of the region is printed a few times at most.
+        assert len(source) <= 12_000 + 8 * len(region.graph_text)
 
 
 def elements(a, n):
