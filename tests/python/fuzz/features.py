@@ -14,6 +14,7 @@ OPERATORS = {
     ast.MatMult: "dot", ast.Div: "/",
 }  # fmt: skip
 CALLS = ("min", "max", "abs", "len", "divmod", "int", "float", "enumerate", "zip", "reversed", "print")
+TYPES = ("float32", "float64", "int8", "int32", "int64", "uint8")
 REDUCTIONS = ("sum", "mean", "max", "min", "any", "all", "dot")
 
 
@@ -102,6 +103,14 @@ def _of_expression(e: ast.AST, loops: int, helpers: set[str]) -> Iterator[str]:
             yield "helper called in a loop" if loops else "helper called"
         case ast.Call(func=ast.Name(id=name)) if name in CALLS:
             yield name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))) if loops:
+            yield "math"
+        case ast.Call(func=ast.Attribute(attr="append")) if loops:
+            yield "append"
+        case ast.Call(func=ast.Name(id="complex")) if loops:
+            yield "complex"
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr=name)) if name in TYPES and loops:
+            yield "a NumPy type called"
         case ast.Call(func=ast.Attribute(attr=name)) if name in REDUCTIONS and loops:
             yield f"reduction {name}"
         case ast.Call(func=ast.Attribute(value=ast.Name(id="np"))) if loops:

@@ -55,6 +55,8 @@ class Program:
         lines += _render(self.helpers, 0)
         lines += ["", f"def f({', '.join(self.parameters)}):"]
         lines += list(_render(self.body, 1)) or ["    pass"]
+        if any("math." in line for line in lines):
+            lines[0] = "import math; import numpy as np"
         return "\n".join(lines) + "\n"
 
     def load(self) -> types.FunctionType:

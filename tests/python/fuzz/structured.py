@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .arguments import Array, Scalar, Spec, View
 from .choices import Choices, Weighted
+from .idioms import idiom
 from .programs import Block, Program, Statement, errstate
 from .selecting import select
 from .structured_scope import FLOATS, UFUNCS, ArrayName, Index, Scope
@@ -63,7 +64,7 @@ class Body:
                 "inplace": "return None",
                 "reduce": f"return {c.pick(s.floats)}",
             }[self.result]
-        names = [*(a.name for a in s.arrays), *s.floats, *s.ints, *s.bools, *s.ragged]
+        names = [*(a.name for a in s.arrays), *s.floats, *s.ints, *s.bools, *s.ragged, *s.lists]
         if c.chance(0.15) and self.loops == 0 and s.indices:
             names += [s.indices[-1].name]
         some = names if c.chance(0.5) else [n for n in names if c.chance(0.5)] or names[-1:]
@@ -349,6 +350,11 @@ def choosing(b: Body) -> list[Statement]:
     return [*select(b)] or define(b)
 
 
+def around(b: Body) -> list[Statement]:
+    """Lists, dicts, math, complex numbers; a scalar where none fits."""
+    return [*idiom(b)] or define(b)
+
+
 def show(b: Body) -> list[Statement]:
     if b.c.chance(0.6):
         return accumulate(b)
@@ -578,7 +584,7 @@ def under_errstate(b: Body) -> list[Statement]:
 
 SIMPLE = Weighted(
     (14, accumulate), (5, define), (14, store_element), (10, store_part), (6, update_whole), (2, define_array), (3, swap), (3, use_tuple), (3, call_helper), (2, small_sequence),
-    (4, leave_loop), (1, risky), (1, compress), (1, show), (5, choosing),
+    (4, leave_loop), (1, risky), (1, compress), (1, show), (5, choosing), (8, around),
 )  # fmt: skip
 COMPOUND = Weighted(
     (16, for_range),
@@ -681,6 +687,9 @@ def structured(c: Choices, name: str) -> Program:
         a = c.pick([a for a in arrays if a.kind == "f"])
         scope.arrays.append(ArrayName("out", "f", a.extents))
         opening.append(f"out = np.{c.pick(('zeros_like', 'ones_like', 'copy'))}({a.name})")
+    if c.chance(0.5):
+        scope.lists.append("seen")
+        opening += ["seen = []", "table = {'u': u, 'k': k, 'half': 0.5}"]
     if c.chance(0.15):  # a closure
         opening += [Block("def near(p, q=0.5)", [f"return p * q + {c.pick(('u', 'n', 'k'))}"])]
         scope.helpers["scalar"].append("near")

@@ -61,6 +61,7 @@ class Scope:
         self.bools: list[str] = []
         self.indices: list[Index] = []
         self.ragged: list[str] = []
+        self.lists: list[str] = []  # the list that grows, and with it a dict of parameters
         self.helpers: dict[str, list[str]] = {"scalar": [], "vector": [], "inplace": [], "reduce": []}
         self.made = 0
 
