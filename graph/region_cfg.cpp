@@ -27,6 +27,8 @@ bool has_effect(const Inst& inst) {
         case RegionOp::NestAppend:
         case RegionOp::Save:
         case RegionOp::Restore:
+        case RegionOp::Trust:
+        case RegionOp::Distrust:
         case RegionOp::Watch:
         case RegionOp::Raised: return true;
         default: return inst.exit >= 0;

@@ -17,7 +17,9 @@
 //                 +-------> header (as it was) <------------- restore <---------+   <- any exit of header'
 //                 ...
 //
-// Edges that leave the loop ask, too. Loops with library calls are left alone: those clear flags.
+// A loop that warns each time it is entered would do everything twice: after a fault the region is entered
+// without checkpoints for a while (`trust`). Edges that leave the loop ask, too. Loops with library calls are
+// left alone: those clear flags.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -93,6 +95,8 @@ class Checkpoints final : RegionCopy {
             case RegionOp::Made:
             case RegionOp::Save:
             case RegionOp::Restore:
+            case RegionOp::Trust:
+            case RegionOp::Distrust:
             case RegionOp::Watch:
             case RegionOp::Raised: return false;
             case RegionOp::Store:
@@ -338,7 +342,9 @@ class Checkpoints final : RegionCopy {
         const ValueId worth = is_worth(w), one = w.constant(1);
         std::vector<ValueId> start = c.params;
         start.push_back(one);
-        c.end = branch(worth, {round_, start}, c.end.then);
+        c.insts.push_back(test(RegionOp::Trust, {}, {}));
+        const ValueId both = w.op(Op::LogicalAnd, {worth, c.insts.back().result}, DType::Bool);
+        c.end = branch(both, {round_, start}, c.end.then);
 
         // save, watch
         Block save;
@@ -363,6 +369,7 @@ class Checkpoints final : RegionCopy {
         back.loop = parent;
         back.insts.push_back(test(RegionOp::Raised, {}, {flags_}));
         back.insts.push_back(effect(RegionOp::Restore, saved_, {cell}));
+        back.insts.push_back(effect(RegionOp::Distrust));
         back.end = jump(header_, state);
         at(restore_) = std::move(back);
 

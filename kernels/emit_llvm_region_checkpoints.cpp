@@ -1,6 +1,9 @@
 // Checkpoints of regions (graph/region_checkpoints.cpp): saving arrays, putting them back, flags of a whole
 // stretch of code.
+#include <llvm/IR/Intrinsics.h>
+
 #include "kernels/emit_llvm_region_internal.h"
+#include "kernels/region_abi.h"
 
 namespace stator::kernels::emit {
 
@@ -39,6 +42,36 @@ void RegionEmitter::restore(const Inst& i) {
         b_.CreateMemCpy(value(i.in[k]).address, align_of(type(i.in[k]).dtype), memory,
                         align_of(type(i.in[k]).dtype), bytes_of(i.in[k]));
     }
+}
+
+using Trust = RegionArgs::Trust;
+
+Value* RegionEmitter::trust_field(size_t offset) {
+    Value* memory = field(offsetof(RegionArgs, trust), b_.getPtrTy(), "trust");
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, offset);
+}
+
+Val RegionEmitter::trust() {
+    Value *since = trust_field(offsetof(Trust, since)), *left = trust_field(offsetof(Trust, left));
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), since), i64(1)), since);
+    Value* n = b_.CreateLoad(b_.getInt64Ty(), left);
+    Value* yes = b_.CreateICmpEQ(n, i64(0));
+    b_.CreateStore(b_.CreateSelect(yes, n, b_.CreateSub(n, i64(1))), left);
+    return {yes, true};
+}
+
+// Twice as many and one more, up to 1,023, when less than four times as many have gone since; else one.
+void RegionEmitter::distrust() {
+    Value *since = trust_field(offsetof(Trust, since)), *penalty = trust_field(offsetof(Trust, penalty));
+    Value* last = b_.CreateLoad(b_.getInt64Ty(), penalty);
+    Value* more = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                           b_.CreateAdd(b_.CreateShl(last, i64(1)), i64(1)), i64(1023));
+    Value* soon = b_.CreateICmpSLE(b_.CreateLoad(b_.getInt64Ty(), since),
+                                   b_.CreateShl(b_.CreateAdd(last, i64(1)), i64(2)));
+    Value* next = b_.CreateSelect(soon, more, i64(1));
+    b_.CreateStore(next, penalty);
+    b_.CreateStore(next, trust_field(offsetof(Trust, left)));
+    b_.CreateStore(i64(0), since);
 }
 
 void RegionEmitter::watch() {

@@ -89,6 +89,8 @@ void RegionEmitter::inst(const Inst& i) {
         case RegionOp::Scratch: v = scratch(i); break;
         case RegionOp::Save: v.scalar = save(i); break;
         case RegionOp::Restore: restore(i); break;
+        case RegionOp::Trust: v.scalar = trust(); break;
+        case RegionOp::Distrust: distrust(); break;
         case RegionOp::Watch: watch(); break;
         case RegionOp::Raised: v.scalar = raised(i); break;
         case RegionOp::Dot: v.scalar = dot(i); break;

@@ -87,6 +87,9 @@ class RegionEmitter {
     // emit_llvm_region_checkpoints.cpp
     Val save(const Inst& inst);
     void restore(const Inst& inst);
+    llvm::Value* trust_field(size_t offset);
+    Val trust();
+    void distrust();
     void watch();
     Val raised(const Inst& inst);
     llvm::Value* bytes_of(ValueId array);  // C-contiguous

@@ -41,6 +41,12 @@ struct RegionArgs {
         char* memory = nullptr;
         int64_t bytes = 0;
     }* scratch;
+    // What `trust` and `distrust` remember from one call to the next; starts zeroed.
+    struct Trust {
+        int64_t left = 0;     // entries without checkpoints still to come
+        int64_t penalty = 0;  // how many there were to be the last time
+        int64_t since = 0;    // entries since then
+    }* trust;
     bool (*grow)(ScratchCell* cell, int64_t bytes);  // false: no memory; 64-byte aligned otherwise
 };
 

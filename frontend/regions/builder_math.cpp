@@ -114,7 +114,9 @@ std::optional<bool> Builder::call_math(PyObject* callable, const std::vector<Val
             *out = float_value(pointwise(op, DType::F64, DType::F64, {in[0]}));
             return finite(out->id, DType::F64);
         }
-        if ((name == "floor" || name == "ceil" || name == "trunc") && graph::is_float(args[0].dtype)) {
+        // Only Python's floats, of which NumPy's doubles are, have a __trunc__.
+        const bool truncates = name == "trunc" && args[0].dtype == DType::F64;
+        if ((name == "floor" || name == "ceil" || truncates) && graph::is_float(args[0].dtype)) {
             const Op op = name == "floor" ? Op::Floor : name == "ceil" ? Op::Ceil : Op::Trunc;
             const Value whole = float_value(pointwise(op, DType::F64, DType::F64, {in[0]}));
             std::vector<Value> one{whole};

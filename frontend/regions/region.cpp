@@ -406,6 +406,7 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
     args.calls = calls_.data();
     args.breaker = breaker_word(f.ts(), &args.breaker_mask);
     args.scratch = scratch_.data();
+    args.trust = &trust_;
     args.grow = grow;
     ++entries;
     int32_t exit = 0;

@@ -73,6 +73,7 @@ class CompiledRegion {
     std::vector<int64_t> dims_;
     std::vector<char> scalars_, out_;
     std::vector<kernels::RegionArgs::ScratchCell> scratch_;
+    kernels::RegionArgs::Trust trust_;
 };
 
 }  // namespace stator::frontend::regions

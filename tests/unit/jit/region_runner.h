@@ -68,9 +68,16 @@ class RegionRunner {
 
     int run() {
         std::fill(out_.begin(), out_.end(), '\x5a');
-        const kernels::RegionArgs args{
-            arrays_.data(), dims_.data(), scalars_.data(), out_.data(), targets_.data(), &breaker_, 1,
-            cells_.data(),  grow};
+        const kernels::RegionArgs args{arrays_.data(),
+                                       dims_.data(),
+                                       scalars_.data(),
+                                       out_.data(),
+                                       targets_.data(),
+                                       &breaker_,
+                                       1,
+                                       cells_.data(),
+                                       &trust_,
+                                       grow};
         return code_.region(&args);
     }
     // The exit's value in slot k.
@@ -105,6 +112,7 @@ class RegionRunner {
     std::vector<char> scalars_, out_;
     std::vector<kernels::RegionCallTarget> targets_;
     std::vector<kernels::RegionArgs::ScratchCell> cells_;
+    kernels::RegionArgs::Trust trust_;
     volatile int32_t breaker_ = 0;
 };
 
