@@ -155,11 +155,13 @@ Val RegionNest::loop_result(const LoopCall& call, const Points& p) {
     if (some_points_ && p.mask) {
         Value* zero = llvm::Constant::getNullValue(type);
         v = b_.CreateIntrinsic(llvm::Intrinsic::masked_expandload, {type}, {from, p.mask, zero});
-        // Other lanes are to raise nothing that no living one does.
-        Value* living = b_.CreateExtractElement(v, b_.CreateSub(p.living, p.index));
-        v = b_.CreateSelect(p.mask, v, b_.CreateVectorSplat(static_cast<unsigned>(p.lanes), living));
     } else {
         v = b_.CreateAlignedLoad(type, from, RegionEmitter::align_of(t));
+    }
+    // Lanes without a result are to raise nothing that no living one does.
+    if (p.mask) {
+        Value* living = b_.CreateExtractElement(v, b_.CreateSub(p.living, p.index));
+        v = b_.CreateSelect(p.mask, v, b_.CreateVectorSplat(static_cast<unsigned>(p.lanes), living));
     }
     count_points(call, p);
     return {v, false};

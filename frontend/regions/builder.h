@@ -326,7 +326,7 @@ class Builder {
     ValueId int_to_float(ValueId i);  // exact or leaves
     void guard_range(ValueId i, int64_t low, int64_t high);
 
-    // ---- builder_arrays.cpp: arrays ----
+    // ---- builder_arrays.cpp, builder_keys.cpp, builder_expressions.cpp: arrays ----
     struct KeyPart {
         enum Kind : uint8_t { Index, Slice, New, All } kind;
         ValueId a = -1, count = -1, step = -1;  // Index: a. Slice: start, count, step

@@ -1,4 +1,4 @@
-// Matrix products (`@`, np.matmul) and how library routines are written down. See library.h.
+// Dots, matrix products (`@`, np.matmul) and how library routines are written down. See library.h.
 
 #include <algorithm>
 
@@ -73,6 +73,30 @@ bool Builder::product(const Value& a, const Value& b, Value* out) {
     load.in = {made.id};
     *out = scalar_value(a.dtype, emit(std::move(load), {a.dtype, -1}));
     return true;
+}
+
+bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
+    if (!a.is_array() || !b.is_array() || a.rank != 1 || b.rank != 1 || a.dtype != b.dtype ||
+        (a.dtype != DType::F64 && a.dtype != DType::F32))
+        return unknown("a product of " + describe(a) + " and " + describe(b));
+    Value x, y;
+    // np.dot copies what lies backwards; the operator's loop takes it as it is.
+    const auto operand = [&](const Value& v, Value* to) {
+        if (v.kind == Kind::Lazy) return as_array(v, to);
+        if (!v.backward || operator_) return *to = v, true;
+        ExprRef e;
+        return lazy_of(v, &e) && scratch_of(e, extents_of(v), to);
+    };
+    if (!operand(a, &x) || !operand(b, &y)) return false;
+    const ValueId n = extents_of(x)[0], m = extents_of(y)[0];
+    if (n != m && !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {n, m}))) return false;
+    graph::Inst inst;
+    inst.op = graph::RegionOp::Dot;
+    inst.operand = a.dtype;
+    inst.ints = {call_index({graph::RegionCall::Dot, operator_ ? "dot" : "np.dot", {a.dtype}})};
+    inst.in = {x.id, y.id};
+    *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
+    return finite(out->id, a.dtype);
 }
 
 }  // namespace stator::frontend::regions

@@ -1,4 +1,4 @@
-// Reductions along axes: which axes a call reduces, and what extents its result has.
+// Reductions, of all elements and along axes: which axes a call reduces, and what extents its result has.
 
 #include <algorithm>
 #include <array>
@@ -196,6 +196,56 @@ void Builder::note_extents(PyObject* callable, const std::vector<Value>& args, c
     }
     if (extents.size() != static_cast<size_t>(made.rank)) return;
     for (size_t d = 0; d < extents.size(); ++d) extents_[{made.id, static_cast<int>(d)}] = extents[d];
+}
+
+// Whether it is known to lie in memory in one piece, in the order of C.
+bool Builder::is_dense(const Value& v) const {
+    if (v.kind == Kind::Lazy) return true;  // it is going to be
+    if (v.part || v.permuted) return false;
+    if (v.slot == -2) return dense_.count(v.id) > 0;
+    if (v.fresh) return true;
+    if (!v.whole) return false;
+    for (const EntryInput& in : out_->inputs)
+        if (in.kind == EntryInput::Array && in.slot == v.slot && in.value == v.id) return in.contiguous;
+    return false;
+}
+
+// A reduction of all elements. NumPy calls the loop once for a vector, and for an array in one piece as if it
+// were one.
+bool Builder::reduce(const std::string& ufunc, const Value& a, Value* out) {
+    const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || a.dtype == DType::I64;
+    if (!a.is_array() || !types || a.permuted || (a.rank != 1 && !is_dense(a)))
+        return unknown("a reduction of " + describe(a));
+    Value x;
+    if (!as_array(a, &x)) return false;
+    if (x.rank > 1) {
+        graph::Inst flat;
+        flat.op = graph::RegionOp::Flatten;
+        flat.in = {x.id};
+        x.id = emit(std::move(flat), {x.dtype, 1});
+        x.rank = 1;
+        x.whole = false;
+    }
+    ValueId start = cast(const_int(0), DType::I64, a.dtype), rest = x.id;
+    if (ufunc != "add") {  // from the first element on
+        const ValueId n = extent(x.id, 0);
+        if (!guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {n, const_int(0)}))) return false;
+        graph::Inst first;
+        first.op = graph::RegionOp::Load;
+        first.in = {x.id, const_int(0)};
+        start = emit(std::move(first), {a.dtype, -1});
+        Value tail;
+        const Value key = composed(Kind::Slice, {int_value(const_int(1)), known(Py_None), known(Py_None)});
+        if (!subscript(x, key, &tail)) return false;
+        rest = tail.id;
+    }
+    graph::Inst inst;
+    inst.op = graph::RegionOp::Reduce;
+    inst.operand = a.dtype;
+    inst.ints = {call_index({graph::RegionCall::UfuncLoop, ufunc, {a.dtype, a.dtype, a.dtype}})};
+    inst.in = {rest, start};
+    *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
+    return finite(out->id, a.dtype);
 }
 
 }  // namespace stator::frontend::regions

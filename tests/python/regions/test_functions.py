@@ -91,6 +91,23 @@ def test_binary(name):
     _check(f"a[:] = np.{name}(b, 2)" if name == "ldexp" else f"a[:] = np.{name}(b, 2.5)")
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_what_lies_behind_the_last_element_raises_nothing(dtype):
+    """Buffers have room for whole vectors, in which lanes without an element find what another statement left there."""
+    large = -80.0 if dtype == "f4" else -700.0  # whose exponentials' product overflows
+    text = "a[:] = np.exp(-a) - np.exp2(-a)\n        a[:] = LARGE\n        b[:] = np.exp(-b) * np.exp2(-b) * 0.25"
+    compiled = stator.compile(function_of(TEXT.format(text.replace("LARGE", str(large)))))
+
+    def call():
+        compiled(np.full(32, large, dtype), np.full(11, 0.25, dtype), np.zeros((2, 2)), 20)
+
+    for _ in range(3):
+        call()
+    before = stator.stats(compiled)["exits"]
+    call()
+    assert stator.stats(compiled)["exits"] == before
+
+
 def test_no_python_for_a_function_of_arrays():
     """The loop is called as it is: no routine that goes through the interpreter."""
     compiled = stator.compile(function_of(TEXT.format(STATEMENTS["two that follow each other"])))
