@@ -70,7 +70,9 @@ bool Builder::append_item(Value* v) {
 }
 
 std::optional<bool> Builder::call_append(PyObject* callable, std::vector<Value>& args, Value* out) {
-    static PyObject* const append = PyDict_GetItemString(PyList_Type.tp_dict, "append");
+    // Builtin types of 3.12 and later keep their dict elsewhere.
+    static PyObject* const append =
+        PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "append");
     if (callable != append || args.size() != 2) return std::nullopt;
     const Value& list = args[0];
     const bool at_entry = list.kind == Kind::Passed && list.slot >= 0 && object_at(list.slot) &&
