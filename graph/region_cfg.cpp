@@ -27,6 +27,7 @@ bool has_effect(const Inst& inst) {
         case RegionOp::NestAppend:
         case RegionOp::Save:
         case RegionOp::Restore:
+        case RegionOp::Undisturbed:
         case RegionOp::Trust:
         case RegionOp::Distrust:
         case RegionOp::Watch:

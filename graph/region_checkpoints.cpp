@@ -95,6 +95,7 @@ class Checkpoints final : RegionCopy {
             case RegionOp::Made:
             case RegionOp::Save:
             case RegionOp::Restore:
+            case RegionOp::Undisturbed:
             case RegionOp::Trust:
             case RegionOp::Distrust:
             case RegionOp::Watch:
@@ -434,7 +435,10 @@ class Checkpoints final : RegionCopy {
         step.loop = fast;
         RegionWriter s(r_, step.insts);
         const ValueId left = s.op(Op::Subtract, {left_, s.constant(1)});
-        const ValueId more = s.op(Op::Greater, {left, s.constant(0)}, DType::Bool);
+        ValueId more = s.op(Op::Greater, {left, s.constant(0)}, DType::Bool);
+        // What else an iteration does may take any time: the round ends when the interpreter wants attention.
+        step.insts.push_back(test(RegionOp::Undisturbed, {}, {}));
+        more = s.op(Op::LogicalAnd, {more, step.insts.back().result}, DType::Bool);
         args = e.args;
         args.push_back(left);
         step.end = branch(more, {e.to, args}, {look({ended, {}}, rounds), {}});

@@ -341,6 +341,7 @@ class RegionVerifier {
                     want(in(i).is_array(), where, "an operand is no array");
                 want(inst.result < 0 || result == kBool, where, "the result is no b1");
                 break;
+            case RegionOp::Undisturbed:
             case RegionOp::Trust: want(result == kBool, where, "the result is no b1"); break;
             case RegionOp::Distrust:
             case RegionOp::Watch: break;

@@ -89,6 +89,7 @@ void RegionEmitter::inst(const Inst& i) {
         case RegionOp::Scratch: v = scratch(i); break;
         case RegionOp::Save: v.scalar = save(i); break;
         case RegionOp::Restore: restore(i); break;
+        case RegionOp::Undisturbed: v.scalar = {b_.CreateNot(wanted()), true}; break;
         case RegionOp::Trust: v.scalar = trust(); break;
         case RegionOp::Distrust: distrust(); break;
         case RegionOp::Watch: watch(); break;
@@ -223,10 +224,11 @@ void RegionEmitter::finite(const Inst& i) {
     leave_if(b_.CreateFCmpUEQ(magnitude, llvm::ConstantFP::getInfinity(v.v->getType())), i.exit);
 }
 
-void RegionEmitter::poll(const Inst& i) {
+Value* RegionEmitter::wanted() {
     auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), breaker_, llvm::Align(4), /*isVolatile=*/true);
-    leave_if(b_.CreateICmpNE(b_.CreateAnd(flag, mask_), b_.getInt32(0)), i.exit);
+    return b_.CreateICmpNE(b_.CreateAnd(flag, mask_), b_.getInt32(0));
 }
+void RegionEmitter::poll(const Inst& i) { leave_if(wanted(), i.exit); }
 
 // ---- arrays ----
 

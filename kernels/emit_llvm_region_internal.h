@@ -78,6 +78,7 @@ class RegionEmitter {
     RegionVal library(const Inst& inst);        // emit_llvm_region_library.cpp
     void finite(const Inst& inst);
     void poll(const Inst& inst);
+    llvm::Value* wanted();  // i1: the interpreter wants attention
     RegionVal view(const Inst& inst);
     RegionVal part(const Inst& inst);
     using Cell = RegionArgs::ScratchCell;

@@ -105,6 +105,17 @@ def _interrupt(function, seconds):
     raise AssertionError("the loop ended")
 
 
+def statements_and_a_dot(a, b, n):
+    """Few elements are stored, but an iteration takes long."""
+    x = np.ones(400_000)
+    i = -1
+    for i in range(n):
+        a += 1.0
+        b[:] = a * 1.0
+        np.dot(x, x)
+    return a
+
+
 PROGRAMS = [scalar_loop, nest, array_statements, until_convergence, ping_pong, in_a_helper]
 
 
@@ -192,3 +203,21 @@ def test_other_threads_run_during_a_loop():
         done.set()
         thread.join()
     assert np.diff(ticks).max() < LIMIT
+
+
+def test_a_signal_ends_a_round_between_checkpoints():
+    """Rounds double; after a second one would last half a second more."""
+    compiled = _warm_with(statements_and_a_dot, 3)
+    a, b, frames, late = _interrupt(compiled, 1.2)
+    assert any("undisturbed" in region.artifacts().loop_ir for region in compiled.regions)
+    iterations = frames[-1][1]["i"] if frames[-1][0] != "handler" else frames[-2][1]["i"]
+    assert iterations <= a[0] <= iterations + 1 and b[0] in (a[0], a[0] - 1.0)
+    assert late < LIMIT
+
+
+def _warm_with(function, iterations):
+    compiled = stator.compile(function)
+    for _ in range(3):
+        compiled(np.zeros(8), np.zeros(8), iterations)
+    stator.wait()
+    return compiled
