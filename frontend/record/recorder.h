@@ -110,6 +110,7 @@ class Recorder {
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
     bool store_before(const Insn& insn);
+    bool is_viewed(const ShadowRef& array);
     bool unpack_array(const Operand& a, int count);
     ShadowRef sequence_binary(int nb_op, PyObject* result);  // recorder_sequences.cpp
     ShadowRef sequence_slice(const Operand& base, const Operand& key, PyObject* result);
@@ -142,6 +143,7 @@ class Recorder {
     bool on_subscript(const Insn&);
     bool on_slice(const Insn&);
     bool on_store_done(const Insn&);
+    bool on_store_attr(const Insn&);
     bool on_compare(const Insn&);
     bool on_is(const Insn&);
     bool on_contains(const Insn&);

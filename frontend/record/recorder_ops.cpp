@@ -61,6 +61,7 @@ const Recorder::Entry* Recorder::table() {
         set(O::BinarySlice, &R::on_slice, 3);
         set(O::StoreSubscr, &R::on_store_done, 3);
         set(O::StoreSlice, &R::on_store_done, 4);
+        set(O::StoreAttr, &R::on_store_attr, 2);
         set(O::CompareOp, &R::on_compare, 2);
         set(O::IsOp, &R::on_is, 2);
         set(O::ContainsOp, &R::on_contains, 2);

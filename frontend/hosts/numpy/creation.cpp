@@ -64,6 +64,17 @@ ShadowRef lower_make(TraceBuilder& tb, const Call& call) {
     return make(tb, call, std::move(shape), F);
 }
 
+// np.ndarray(shape, dtype, order=...) is np.empty.
+ShadowRef lower_ndarray(TraceBuilder& tb, const Call& call) {
+    const Operand* p[6];
+    Shape shape;
+    if (!bind(tb, call, {"shape", "dtype", "buffer", "offset", "strides", "order"}, p) || !p[0])
+        return nullptr;
+    if (p[2] || p[3] || p[4]) return tb.fail(Reason::UnknownCall, "ndarray() of a buffer or with strides");
+    if (!fixed_if_given(tb, {p[1], p[5]}) || !read_shape(tb, *p[0], &shape)) return nullptr;
+    return make(tb, call, std::move(shape), Fill::Nothing);
+}
+
 bool like_shape(TraceBuilder& tb, const Operand& prototype, const Operand* shape, Shape* out) {
     shape = given(tb, shape);
     if (shape) return read_shape(tb, *shape, out);
@@ -340,6 +351,7 @@ constexpr CallRow kRows[] = {
     {"zeros", lower_make<Fill::Zeros>, true},
     {"ones", lower_make<Fill::Ones>, true},
     {"empty", lower_make<Fill::Nothing>},
+    {"ndarray", lower_ndarray},
     {"zeros_like", lower_make_like<Fill::Zeros>, true},
     {"ones_like", lower_make_like<Fill::Ones>, true},
     {"empty_like", lower_make_like<Fill::Nothing>},

@@ -220,11 +220,8 @@ bool fixed_index(TraceBuilder& tb, const Operand& key) {
 
 namespace {
 
-// A key with index arrays or masks, or of an array that only NumPy reads: NumPy gathers, on replay too.
-ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
-    if (!host_only(a) && shares_memory(result, a.obj))
-        return tb.fail(Reason::UnknownOp, "a view at an index from array data");
-    if (!fixed_index(tb, key)) return nullptr;
+// a[key] by NumPy, on replay too.
+ShadowRef item_of(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
     PyObject* getitem = once([] {
         PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
@@ -232,9 +229,26 @@ ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObjec
     return library_of(tb, getitem, {a, key}, result);
 }
 
+// A key with index arrays or masks, or of an array that only NumPy reads.
+ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
+    if (!host_only(a) && shares_memory(result, a.obj))
+        return tb.fail(Reason::UnknownOp, "a view at an index from array data");
+    return fixed_index(tb, key) ? item_of(tb, a, key, result) : nullptr;
+}
+
 }  // namespace
 
+// np.mgrid: what its subscripts give follows from its type and the key.
+static bool is_index_grid(PyObject* o) {
+    PyObject* grid = once([] {
+        PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+        return np ? PyObject_GetAttrString(np.get(), "mgrid") : nullptr;
+    });
+    return grid && Py_TYPE(o) == Py_TYPE(grid);
+}
+
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
+    if (is_index_grid(a.obj)) return item_of(tb, a, key, result);
     if (!is_array(a.obj)) return tb.fail(Reason::UnknownOp, "a subscript of this type");
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;
     if (host_only(a)) return gather(tb, a, key, result);
@@ -274,8 +288,9 @@ bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, c
 
 namespace {
 
-// x[mask] = scalar, with a mask of x's shape.
-bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const Arg& value) {
+// x[mask] = value, with a mask of x's shape.
+bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& given,
+                  const Arg& value) {
     Arg mask;
     if (!is_array(key.obj) || !read_arg(tb, key, &mask) || mask.dtype != DType::Bool)
         return tb.fail(Reason::Unstoreable, "index arrays"), false;
@@ -285,9 +300,14 @@ bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const 
     for (size_t i = 0; i < shape.size(); i++)
         if (!tb.require(Relation::Eq, shape[i], mask_shape[i]))
             return tb.fail(Reason::Unstoreable, "mask"), false;
+    if (value.array && !tb.node(value.id).shape.empty()) {
+        const int from = graph::info(value.dtype).numpy_type, to = graph::info(a.shadow->dtype).numpy_type;
+        if (!PyArray_CanCastSafely(from, to))
+            return tb.fail(Reason::Unstoreable, "an array of another dtype under a mask"), false;
+        return store_into_fresh(tb, a, key, given);
+    }
     Id v = arg_id(tb, value, a.shadow->dtype), old = tb.value(a.shadow);
     if (v == kNone || old == kNone) return false;
-    if (!tb.node(v).shape.empty()) return tb.fail(Reason::Unstoreable, "an array under a mask"), false;
     Id in[] = {mask.id, v, old};
     Id merged = tb.pointwise(Op::Where, in, a.shadow->dtype);
     return merged != kNone && store_value(tb, a.shadow, nullptr, arg_of(tb, merged));
@@ -366,7 +386,7 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     if (graph::is_complex(v.dtype) && !graph::is_complex(dst))
         return tb.fail(Reason::Unstoreable, "complex into real"), false;
     std::vector<IndexItem> items;
-    if (read_key(tb, key, &items) != KeyKind::Basic) return store_masked(tb, a, key, v);
+    if (read_key(tb, key, &items) != KeyKind::Basic) return store_masked(tb, a, key, value, v);
     ViewStep step;
     if (!select(tb, tb.shape(a.shadow), items, &step))
         return tb.fail(Reason::Unstoreable, "this index"), false;

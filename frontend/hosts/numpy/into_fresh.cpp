@@ -1,6 +1,10 @@
+// Stores that are NumPy's own calls: it works in fresh memory, and the trace stores what came out.
+//
 // Ufuncs with an output whose bits depend on how the operands lie in memory: NumPy itself runs them, into
 // fresh memory that lies like the output, and the trace stores what came out. A fault or an error thus shows
 // before anything visible was written.
+//
+// An array under a mask is one of those, too: how many elements it needs is known only when the trace runs.
 //
 // The output has no gaps, so that the fresh array has its strides. Operands that are the output itself are
 // the fresh array, filled with the output's contents: some loops look at whether they work in place.
@@ -34,6 +38,19 @@ PyObject* ufunc_into_fresh(PyObject*, PyObject* const* args, Py_ssize_t count, P
     if (kwnames) operands.push_back(args[count]);
     PyRef done = PyRef::steal(PyObject_Vectorcall(args[0], operands.data(), positional, kwnames));
     return done ? fresh.release() : nullptr;
+}
+
+// copy_with(array, key, value): a copy of the array in which copy[key] = value.
+PyObject* copy_with(PyObject*, PyObject* const* args, Py_ssize_t) {
+    PyRef fresh = PyRef::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(args[0]), NPY_KEEPORDER));
+    return fresh && PyObject_SetItem(fresh.get(), args[1], args[2]) == 0 ? fresh.release() : nullptr;
+}
+
+PyObject* copier() {
+    static PyMethodDef method = {"copy_with",
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(copy_with)),
+                                 METH_FASTCALL, nullptr};
+    return once([] { return PyCFunction_New(&method, nullptr); });
 }
 
 PyObject* helper() {
@@ -83,6 +100,15 @@ ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Ope
     ShadowRef fresh = ufunc_into(tb, u, in, out, where);
     if (!fresh || !store_value(tb, out.shadow, nullptr, arg_of(tb, tb.value(fresh)))) return nullptr;
     return out.shadow;
+}
+
+bool store_into_fresh(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
+    const bool one = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(a.obj)) == 1;
+    if (one || !without_gaps(tb, a)) return tb.fail(Reason::Unstoreable, "an array under a mask"), false;
+    const Shape shape = tb.shape(a.shadow);
+    const Operand args[] = {a, key, value};
+    const ShadowRef fresh = tb.library(copier(), args, nullptr, a.obj, &shape);
+    return fresh && store_value(tb, a.shadow, nullptr, arg_of(tb, tb.value(fresh)));
 }
 
 }  // namespace stator::frontend::numpy

@@ -133,6 +133,9 @@ ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> 
 ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
                            const Operand* where);
 
+// a[key] = value by NumPy's own call on a copy of `a` (into_fresh.cpp).
+bool store_into_fresh(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
+
 // --- arrays that only the host reads (host_arrays.cpp) ---
 ShadowRef lower_host_in_place(TraceBuilder& tb, const Ufunc& u, const Operand& a, const Operand& b);
 bool lower_host_store(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
@@ -227,6 +230,7 @@ bool quiet_about_nothing(PyObject* callable);
 
 // --- attributes (attributes.cpp) ---
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result);
+bool lower_set_shape(TraceBuilder& tb, const Operand& a, const Operand& value, bool sole);  // shape_ops.cpp
 
 // Binds a call's arguments to parameter names, positional ones first; absent ones stay nullptr. False with a
 // reason when a keyword is not in the list.

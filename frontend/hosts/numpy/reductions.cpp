@@ -157,12 +157,31 @@ bool fixed_dtype(TraceBuilder& tb, const Operand* dtype) {
     return !value || require_fixed(tb, *value);
 }
 
+// Of a NumPy float, without anything else: its value, but that a sum begins with 0.
+bool reduces_number(TraceBuilder& tb, const Operand* a, std::initializer_list<const Operand*> others) {
+    DType t;
+    return a && PyArray_CheckScalar(a->obj) && !PyArray_Check(a->obj) && dtype_of_object(a->obj, &t) &&
+           graph::is_float(t) && t != DType::F16 &&
+           std::none_of(others.begin(), others.end(), [&](const Operand* o) { return given(tb, o); }) &&
+           tb.resolve(a->shadow, a->obj);
+}
+
+ShadowRef reduced_number(TraceBuilder& tb, const ShadowRef& a, std::string_view ufunc, PyObject* result) {
+    const Id v = tb.value(a);
+    if (v == kNone || ufunc != "add") return v == kNone ? nullptr : finish(tb, v, result);
+    const DType t = tb.node(v).dtype;
+    const Id in[] = {tb.cast(tb.scalar_const(DType::Bool, 0), t), v};
+    return finish(tb, tb.pointwise(Op::Add, in, t), result);
+}
+
 // np.sum and np.prod, and the methods: (a, axis, dtype, out, keepdims, initial, where).
 template <const char* const& Name>
 ShadowRef lower_sum(TraceBuilder& tb, const Call& call) {
     const Operand* p[7];
     Request r;
     if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"}, p)) return nullptr;
+    if (reduces_number(tb, p[0], {p[1], p[2], p[3], p[4], p[5], p[6]}))
+        return reduced_number(tb, p[0]->shadow, Name, call.result);
     if (!no_more(tb, {p[3], p[5], p[6]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r))
         return nullptr;
     return reduce_call(tb, call, r, Name);

@@ -170,6 +170,51 @@ ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* 
     return copy ? reshape_view(tb, copy, std::move(shape), result) : nullptr;
 }
 
+// From 2.5 on NumPy deprecates stores to a shape, so each of them may warn.
+bool shapes_can_be_set() {
+    constexpr unsigned kFeatures_2_5 = 0x16;
+    return PyArray_GetNDArrayCFeatureVersion() < kFeatures_2_5;
+}
+
+}  // namespace
+
+// Of a view the path gets one more step. A fresh array starts over in memory of its own, as the object that
+// it is: so nothing else may show what it had, and the kernel that computed it writes to the new place
+// instead.
+bool lower_set_shape(TraceBuilder& tb, const Operand& a, const Operand& value, bool sole) {
+    const auto no = [&](const char* why) { return tb.fail(Reason::Unstoreable, why), false; };
+    const ShadowRef& s = a.shadow;
+    if (s->kind != ShadowKind::Array || !is_array(a.obj)) return no("to the shape of what is no plain array");
+    if (s->input >= 0 || s->source != guards::kNoSource || !s->maker.empty())
+        return no("to the shape of an array that was there before");
+    if (!shapes_can_be_set()) return no("to a shape, which NumPy deprecates");
+    std::vector<Operand> items;
+    if (!read_items(tb, value, &items)) items = {value};
+    Shape shape;
+    tb.reason = Reason::None;
+    if (items.empty() || tb.shape(s).empty()) return no("to the shape of an array without axes");
+    if (!reshaped(tb, tb.shape(s), items, &shape)) return false;
+    const graph::Node& n = tb.graph.node(tb.value(s));
+    const bool in_order =
+        n.layout == graph::Layout::Contiguous && std::is_sorted(n.perm.begin(), n.perm.end()) &&
+        s->layout == graph::Layout::Contiguous && std::is_sorted(s->perm.begin(), s->perm.end());
+    if (!in_order) return no("to the shape of an array that is not C-contiguous");
+    ShadowRef made;
+    if (s->path.empty()) {
+        if (!sole || PyArray_BASE(reinterpret_cast<PyArrayObject*>(a.obj)))
+            return no("to the shape of an array that others show");
+        const Id v = tb.reshape(tb.value(s), std::move(shape));
+        made = v == kNone ? nullptr : tb.new_array(v, a.obj);
+    } else if ((made = reshape_view(tb, s, std::move(shape), a.obj))) {
+        made->base = s->base;
+    }
+    if (!made) return false;
+    *s = *made;
+    return true;
+}
+
+namespace {
+
 // np.reshape(a, shape) and a.reshape(shape), a.reshape(*shape).
 ShadowRef lower_reshape(TraceBuilder& tb, const Call& call) {
     size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;

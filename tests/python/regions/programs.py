@@ -109,6 +109,6 @@ CASES: dict[str, Case] = {
     "conv2d": Case(assorted.conv2d, lambda rng, n: [rng.random((2, n, n + 1, 3)), rng.random((2, 2, 3, 4))], (6, 9), 1),
     "azimint_naive": Case(assorted.azimint_naive, lambda rng, n: [rng.random(n), rng.random(n), 10], (200, 333), 1),
     "mandelbrot_1": Case(assorted.mandelbrot_1, lambda rng, n: [np.linspace(-2, 0.5, n), np.linspace(-1.2, 1.2, n + 3), 12], (9, 15), 1),
-    "mandelbrot_2": Case(assorted.mandelbrot_2, lambda rng, n: [np.linspace(-2, 0.5, n), np.linspace(-1.2, 1.2, n + 3), 12], (9, 15), 1, "stores to a shape, outside of its loop"),
-    "nbody": Case(assorted.nbody, _nbody, (5, 8), 1, "masks and np.ndarray outside of its loop"),
+    "mandelbrot_2": Case(assorted.mandelbrot_2, lambda rng, n: [np.linspace(-2, 0.5, n), np.linspace(-1.2, 1.2, n + 3), 12], (9, 15), 1),
+    "nbody": Case(assorted.nbody, _nbody, (5, 8), 1),
 }  # fmt: skip
