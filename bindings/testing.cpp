@@ -8,6 +8,7 @@
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/stepper.h"
+#include "frontend/replay/verify_region.h"
 #include "guards/check_cupy_api.h"
 
 namespace stator::bindings {
@@ -177,6 +178,14 @@ bool note_frame(void* ctx, Frame& f, PyObject**) {
     return false;
 }
 
+// From here on the first `find` in the text of each region that is built becomes `replace`.
+PyObject* mutate_regions_from(PyObject*, PyObject* args) {
+    const char *find = "", *replace = "";
+    if (!PyArg_ParseTuple(args, "ss", &find, &replace)) return nullptr;
+    mutate_regions(find, replace);
+    Py_RETURN_NONE;
+}
+
 // Calls `function()` under a HookScope whose handler declines every frame; the names of those it was offered.
 PyObject* watch_frames(PyObject*, PyObject* function) {
     PyRef list = PyRef::steal(PyList_New(0));
@@ -274,6 +283,8 @@ PyMethodDef kMethods[] = {
     {"last_run", last_run, METH_NOARGS, "What the last step_call did."},
     {"decode", decode, METH_O, "The decoded instructions of a code object, or why it has none."},
     {"watch_frames", watch_frames, METH_O, "Names of the frames that the hook is offered while calling."},
+    {"mutate_regions", mutate_regions_from, METH_VARARGS,
+     "mutate_regions(find, replace): a defect in each region that is built from now on; empty: none."},
     {"call_clone", call_clone, METH_VARARGS, "call_clone(function, value): a frame that returns at once."},
     {"set_foreign_hook", set_foreign_hook, METH_O,
      "Install or remove a hook that is not stator's; frames it saw."},

@@ -394,7 +394,7 @@ Left CompiledRegion::run_on_device(const RegionArgs& args, int32_t* exit) {
     return Left::Failed;
 }
 
-Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
+Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch) {
     std::vector<PyRef> owned;
     if (busy_ || retired || !ready() || (!device_ && !resolve_calls()) || !admit(f, &owned) || !read_inputs())
         return Left::NotEntered;
@@ -411,6 +411,7 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner) {
     ++entries;
     int32_t exit = 0;
     busy_ = true;
+    if (watch) watch->entered(f, entry_);
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
     if (!device_) exit = request_->slot->fn(&args);
     if (ran != Left::End) {

@@ -23,6 +23,14 @@ enum class Left : uint8_t {
     Failed,      // a Python error is set; the frame is as it was
 };
 
+// Looks at what a region is entered with, before it runs.
+class EntryWatch {
+  public:
+    virtual ~EntryWatch() = default;
+    // `reached`: what is in the frame's slots, and what the region's sources lead to.
+    virtual void entered(const Frame& f, const std::vector<PyObject*>& reached) = 0;
+};
+
 constexpr int kSlot = 16;  // bytes of a scalar
 inline int slots_of(const graph::RegionType& t) { return t.is_array() ? 1 + 2 * t.rank : 1; }
 
@@ -38,7 +46,7 @@ class CompiledRegion {
     bool failed() const;  // no code will ever come
     // Runs it in a frame that is at the header; then the frame is where Python goes on, at instruction *pc.
     // That is a call when frames of functions are to be gone on with first, `inner`, outer ones first.
-    Left run(Frame& f, int* pc, std::vector<ResumeFrame>* inner);
+    Left run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch = nullptr);
     const BuiltRegion& built() const { return *built_; }
     const std::string& name() const { return name_; }
     std::string text() const;

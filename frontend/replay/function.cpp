@@ -46,6 +46,7 @@ Counters global_counters() {
 }
 void reset_global_counters() { departed = {}; }
 void set_verify(bool on) { verifying = on; }
+bool verifying_calls() { return verifying; }
 void set_retirement(bool on) { retiring = on; }
 void set_stance(Stance s) { current_stance = s; }
 Stance stance() { return current_stance; }

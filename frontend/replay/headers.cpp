@@ -16,6 +16,7 @@
 
 #include "frontend/cpython/pending.h"
 #include "frontend/replay/on_device.h"
+#include "frontend/replay/verify_region.h"
 
 namespace stator::frontend {
 
@@ -92,6 +93,7 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         if (++h.refusals >= kMostRefusals) fs.kill(places, h);
         return;
     }
+    apply_mutation(*built->graph);
     if (const std::string wrong = graph::verify(*built->graph); !wrong.empty()) return internal_error(wrong);
     for (const auto& part : built->left_out)
         fs.remark(Reason::RegionPart, part.detail, *part.code,
@@ -203,7 +205,14 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             const std::shared_ptr<regions::CompiledRegion> region = h.regions[i];
             const int header = *pc;
             const int64_t begun = now_ns();
-            const regions::Left left = region->run(f, pc, inner);
+            RegionCheck check(fs, code, header);
+            const bool checked = verifying_calls() && !region->device();
+            const regions::Left left = region->run(f, pc, inner, checked ? &check : nullptr);
+            if (checked && left != regions::Left::NotEntered && left != regions::Left::Failed &&
+                !check.agrees(*region, f, pc, inner)) {
+                fs.kill(places, h);
+                return AtHeader::Nothing;
+            }
             if (left == regions::Left::NotEntered) {
                 if (region->device() && !region->device()->error().empty()) {
                     fs.remark(Reason::DeviceFailed, region->device()->error(), code,

@@ -3,6 +3,10 @@
 Arrays that the trace stored to are given back what they held first, and compared too. A difference is reported once per
 trace on standard error; the function's name, its arguments as they were, and both results are kept ``stator-verify-<trace>.pickle`` in the current directory (load it with `pickle` and call the function again), and the
 caller gets NumPy's result.
+
+A region, a loop that is native code, is checked when it is left: plain Python does the same iterations from the same
+state, and has to come to the same variables and the same memory (frontend/replay/verify_region.h). Where it does not, the
+variables of both are kept in the same way, and the loop is done by Python.
 """
 
 from __future__ import annotations
@@ -117,6 +121,75 @@ class Call:
         except Exception as problem:  # the program goes on whatever cannot be written or pickled
             return f"the case could not be kept: {problem}"
         return f"kept in {path}"
+
+
+def kept(variables: dict[str, Any]) -> dict[str, Any]:
+    """The variables as they are now: arrays, also those in tuples, lists and dicts, are copied; of iterators, what they
+    tell of their state."""
+    copies: dict[int, np.ndarray] = {}
+
+    def copy(x: Any) -> Any:
+        if type(x) is np.ndarray:
+            return copies.setdefault(id(x), x.copy())
+        if type(x) in (tuple, list):
+            return type(x)(map(copy, x))
+        if type(x) is dict:
+            return {key: copy(value) for key, value in x.items()}
+        if hasattr(type(x), "__next__") and hasattr(type(x), "__reduce__"):
+            try:
+                return copy(x.__reduce__()[1:])
+            except TypeError:  # nothing is known of generators
+                return x
+        return x
+
+    return {name: copy(x) for name, x in variables.items()}
+
+
+def _picklable(variables: dict[str, Any] | None) -> dict[str, Any]:
+    """What cannot be pickled (iterators of arrays, modules) is shown."""
+    shown: dict[str, Any] = {}
+    for name, x in (variables or {}).items():
+        try:
+            pickle.dumps(x)
+            shown[name] = x
+        except Exception:
+            shown[name] = repr(x)
+    return shown
+
+
+def region_differs(
+    region: str,
+    why: str,
+    function: Callable[..., Any],
+    line: int,
+    before: dict[str, Any] | None,
+    eager: dict[str, Any] | None,
+    found: dict[str, Any] | None,
+) -> None:
+    """Report that plain Python does not come to where a region left, which then counts as not run.
+
+    `before` are the variables of the frame at the loop's header, in `line`; `eager` those where Python stopped, for the
+    reason `why`, and `found` those where the region left. The loop is Python's from there on.
+    """
+    if region in _reported:
+        return
+    _reported.add(region)
+    path = Path("stator-verify-" + re.sub(r"\W+", "-", region) + ".pickle")
+    case = {
+        "function": f"{function.__module__}.{function.__qualname__}",
+        "file": function.__code__.co_filename,
+        "line": line,
+        "variables": _picklable(before),
+        "eager": _picklable(eager),
+        "found": _picklable(found),
+        "why": why,
+    }
+    try:
+        path.write_bytes(pickle.dumps(case))
+        where = f"kept in {path}"
+    except Exception as problem:
+        where = f"the case could not be kept: {problem}"
+    _say(f"region {region} differs from Python, which does the loop: {why}; {where}")
 
 
 def _say(text: str) -> None:
