@@ -1,6 +1,6 @@
-// libstator_core.so, which holds LLVM and the compile queue and knows no Python: opened beside the program
-// when a function is first decorated, so that a program that compiles nothing never pays for it. Without it
-// everything still runs: tier 0 serves.
+// libstator_core.so, which holds the compile queue and the object cache and knows no Python: opened beside
+// the program when a function is first decorated, so that a program that compiles nothing never pays for it.
+// Without it everything still runs: tier 0 serves.
 #pragma once
 
 #include <string>

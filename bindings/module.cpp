@@ -151,8 +151,10 @@ py::dict core_info(bool open) {
     if (!api) return d;
     kernels::CompilerStats s{};
     api->stats(s);
-    d["llvm"] = api->llvm_version();
-    d["cpu"] = api->cpu_description();
+    if (open) {
+        d["llvm"] = api->llvm_version();
+        d["cpu"] = api->cpu_description();
+    }
     d["threads"] = api->thread_count();
     d["compiles"] = s.compiles;
     d["cache_hits"] = s.cache_hits;

@@ -35,7 +35,7 @@ if(NOT STATOR_PREBUILT_CORE)
     set(components core support analysis passes irreader orcjit orcdebugging orctargetprocess native)
     llvm_map_components_to_libnames(STATOR_LLVM_LIBS ${components})
 
-    # What LLVM's archives ask for beyond themselves: compression statically (libstator_core.so must load on machines
+    # What LLVM's archives ask for beyond themselves: compression statically (libstator_codegen.so must load on machines
     # without the same versions), Z3 not at all (only clang's analyzer calls that code).
     find_library(STATOR_LIBZ_A libz.a)
     find_library(STATOR_LIBZSTD_A libzstd.a)

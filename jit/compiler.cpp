@@ -11,9 +11,11 @@
 #include <functional>
 #include <unordered_map>
 
+#include "jit/codegen.h"
 #include "jit/core.h"
 #include "jit/fork.h"
-#include "jit/orc.h"
+#include "jit/load.h"
+#include "jit/machine.h"
 #include "jit/program_key.h"
 
 namespace stator::jit {
@@ -74,13 +76,22 @@ struct Work {
     std::function<void(const Loaded&)> take;  // the entries, into the slot
 };
 
+template <class Emit>
+Object emit(Emit how) {
+    Object object;
+    const CodegenApi* api = codegen(&object.error);
+    return api ? how(*api) : object;
+}
+
 Work work_of(const CompileRequest& r) {
     CodeSlot& slot = *r.slot;
     return {r.name,
             slot,
             r.fastmath,
             [&r] { return program_key(*r.program); },
-            [&r](const kernels::EmitOptions& o) { return emit_object(*r.program, o); },
+            [&r](const kernels::EmitOptions& o) {
+                return emit([&](const CodegenApi& c) { return c.emit_program(*r.program, o); });
+            },
             [&r](std::string_view object, const std::string& prefix) {
                 return load_object(object, prefix, static_cast<int>(r.program->code.size()), r.name);
             },
@@ -93,7 +104,9 @@ Work work_of(const RegionRequest& r) {
             slot,
             r.fastmath,
             [&r] { return "region\n" + graph::code_key(*r.region); },
-            [&r](const kernels::EmitOptions& o) { return emit_object(*r.region, o); },
+            [&r](const kernels::EmitOptions& o) {
+                return emit([&](const CodegenApi& c) { return c.emit_region(*r.region, o); });
+            },
             [&r](std::string_view object, const std::string& prefix) {
                 return load_region(object, prefix, r.name);
             },
@@ -238,10 +251,8 @@ void compile_or_enqueue(Request request, bool urgent) {
 }  // namespace
 
 CompileQueue& compile_queue() {
-    // Never destroyed: other threads may use it while the process exits. The exit handler runs before the
-    // destructors of LLVM's global objects, but after those of function-local ones that the first
-    // compilations created; so under Python the bindings empty the queue when the interpreter ends, before
-    // any of them (core_library.cpp).
+    // Never destroyed: other threads may use it while the process exits. Under Python the bindings empty the
+    // queue when the interpreter ends, before any static object goes (core_library.cpp).
     static CompileQueue* queue = [] {
         auto* q = new CompileQueue(kQueueBound);
         std::atexit([] { compile_queue().stop(); });
@@ -270,16 +281,18 @@ void wait_idle() { compile_queue().wait_idle(); }
 
 void artifacts(const CompileRequest& r, kernels::Artifacts& out) {
     if (r.graph) out.loop_ir = kernels::print(*r.program, *r.graph);
-    out.error =
-        emit_text(*r.program, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
+    if (const CodegenApi* api = codegen(&out.error))
+        out.error = api->program_text(*r.program, emit_options(symbol_prefix(r.name), r.fastmath),
+                                      &out.llvm_ir, &out.assembly);
 }
 
 void region_artifacts(const RegionRequest& r, kernels::Artifacts& out) {
     graph::Region optimized = *r.region;
     graph::optimize(optimized);
     out.loop_ir = graph::print(optimized);
-    out.error =
-        emit_text(*r.region, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir, &out.assembly);
+    if (const CodegenApi* api = codegen(&out.error))
+        out.error = api->region_text(*r.region, emit_options(symbol_prefix(r.name), r.fastmath), &out.llvm_ir,
+                                     &out.assembly);
 }
 
 void stats(kernels::CompilerStats& out) {
@@ -299,10 +312,10 @@ void reset() {
 void warm_up() {
     handle_fork();
     compile_queue().push([] {
+        (void)environment_key(emit_options(kPrefix, false));
         // A program whose code is in the cache needs no code generator, and opening it takes milliseconds.
-        const bool nothing_cached = object_cache()->empty();
-        open_session();
-        if (nothing_cached) open_codegen();
+        if (!object_cache()->empty()) return;
+        if (const CodegenApi* api = codegen()) api->warm_up();
     });
 }
 

@@ -1,11 +1,11 @@
 // The one symbol libstator_core.so exports: the table through which the rest of stator reaches it. Nothing
 // may throw through it.
+#include "jit/codegen.h"
 #include "jit/compiler.h"
 #include "jit/core.h"
 #include "jit/cuda_device.h"
 #include "jit/fork.h"
 #include "jit/nvrtc.h"
-#include "jit/orc.h"
 #include "jit/pool.h"
 #include "jit/threads.h"
 #include "kernels/compiler.h"
@@ -53,8 +53,16 @@ const kernels::CompilerApi kApi = {
     .reset = reset_all,
     .allocate = allocate,
     .release = release,
-    .llvm_version = llvm_version,
-    .cpu_description = [] { return machine().description.c_str(); },
+    .llvm_version =
+        [] {
+            const CodegenApi* c = codegen();
+            return c ? c->llvm_version() : "";
+        },
+    .cpu_description =
+        [] {
+            const CodegenApi* c = codegen();
+            return c ? c->cpu_description() : "";
+        },
     .configure = configure_core,
     .warm_up = warm_up,
     .set_nvrtc_folders = [](const std::vector<std::string>& folders) { set_nvrtc_folders(folders); },

@@ -4,16 +4,16 @@
 //   compile queue   its job ends and its thread is joined; the job may take any lock below
 //   NVRTC, what it compiled
 //   the CUDA driver's table
-//   code generation, linking (orc.h)
+//   opening the code generator, code generation, linking (codegen.h)
 //   table of loaded code, object cache, worker threads, pool
 #include "jit/fork.h"
 
 #include <pthread.h>
 
+#include "jit/codegen.h"
 #include "jit/compiler.h"
 #include "jit/cuda_driver.h"
 #include "jit/nvrtc.h"
-#include "jit/orc.h"
 #include "jit/pool.h"
 #include "jit/threads.h"
 
@@ -24,7 +24,7 @@ void prepare() {
     compile_queue().before_fork();
     nvrtc_before_fork();
     cuda_driver_before_fork();
-    fork_lock();
+    codegen_before_fork();
     compiler_before_fork();
     threads_before_fork();
     pool().mutex().lock();
@@ -34,7 +34,7 @@ void release(bool child) {
     pool().mutex().unlock();
     threads_after_fork(child);
     compiler_after_fork();
-    fork_unlock();
+    codegen_after_fork();
     cuda_driver_after_fork(child);
     nvrtc_after_fork();
     compile_queue().after_fork(child);

@@ -28,6 +28,7 @@
 #include <stdexcept>
 
 #include "jit/llvm_compat.h"
+#include "jit/machine.h"
 #include "jit/orc.h"
 #include "jit/orc_internal.h"
 #include "kernels/emit_llvm_region.h"
@@ -48,7 +49,7 @@ struct Codegen {
     std::unique_ptr<llvm::TargetMachine> target_machine;
     std::string error;  // why there is no target machine
 };
-Codegen& codegen() {
+Codegen& engine() {
     static Codegen* c = new Codegen;
     return *c;
 }
@@ -63,9 +64,9 @@ void create_target_machine(Codegen& c) {
     }
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    c.target_machine = compat::create_target_machine(*target, triple, machine().cpu, machine().features,
+    c.target_machine = compat::create_target_machine(*target, triple, host_cpu().name, host_cpu().features,
                                                      options, llvm::CodeGenOptLevel::Default);
-    if (!c.target_machine) c.error = "LLVM cannot create a target machine for " + machine().cpu;
+    if (!c.target_machine) c.error = "LLVM cannot create a target machine for " + host_cpu().name;
 }
 
 struct Diagnostics : llvm::DiagnosticHandler {
@@ -87,8 +88,8 @@ void prepare(llvm::Module& module, const llvm::TargetMachine& tm) {
     module.setDataLayout(tm.createDataLayout());
     for (llvm::Function& f : module) {
         if (f.isDeclaration()) continue;
-        f.addFnAttr("target-cpu", machine().cpu);
-        f.addFnAttr("target-features", machine().features);
+        f.addFnAttr("target-cpu", host_cpu().name);
+        f.addFnAttr("target-features", host_cpu().features);
         // Some CPUs prefer 256 bits by default; the emitter has already decided on a width.
         f.addFnAttr("prefer-vector-width", std::to_string(machine().vector_bits));
         f.addFnAttr("min-legal-vector-width", std::to_string(machine().vector_bits));
@@ -118,7 +119,7 @@ void nothing(llvm::Module&, llvm::TargetMachine&) {}
 // text of `type` comes back through `bytes`.
 template <class Make, class Finish>
 std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Object& object) {
-    Codegen& c = codegen();
+    Codegen& c = engine();
     std::lock_guard lock(c.mutex);
     initialize_llvm();
     if (!c.target_machine) create_target_machine(c);
@@ -162,13 +163,13 @@ void initialize_llvm() {
 }
 
 void open_codegen() {
-    Codegen& c = codegen();
+    Codegen& c = engine();
     std::lock_guard lock(c.mutex);
     initialize_llvm();
     if (!c.target_machine) create_target_machine(c);
 }
 
-std::mutex& codegen_mutex() { return codegen().mutex; }
+std::mutex& codegen_mutex() { return engine().mutex; }
 
 namespace {
 

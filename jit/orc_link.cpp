@@ -1,59 +1,27 @@
-// From an object to callable entries, through ORC's ObjectLinkingLayer in a bare ExecutionSession.
+// Linking what link.h does not know, through ORC's ObjectLinkingLayer in a bare ExecutionSession.
 //
 // LLJIT would bring a platform, its IR layers and a thread pool: 0.5 to 1.4 ms to create, for things stator
 // does not use. A bare session takes 0.02 ms, and linking an object 0.1 ms. Each object gets a JITDylib of
 // its own, which goes when its owner does. Tasks run in place, so ORC starts no thread.
 //
-// Invariant: an object refers only to kRuntimeSymbols. Anything else is an error here and not a search
-// through the process, because cached objects must mean the same in every process.
+// Invariant: an object refers only to what runtime_symbols.h lists.
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include <atomic>
-#include <cmath>
-#include <cstring>
 #include <mutex>
 
-#include "jit/kernel_symbols.h"
 #include "jit/llvm_compat.h"
 #include "jit/orc.h"
 #include "jit/orc_internal.h"
-#include "kernels/host_call.h"
+#include "jit/runtime_symbols.h"
 
 namespace stator::jit {
 namespace {
 
 namespace orc = llvm::orc;
 namespace jitlink = llvm::jitlink;
-
-struct RuntimeSymbol {
-    const char* name;
-    void* address;
-};
-using F64 = double (*)(double);
-using F32 = float (*)(float);
-// What code generation may fall back on: block moves, and rounding where SSE4.1 is missing. All of them
-// exact.
-const RuntimeSymbol kRuntimeSymbols[] = {
-    {"stator_host_call", reinterpret_cast<void*>(&kernels::stator_host_call)},
-    {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
-    {"memmove", reinterpret_cast<void*>(&std::memmove)},
-    {"memset", reinterpret_cast<void*>(&std::memset)},
-    {"floor", reinterpret_cast<void*>(static_cast<F64>(&::floor))},
-    {"ceil", reinterpret_cast<void*>(static_cast<F64>(&::ceil))},
-    {"trunc", reinterpret_cast<void*>(static_cast<F64>(&::trunc))},
-    {"rint", reinterpret_cast<void*>(static_cast<F64>(&::rint))},
-    {"nearbyint", reinterpret_cast<void*>(static_cast<F64>(&::nearbyint))},
-    {"roundeven", reinterpret_cast<void*>(static_cast<F64>(&::rint))},  // no one changes the rounding mode
-    {"floorf", reinterpret_cast<void*>(static_cast<F32>(&::floorf))},
-    {"ceilf", reinterpret_cast<void*>(static_cast<F32>(&::ceilf))},
-    {"truncf", reinterpret_cast<void*>(static_cast<F32>(&::truncf))},
-    {"rintf", reinterpret_cast<void*>(static_cast<F32>(&::rintf))},
-    {"nearbyintf", reinterpret_cast<void*>(static_cast<F32>(&::nearbyintf))},
-    {"roundevenf", reinterpret_cast<void*>(static_cast<F32>(&::rintf))},
-};
 
 // Notes where functions and sections of the object being linked end up.
 class Recorder : public orc::ObjectLinkingLayer::Plugin {
@@ -119,7 +87,7 @@ void open(Session& s) {
     s.layer->addPlugin(std::make_shared<Recorder>(&s.current));
     s.runtime = &s.session->createBareJITDylib("runtime");
     orc::SymbolMap symbols;
-    for (const RuntimeSymbol& r : kRuntimeSymbols)
+    for (const RuntimeSymbol& r : runtime_symbols())
         symbols[s.session->intern(r.name)] = {
             orc::ExecutorAddr::fromPtr(r.address),
             llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
@@ -155,30 +123,6 @@ std::string link(Session& s, orc::JITDylib& dylib, std::string_view object,
     return "";
 }
 
-Loaded load(std::string_view object, const std::string& prefix, const std::vector<std::string>& symbols,
-            const std::string& name, std::vector<orc::ExecutorAddr>& addresses) {
-    Session& s = session();
-    std::lock_guard lock(s.mutex);
-    Loaded out;
-    open(s);
-    if (!s.session) return out.error = s.error, out;
-    s.current = {};
-    s.reported.clear();
-    orc::JITDylib& dylib = s.session->createBareJITDylib("k" + std::to_string(s.count++));
-    if (!symbols.empty()) out.error = link(s, dylib, object, symbols, addresses);
-    if (!out.error.empty()) {
-        llvm::consumeError(s.session->removeJITDylib(dylib));
-        return out;
-    }
-    for (const auto& section : s.current.sections) out.code_bytes += static_cast<int64_t>(section.size);
-    std::shared_ptr<void> published = publish_symbols(s.current, object, prefix, name);
-    out.owner = std::shared_ptr<void>(&dylib, [published](void* p) mutable {
-        published.reset();
-        unload(static_cast<orc::JITDylib*>(p));
-    });
-    return out;
-}
-
 }  // namespace
 
 const llvm::Triple& host_triple() {
@@ -186,26 +130,25 @@ const llvm::Triple& host_triple() {
     return *triple;
 }
 
-Loaded load_object(std::string_view object, const std::string& prefix, int nests, const std::string& name) {
-    std::vector<std::string> symbols;
-    for (int i = 0; i < nests; ++i) symbols.push_back(prefix + "_nest" + std::to_string(i));
-    std::vector<orc::ExecutorAddr> addresses;
-    Loaded out = load(object, prefix, symbols, name, addresses);
-    for (const orc::ExecutorAddr a : addresses) out.entries.push_back(a.toPtr<kernels::NestFn>());
-    return out;
-}
-
-Loaded load_region(std::string_view object, const std::string& prefix, const std::string& name) {
-    std::vector<orc::ExecutorAddr> addresses;
-    Loaded out = load(object, prefix, {prefix + "_region"}, name, addresses);
-    if (out.error.empty()) out.region = addresses.at(0).toPtr<kernels::RegionFn>();
-    return out;
-}
-
-void open_session() {
+Linked link_by_orc(std::string_view object, const std::vector<std::string>& symbols) {
     Session& s = session();
     std::lock_guard lock(s.mutex);
+    Linked out;
     open(s);
+    if (!s.session) return out.error = s.error, out;
+    s.current = {};
+    s.reported.clear();
+    orc::JITDylib& dylib = s.session->createBareJITDylib("k" + std::to_string(s.count++));
+    std::vector<orc::ExecutorAddr> addresses;
+    out.error = link(s, dylib, object, symbols, addresses);
+    if (!out.error.empty()) {
+        llvm::consumeError(s.session->removeJITDylib(dylib));
+        return out;
+    }
+    for (const orc::ExecutorAddr a : addresses) out.addresses.push_back(a.toPtr<void*>());
+    out.parts = s.current;
+    out.owner = std::shared_ptr<void>(&dylib, [](void* p) { unload(static_cast<orc::JITDylib*>(p)); });
+    return out;
 }
 
 void fork_lock() {

@@ -2,17 +2,11 @@
 // so two different programs never give the same bytes.
 #include "jit/program_key.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <cstring>
-#include <span>
 #include <type_traits>
 
-#include "jit/orc.h"
+#include "jit/build_id.h"
+#include "jit/codegen.h"
+#include "jit/machine.h"
 
 namespace stator::jit {
 namespace {
@@ -65,53 +59,6 @@ class Writer {
     std::string out_;
 };
 
-// The value of the GNU build-id note in a segment of notes, or "".
-std::string find_build_id(const char* p, size_t size) {
-    const auto padded = [](size_t n) { return (n + 3) & ~size_t{3}; };
-    for (const char* end = p + size; p + sizeof(ElfW(Nhdr)) <= end;) {
-        ElfW(Nhdr) note;
-        std::memcpy(&note, p, sizeof note);
-        const char* name = p + sizeof note;
-        const char* value = name + padded(note.n_namesz);
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0)
-            return std::string(value, note.n_descsz);
-        p = value + padded(note.n_descsz);
-    }
-    return "";
-}
-
-struct Search {
-    uintptr_t address;  // somewhere in the library that is meant
-    std::string found;
-};
-int search_library(dl_phdr_info* info, size_t, void* data) {
-    auto& search = *static_cast<Search*>(data);
-    const std::span headers(info->dlpi_phdr, info->dlpi_phnum);
-    const bool inside = std::any_of(headers.begin(), headers.end(), [&](const ElfW(Phdr) & h) {
-        return h.p_type == PT_LOAD && search.address - (info->dlpi_addr + h.p_vaddr) < h.p_memsz;
-    });
-    if (!inside) return 0;
-    for (const ElfW(Phdr) & h : headers)
-        if (h.p_type == PT_NOTE && search.found.empty())
-            search.found =
-                find_build_id(reinterpret_cast<const char*>(info->dlpi_addr + h.p_vaddr), h.p_memsz);
-    return 1;
-}
-
-// The linker's build-id is a hash of the library's contents. Without one, size and time of the file have to
-// do.
-std::string find_own_build_id() {
-    Search search{reinterpret_cast<uintptr_t>(&find_own_build_id), ""};
-    dl_iterate_phdr(search_library, &search);
-    if (!search.found.empty()) return search.found;
-    Dl_info info{};
-    struct stat st{};
-    if (!dladdr(reinterpret_cast<void*>(&find_own_build_id), &info) || stat(info.dli_fname, &st) != 0)
-        return "";
-    return std::to_string(st.st_size) + "." + std::to_string(st.st_mtim.tv_sec) + "." +
-           std::to_string(st.st_mtim.tv_nsec);
-}
-
 }  // namespace
 
 std::string program_key(const Program& p) {
@@ -123,13 +70,8 @@ std::string program_key(const Program& p) {
 }
 
 std::string environment_key(const EmitOptions& options) {
-    return std::string("llvm ") + llvm_version() + "\ncpu " + machine().cpu + " " + machine().features +
-           "\nstator " + build_id() + "\n" + describe(options) + "\n";
-}
-
-const std::string& build_id() {
-    static const auto* id = new std::string(find_own_build_id());
-    return *id;
+    return "cpu " + machine().identity + "\nstator " + build_id() + "\ncode generator " + codegen_build_id() +
+           "\n" + describe(options) + "\n";
 }
 
 }  // namespace stator::jit

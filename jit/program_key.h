@@ -14,8 +14,7 @@
 namespace stator::jit {
 
 std::string program_key(const kernels::Program& program);
-std::string environment_key(
-    const kernels::EmitOptions& options);  // LLVM, CPU, this build of stator, emission options
-const std::string& build_id();             // of this library: changes with every change of its code
+// CPU, this build of stator and of its code generator, emission options.
+std::string environment_key(const kernels::EmitOptions& options);
 
 }  // namespace stator::jit

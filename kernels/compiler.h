@@ -100,7 +100,7 @@ struct CompilerApi {
     void (*reset)();                   // drop queued work and in-memory code that no slot owns
     void* (*allocate)(int64_t bytes);  // scratch from the pool, 64-byte aligned; nullptr when exhausted
     void (*release)(void* p, int64_t bytes);
-    const char* (*llvm_version)();
+    const char* (*llvm_version)();  // both open the code generator; "" when that fails
     const char* (*cpu_description)();
     // Options in force and where log lines go (nullptr: standard error). To be called before anything else;
     // without it the core reads the environment itself.

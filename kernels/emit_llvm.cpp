@@ -18,11 +18,6 @@
 
 namespace stator::kernels {
 
-std::string describe(const EmitOptions& o) {
-    return "vector_bits=" + std::to_string(o.vector_bits) + " avx2=" + std::to_string(o.has_avx2) +
-           " avx512=" + std::to_string(o.has_avx512) + " fastmath=" + std::to_string(o.fastmath);
-}
-
 std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Program& program,
                                         const EmitOptions& options) {
     auto module = std::make_unique<llvm::Module>(options.prefix, context);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "graph/region.h"
+#include "jit/load.h"
+#include "jit/machine.h"
 #include "jit/orc.h"
 #include "kernels/region_abi.h"
 #include "region_loops.h"

@@ -85,10 +85,11 @@ def _checks():
     if stator._stator is None:
         return
     core = stator._stator.core_info()
-    if core["loaded"]:
+    if core["loaded"] and core["llvm"]:
         yield True, "compiler", f"LLVM {core['llvm']}, {core['cpu']}, {core['threads']} threads"
     else:
-        yield False, "compiler", f"{core['error']} (functions run in tier 0 meanwhile)"
+        why = core["error"] or "libstator_codegen.so cannot be opened: reinstall stator"
+        yield False, "compiler", f"{why} (functions run in tier 0 meanwhile)"
     options = {row[0]: row[5] for row in stator._stator.option_table()}
     if options["cache_size"] == "0":
         yield True, "cache", "off (STATOR_CACHE_SIZE=0)"

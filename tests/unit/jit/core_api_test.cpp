@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "jit/core.h"
+#include "jit/machine.h"
 #include "jit/object_cache.h"
-#include "jit/orc.h"
 #include "jit/program_key.h"
 #include "kernels/compiler.h"
 #include "tests/unit/support/segment.h"

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <random>
 
+#include "jit/load.h"
+#include "jit/machine.h"
 #include "jit/orc.h"
 #include "kernels/loop_ir.h"
 

@@ -1,0 +1,13 @@
+// Cache keys are made where LLVM is not needed.
+#include <string>
+
+#include "kernels/emit_llvm.h"
+
+namespace stator::kernels {
+
+std::string describe(const EmitOptions& o) {
+    return "vector_bits=" + std::to_string(o.vector_bits) + " avx2=" + std::to_string(o.has_avx2) +
+           " avx512=" + std::to_string(o.has_avx512) + " fastmath=" + std::to_string(o.fastmath);
+}
+
+}  // namespace stator::kernels
