@@ -17,6 +17,12 @@
 //                 +-------> header (as it was) <------------- restore <---------+   <- any exit of header'
 //                 ...
 //
+// Variables that hold arrays which each iteration makes anew are seen by Python only where the loop is left.
+// Of such a loop, when it counts its iterations, all of a round but the last one do without: these arrays are
+// neither carried nor, where nothing else reads them, stored.
+//
+//     watch -> header' ... all but one -> one iteration with all that it makes -> raised? -> next round
+//
 // A loop that warns each time it is entered would do everything twice: after a fault the region is entered
 // without checkpoints for a while (`trust`). Edges that leave the loop ask, too. Loops with library calls are
 // left alone: those clear flags.
@@ -53,9 +59,13 @@ class Checkpoints final : RegionCopy {
     }
 
     bool run() {
+        find_carried();
+        if (!carried_.empty() && !counts_iterations()) return false;
         if (!find_saved() || !find_statements()) return false;
-        count_uses();
-        split();
+        if (carried_.empty())
+            split();
+        else
+            split_carrying();
         return true;
     }
 
@@ -73,11 +83,64 @@ class Checkpoints final : RegionCopy {
 
     // ---- whether the loop can be redone ----
 
+    // Positions of arrays among the header's parameters.
+    void find_carried() {
+        const auto& params = at(header_).params;
+        for (size_t k = 0; k < params.size(); ++k)
+            if (r_.types[static_cast<size_t>(params[k])].is_array()) carried_.push_back(k);
+    }
+    bool is_carried(ValueId v) const {
+        const auto& params = r_.blocks[static_cast<size_t>(header_)].params;
+        return std::any_of(carried_.begin(), carried_.end(), [&](size_t k) { return params[k] == v; });
+    }
+
+    // Whether the loop is left only at its header, when a parameter that goes down by one is 0, and reads no
+    // array of the iteration before.
+    bool counts_iterations() {
+        const Terminator& end = at(header_).end;
+        if (end.kind != Terminator::Branch || !inside(end.then.to) || inside(end.other.to)) return false;
+        const Inst& test = memory_.maker(end.cond);
+        if (test.result != end.cond || test.op != RegionOp::Pointwise || test.pointwise != Op::Greater ||
+            memory_.constant(test.in[1]) != 0)
+            return false;
+        const auto& params = at(header_).params;
+        const auto left = std::find(params.begin(), params.end(), test.in[0]);
+        if (left == params.end()) return false;
+        counter_ = static_cast<size_t>(left - params.begin());
+        int back = 0;
+        bool fits = true;
+        for (const BlockId b : cfg_.order) {
+            if (!inside(b)) continue;
+            fits &= at(b).loop == loop_ && at(b).end.kind != Terminator::Leave;
+            for_edges(at(b), [&](const Edge& e) {
+                fits &= b == header_ || inside(e.to);
+                if (e.to != header_) {
+                    fits &=
+                        std::none_of(e.args.begin(), e.args.end(), [&](ValueId v) { return is_carried(v); });
+                    return;
+                }
+                ++back;
+                const Inst& next = memory_.maker(e.args[counter_]);
+                fits &= next.result == e.args[counter_] && next.op == RegionOp::Pointwise &&
+                        next.pointwise == Op::Subtract && next.in[0] == *left &&
+                        memory_.constant(next.in[1]) == 1;
+            });
+            for (const Inst& i : at(b).insts) {
+                const auto first = i.op == RegionOp::Scratch
+                                       ? i.in.begin() + r_.types[static_cast<size_t>(i.result)].rank
+                                       : i.in.end();
+                fits &= std::none_of(i.in.begin(), first, [&](ValueId v) { return is_carried(v); });
+                if (!has_body(i.op)) continue;
+                for (const Inst& n : r_.nests[static_cast<size_t>(i.ints[0])].insts)
+                    fits &= std::none_of(n.in.begin(), n.in.end(), [&](ValueId v) { return is_carried(v); });
+            }
+        }
+        return fits && back == 1;
+    }
+
     // What it stores to that was there before; false: that is open, or it does something that cannot be
     // done twice.
     bool find_saved() {
-        for (const ValueId p : r_.blocks[static_cast<size_t>(header_)].params)
-            if (r_.types[static_cast<size_t>(p)].is_array()) return false;
         for (const BlockId b : cfg_.order) {
             if (!inside(b)) continue;
             const Block& block = r_.blocks[static_cast<size_t>(b)];
@@ -142,7 +205,7 @@ class Checkpoints final : RegionCopy {
                 if (!looks(insts[k])) continue;
                 flags_ |= insts[k].ints[1];
                 Statement s;
-                if (k + 1 < insts.size()) s = statement(insts[k], insts[k + 1]);
+                if (k + 1 < insts.size()) s = statement({b, k}, insts[k], insts[k + 1]);
                 if (s.direct && known_before(insts[k].in)) {
                     any = true;
                     points_.push_back({insts[k].in, static_cast<int>(s.commits.size())});
@@ -163,7 +226,8 @@ class Checkpoints final : RegionCopy {
         });
     }
 
-    Statement statement(const Inst& compute, const Inst& copies) const {
+    using Place = std::pair<BlockId, size_t>;
+    Statement statement(Place place, const Inst& compute, const Inst& copies) const {
         Statement s;
         if (copies.op != RegionOp::Nest || copies.exit >= 0 || copies.in != compute.in) return s;
         const auto& body = r_.nests[static_cast<size_t>(copies.ints[0])].insts;
@@ -174,11 +238,11 @@ class Checkpoints final : RegionCopy {
             s.commits.push_back({body[k].in[0], body[k + 1].in[0]});
         }
         s.direct = std::all_of(s.commits.begin(), s.commits.end(),
-                               [&](const Commit& c) { return may_store(compute, c); });
+                               [&](const Commit& c) { return may_store(place, compute, c); });
         return s;
     }
 
-    bool may_store(const Inst& compute, const Commit& c) const {
+    bool may_store(Place place, const Inst& compute, const Commit& c) const {
         bool computed = false;
         for (const Inst& k : r_.nests[static_cast<size_t>(compute.ints[0])].insts) {
             switch (k.op) {
@@ -189,8 +253,10 @@ class Checkpoints final : RegionCopy {
                     if (k.in[0] == c.to) break;  // the same element
                     [[fallthrough]];
                 case RegionOp::NestTake:
-                    // Where that takes an axis that is long enough, the copy stays.
-                    if (const auto apart = memory_.apart(k.in[0], c.to); !apart.yes || apart.extent >= 0)
+                    // Where that takes an axis that is long enough and may not be, the copy stays.
+                    if (const auto apart = memory_.apart(k.in[0], c.to);
+                        !apart.yes ||
+                        (apart.extent >= 0 && !is_longer(place, apart.extent, apart.longer_than)))
                         return false;
                     break;
                 default: break;
@@ -199,14 +265,31 @@ class Checkpoints final : RegionCopy {
         return computed;
     }
 
+    // Whether a guard in front of `place` tells that an extent is larger than that.
+    bool is_longer(Place place, ValueId extent, int64_t than) const {
+        for (const BlockId b : cfg_.order) {
+            if (!cfg_.dominates(b, place.first)) continue;
+            const auto& insts = r_.blocks[static_cast<size_t>(b)].insts;
+            for (size_t k = 0; k < (b == place.first ? place.second : insts.size()); ++k) {
+                if (insts[k].op != RegionOp::Guard || insts[k].ints[0] != 1) continue;
+                const Inst& test = memory_.maker(insts[k].in[0]);
+                if (test.result != insts[k].in[0] || test.op != RegionOp::Pointwise ||
+                    test.pointwise != Op::Greater || test.in[0] != extent)
+                    continue;
+                if (const auto c = memory_.constant(test.in[1]); c && *c >= than) return true;
+            }
+        }
+        return false;
+    }
+
     // ---- what of the region's own memory the second version needs ----
 
     // Reads of it besides copies that go away. Exits of instructions are none: they lead to the loop as it
     // was.
-    void count_uses() {
+    void count_uses(const std::vector<BlockId>& blocks) {
+        used_.clear();
         const auto use = [&](ValueId v) { used_.insert(v); };
-        for (const BlockId b : cfg_.order) {
-            if (!cfg_.dominates(header_, b)) continue;
+        for (const BlockId b : blocks) {
             const Block& block = r_.blocks[static_cast<size_t>(b)];
             const bool in = inside(b);
             for (size_t k = 0; k < block.insts.size(); ++k) {
@@ -224,10 +307,17 @@ class Checkpoints final : RegionCopy {
                     for (size_t o = 0; o < n.in.size(); ++o)
                         if (n.op != RegionOp::NestStore || o > 0) use(n.in[o]);
             }
-            for_edges(block, [&](const Edge& e) { std::for_each(e.args.begin(), e.args.end(), use); });
+            for_edges(block, [&](const Edge& e) {
+                for (size_t k = 0; k < e.args.size(); ++k)
+                    if (e.to != header_ || !forgets(k)) use(e.args[k]);
+            });
             if (block.end.kind == Terminator::Leave)
                 for (const ValueId v : r_.exits[static_cast<size_t>(block.end.exit)].values) use(v);
         }
+    }
+    // Whether the version at hand does without the header's parameter of that number.
+    bool forgets(size_t param) const {
+        return forgetful_ && std::find(carried_.begin(), carried_.end(), param) != carried_.end();
     }
     // Whether the instruction is the copy of a statement that stores directly.
     bool goes(BlockId b, size_t at) const {
@@ -333,11 +423,31 @@ class Checkpoints final : RegionCopy {
         again_ = static_cast<int>(r_.exits.size());
         r_.exits.push_back({{}, "again", r_.loops[static_cast<size_t>(loop_)].line, -1, restore_});
 
+        count_uses(blocks);
         copy(blocks);
         const int fast = copied_loop(loop_);
         r_.loops[static_cast<size_t>(fast)].parent = rounds;
 
-        // choice
+        choose(choice);
+        const std::vector<ValueId> state = begin_round(choice, rounds, cell);
+        at(round_).end = branch(at(round_).insts.back().result, {watch, {}}, {header_, state});
+        Block w2;
+        w2.loop = rounds;
+        w2.insts.push_back(effect(RegionOp::Watch));
+        std::vector<ValueId> first = state;
+        first.push_back(iterations_);
+        w2.end = jump(copied(header_), first);
+        at(watch) = std::move(w2);
+        give_up(parent, cell, state);
+
+        // Edges of the copy: back to its header, and out of the loop.
+        left_ = number();
+        at(copied(header_)).params.push_back(left_);
+        for (const BlockId b : blocks)
+            if (inside(b)) edges(copied(b), fast, rounds);
+    }
+
+    void choose(BlockId choice) {
         Block& c = at(choice);
         RegionWriter w(r_, c.insts);
         const ValueId worth = is_worth(w), one = w.constant(1);
@@ -346,39 +456,119 @@ class Checkpoints final : RegionCopy {
         c.insts.push_back(test(RegionOp::Trust, {}, {}));
         const ValueId both = w.op(Op::LogicalAnd, {worth, c.insts.back().result}, DType::Bool);
         c.end = branch(both, {round_, start}, c.end.then);
-
-        // save, watch
+    }
+    // Saves; gives the header's parameters as they are then.
+    std::vector<ValueId> begin_round(BlockId choice, int rounds, int64_t cell) {
         Block save;
         save.loop = rounds;
-        save.params = c.params;
+        save.params = at(choice).params;
         for (ValueId& p : save.params) p = r_.add(r_.types[static_cast<size_t>(p)]);
         const std::vector<ValueId> state = save.params;
         iterations_ = number();
         save.params.push_back(iterations_);
         save.insts.push_back(test(RegionOp::Save, saved_, {cell}));
-        save.end = branch(save.insts.back().result, {watch, {}}, {header_, state});
         at(round_) = std::move(save);
-        Block w2;
-        w2.loop = rounds;
-        w2.insts.push_back(effect(RegionOp::Watch));
-        std::vector<ValueId> first = state;
-        first.push_back(iterations_);
-        w2.end = jump(copied(header_), first);
-        at(watch) = std::move(w2);
-
+        return state;
+    }
+    void give_up(int loop, int64_t cell, const std::vector<ValueId>& state) {
         Block back;
-        back.loop = parent;
+        back.loop = loop;
         back.insts.push_back(test(RegionOp::Raised, {}, {flags_}));
         back.insts.push_back(effect(RegionOp::Restore, saved_, {cell}));
         back.insts.push_back(effect(RegionOp::Distrust));
         back.end = jump(header_, state);
         at(restore_) = std::move(back);
+    }
 
-        // Edges of the copy: back to its header, and out of the loop.
-        left_ = number();
-        at(copied(header_)).params.push_back(left_);
+    // Rounds of a loop that carries arrays: all iterations but one without them, then one with.
+    void split_carrying() {
+        std::vector<BlockId> blocks;
+        for (const BlockId b : cfg_.order)
+            if (inside(b)) blocks.push_back(b);
+        const auto cell = static_cast<int64_t>(scratch_cells(r_));
+        const LoopInfo was = r_.loops[static_cast<size_t>(loop_)];
+
+        const BlockId choice = add_entry(cfg_, header_);
+        const auto rounds = static_cast<int>(r_.loops.size());
+        round_ = add({});
+        r_.loops.push_back({round_, was.parent, was.line});
+        const BlockId watch = add({});
+        restore_ = add({});
+        again_ = static_cast<int>(r_.exits.size());
+        r_.exits.push_back({{}, "again", was.line, -1, restore_});
+        choose(choice);
+        const std::vector<ValueId> state = begin_round(choice, rounds, cell);
+        at(round_).end = branch(at(round_).insts.back().result, {watch, {}}, {header_, state});
+        give_up(was.parent, cell, state);
+
+        const auto some = [&](std::vector<ValueId> all) {
+            for (auto k = carried_.rbegin(); k != carried_.rend(); ++k)
+                all.erase(all.begin() + static_cast<ptrdiff_t>(*k));
+            return all;
+        };
+        // All but one.
+        forgetful_ = true;
+        count_uses(blocks);
+        copy(blocks);
+        const int fast = copied_loop(loop_);
+        r_.loops[static_cast<size_t>(fast)].parent = rounds;
+        const BlockId header = copied(header_);
         for (const BlockId b : blocks)
-            if (inside(b)) edges(copied(b), fast, rounds);
+            for (Inst& i : at(copied(b)).insts)
+                for (ValueId& v : i.in)
+                    for (const size_t k : carried_)
+                        if (v == at(header).params[k]) v = state[k];  // to keep clear of
+        at(header).params = some(at(header).params);
+        left_ = number();
+        at(header).params.push_back(left_);
+        at(header).end.other = {restore_, {}};
+        std::vector<BlockId> copies;
+        for (const BlockId b : blocks) copies.push_back(copied(b));
+
+        // The last one.
+        forgetful_ = false;
+        forget();
+        count_uses(blocks);
+        const size_t loops = r_.loops.size();
+        copy(blocks);
+        r_.loops.resize(loops);
+        for (const BlockId b : blocks) at(copied(b)).loop = rounds;
+        const BlockId last = copied(header_);
+        at(last).end.other = {look({header_, at(last).params}, was.parent), {}};
+        for (const BlockId b : blocks)
+            edges_to(copied(b), last, [&](const Edge& e) { return end_round(copied(b), e, rounds); });
+        for (const BlockId b : copies)
+            edges_to(b, header, [&](const Edge& e) {
+                take_poll(b);
+                // The last one reads none of the arrays either, but keeps clear of those it began with.
+                std::vector<ValueId> args = e.args;
+                for (const size_t k : carried_) args[k] = state[k];
+                return step(fast, some(e.args), header, {last, std::move(args)});
+            });
+
+        Block begin;
+        begin.loop = rounds;
+        begin.insts.push_back(effect(RegionOp::Watch));
+        RegionWriter w(r_, begin.insts);
+        const ValueId few =
+            w.op(Op::Subtract, {w.op(Op::Minimum, {iterations_, state[counter_]}), w.constant(1)});
+        std::vector<ValueId> first = some(state);
+        first.push_back(few);
+        const ValueId any = w.op(Op::Greater, {few, w.constant(0)}, DType::Bool);
+        begin.end = branch(any, {header, first}, {last, state});
+        at(watch) = std::move(begin);
+    }
+
+    // Edges of `b` that lead to `to` lead to what f gives for them.
+    template <class F>
+    void edges_to(BlockId b, BlockId to, F f) {
+        for (Edge Terminator::* side : {&Terminator::then, &Terminator::other}) {
+            if (side == &Terminator::other && at(b).end.kind != Terminator::Branch) continue;
+            const Edge e = at(b).end.*side;
+            if (e.to != to) continue;
+            const BlockId by = f(e);
+            at(b).end.*side = {by, {}};
+        }
     }
 
     void edges(BlockId b, int fast, int rounds) {
@@ -402,19 +592,29 @@ class Checkpoints final : RegionCopy {
         return add(std::move(b));
     }
 
-    BlockId next_iteration(BlockId from, const Edge& e, int fast, int rounds) {
-        // The iteration's poll moves behind the look at the flags.
-        std::optional<Inst> poll;
+    // The poll at a block's end.
+    std::optional<Inst> take_poll(BlockId from) {
         auto& insts = r_.blocks[static_cast<size_t>(from)].insts;
         for (size_t k = insts.size(); k-- > 0;) {
             if (insts[k].op == RegionOp::Poll) {
-                poll = insts[k];
+                const Inst poll = insts[k];
                 insts.erase(insts.begin() + static_cast<ptrdiff_t>(k));
-                break;
+                return poll;
             }
             if (has_effect(insts[k])) break;
         }
-        Block end;  // of the round
+        return std::nullopt;
+    }
+
+    BlockId next_iteration(BlockId from, const Edge& e, int fast, int rounds) {
+        const BlockId ended = end_round(from, e, rounds);
+        return step(fast, e.args, e.to, {ended, {}});
+    }
+
+    // Looks at the flags; the poll of the iteration that leads here moves behind that.
+    BlockId end_round(BlockId from, const Edge& e, int rounds) {
+        std::optional<Inst> poll = take_poll(from);
+        Block end;
         end.loop = rounds;
         RegionWriter w(r_, end.insts);
         if (poll) {
@@ -428,9 +628,17 @@ class Checkpoints final : RegionCopy {
         next = w.where(few, next, iterations_);
         std::vector<ValueId> args = e.args;
         args.push_back(next);
-        end.end = jump(round_, args);
-        const BlockId ended = add(std::move(end));
+        if (carried_.empty()) {
+            end.end = jump(round_, args);
+        } else {  // nothing is saved for no iteration
+            const ValueId more = w.op(Op::Greater, {e.args[counter_], w.constant(0)}, DType::Bool);
+            end.end = branch(more, {round_, args}, {header_, e.args});
+        }
+        return look({add(std::move(end)), {}}, rounds);
+    }
 
+    // Another iteration of the fast loop, which begins at `header`, or what comes then.
+    BlockId step(int fast, std::vector<ValueId> args, BlockId header, Edge then) {
         Block step;
         step.loop = fast;
         RegionWriter s(r_, step.insts);
@@ -439,9 +647,8 @@ class Checkpoints final : RegionCopy {
         // What else an iteration does may take any time: the round ends when the interpreter wants attention.
         step.insts.push_back(test(RegionOp::Undisturbed, {}, {}));
         more = s.op(Op::LogicalAnd, {more, step.insts.back().result}, DType::Bool);
-        args = e.args;
         args.push_back(left);
-        step.end = branch(more, {e.to, args}, {look({ended, {}}, rounds), {}});
+        step.end = branch(more, {header, std::move(args)}, std::move(then));
         return add(std::move(step));
     }
 
@@ -470,6 +677,9 @@ class Checkpoints final : RegionCopy {
     const BlockId header_;
     RegionMemory memory_;
     std::vector<BlockId> block_of_;  // by value: where it is made
+    std::vector<size_t> carried_;    // the header's parameters that are arrays
+    size_t counter_ = 0;      // with carried ones: the parameter that tells how many iterations are left
+    bool forgetful_ = false;  // the version at hand has no carried arrays
     std::vector<ValueId> saved_;
     std::map<std::pair<BlockId, size_t>, Statement> statements_;  // by place of the nest that looks
     std::vector<std::pair<std::vector<ValueId>, int>> points_;    // extents, copies that are spared

@@ -37,6 +37,13 @@ class RegionCopy {
     // The blocks in an order in which definitions come before uses (parameters aside), loops wholly or not at
     // all.
     void copy(const std::vector<BlockId>& blocks);
+    // The next copy() makes another copy.
+    void forget() {
+        block_.clear();
+        value_.clear();
+        loop_.clear();
+        exit_.clear();
+    }
     // Where all edges into `header` from blocks that it does not dominate lead from now on: a block with its
     // parameters, which ends in a jump to it.
     BlockId add_entry(const RegionCfg& cfg, BlockId header);

@@ -16,6 +16,7 @@ constexpr struct {
     {"hoist to entry", hoist_to_entry},
     {"hoist checks", hoist_checks},
     {"checkpoints", run_from_checkpoints},
+    {"wavefronts", run_in_wavefronts},
 };
 
 }  // namespace

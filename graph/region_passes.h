@@ -25,4 +25,8 @@ void hoist_checks(Region& r);
 // from one checkpoint to the next (region_checkpoints.cpp).
 void run_from_checkpoints(Region& r);
 
+// Moves a window over the rows of all statements of a loop, for many iterations at once, where nothing that
+// leaves the loop can see their order (region_wavefront.cpp).
+void run_in_wavefronts(Region& r);
+
 }  // namespace stator::graph

@@ -3,8 +3,10 @@
 // Loops run over the axes in C order, the innermost one in vectors where every element it touches is adjacent
 // to the one before (or is one and the same, for what is read). Whether that holds is known from the strides
 // or looked at before each row; where it does not, the row is done element by element. What does not fill a
-// vector is done with masks: lanes past the end compute the first of the remaining points once more, so they
-// raise no flag which that point does not raise, and are not stored.
+// vector is done by a last one that overlaps the one before it, where computing a point twice gives the same
+// twice. Elsewhere, and in rows shorter than a vector, it is done with masks: lanes past the end compute the
+// first of the remaining points once more, so they raise no flag which that point does not raise, and are not
+// stored.
 //
 // Every nest is a function of its own, shared by all nests that read the same: loops that exist in two
 // versions hold most statements twice. In those that report flags nothing can move between the clearing and
@@ -54,7 +56,8 @@ std::vector<Value**> RegionNest::parts(RegionVal& v) {
 // What decides the function's code, its arguments aside. Values are numbered in the order of their use.
 std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
     std::string k = std::to_string(nest_.exit >= 0) + std::to_string(raises_flags()) +
-                    std::to_string(static_cast<int>(nest_.op)) + " " + std::to_string(nest_.in.size());
+                    std::to_string(may_repeat()) + std::to_string(static_cast<int>(nest_.op)) + " " +
+                    std::to_string(nest_.in.size());
     llvm::raw_string_ostream out(k);
     for (const ValueId v : nest_.in) out << " e" << index_in(free, v);
     std::vector<ValueId> wholes;
@@ -298,41 +301,95 @@ void RegionNest::row() {
     close(l);
 }
 
-// The points of a row from `begin` to `end`.
-void RegionNest::stretch(Value* begin, Value* end) {
+// Whether computing points again changes nothing: what is read is not stored to.
+bool RegionNest::may_repeat() const {
+    const auto root = [&](ValueId array) { return e_.root_[static_cast<size_t>(array)]; };
+    std::set<int> stored, read;
+    for (const Inst& i : body_.insts) {
+        switch (i.op) {
+            case RegionOp::NestStore: stored.insert(root(i.in[0])); break;
+            case RegionOp::NestLoad:
+            case RegionOp::NestTake: read.insert(root(i.in[0])); break;
+            case RegionOp::NestScatter:
+            case RegionOp::NestAppend:
+            case RegionOp::NestWhen: return false;
+            case RegionOp::Call:
+                if (calls_loop(i)) return false;
+                break;
+            default: break;
+        }
+    }
+    return !stored.contains(-1) && !read.contains(-1) &&
+           std::none_of(read.begin(), read.end(), [&](int r) { return stored.contains(r); });
+}
+
+// The points from `begin` on, a vector at a time; gives the first one that is left. `done`: none is, ever.
+Value* RegionNest::vectors(Value* begin, Value* end, int lanes, bool& done) {
     const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(begin);
     Value* n = zero && zero->isZero() ? end : b_.CreateSub(end, begin, "", true, true);
-    const int lanes = pick_lanes();
-    Value* fits = lanes > 1 ? adjacent() : nullptr;
-    Value* at = begin;
-    if (fits) {
-        BasicBlock *const from = b_.GetInsertBlock(), *vectors = e_.new_block("vectors"),
-                          *single = e_.new_block("single");
-        b_.CreateCondBr(fits, vectors, single);
-        b_.SetInsertPoint(vectors);
-        Value* whole = b_.CreateAnd(n, i64(-lanes));
+    const bool masks = masks_tails(lanes);
+    done = masks;
+    BasicBlock* const after = e_.new_block("vectors.end");
+    Value *whole, *over = nullptr;
+    BasicBlock* over_from = nullptr;
+    if (may_repeat()) {
+        BasicBlock *const enough = e_.new_block("enough"), *const few = e_.new_block("few");
+        b_.CreateCondBr(b_.CreateICmpSGE(n, i64(lanes)), enough, few);
+        b_.SetInsertPoint(enough);
+        Value* last = b_.CreateSub(end, i64(lanes), "", true, true);
+        LoopBlocks l = open(begin, end, i64(lanes));
+        body({lanes, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, l.index, last)});
+        close(l);
+        over = end;
+        over_from = b_.GetInsertBlock();
+        b_.CreateBr(after);
+        b_.SetInsertPoint(few);
+        whole = begin;
+    } else {
+        whole = b_.CreateAnd(n, i64(-lanes));
         if (n != end) whole = b_.CreateAdd(begin, whole, "", true, true);
         LoopBlocks l = open(begin, whole, i64(lanes));
         body({lanes, l.index});
         close(l);
+    }
+    Value* rest = whole;
+    if (masks) {
+        BasicBlock *const some = e_.new_block("masked"), *const none = e_.new_block("masked.end");
+        b_.CreateCondBr(b_.CreateICmpSLT(whole, end), some, none);
+        b_.SetInsertPoint(some);
+        auto* lane = llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes));
+        Value* left = b_.CreateVectorSplat(static_cast<unsigned>(lanes), b_.CreateSub(end, whole));
+        body({lanes, whole, b_.CreateICmpULT(b_.CreateStepVector(lane), left), whole});
+        b_.CreateBr(none);
+        b_.SetInsertPoint(none);
+        rest = end;
+    }
+    BasicBlock* const rest_from = b_.GetInsertBlock();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+    if (!over) return rest;
+    auto* phi = b_.CreatePHI(b_.getInt64Ty(), 2);
+    phi->addIncoming(over, over_from);
+    phi->addIncoming(rest, rest_from);
+    return phi;
+}
+
+// The points of a row from `begin` to `end`.
+void RegionNest::stretch(Value* begin, Value* end) {
+    const int lanes = pick_lanes();
+    Value* fits = lanes > 1 ? adjacent() : nullptr;
+    Value* at = begin;
+    if (fits) {
+        BasicBlock *const from = b_.GetInsertBlock(), *some = e_.new_block("vectors"),
+                          *single = e_.new_block("single");
+        b_.CreateCondBr(fits, some, single);
+        b_.SetInsertPoint(some);
+        bool done = false;
+        Value* rest = vectors(begin, end, lanes, done);
         BasicBlock* rest_from = b_.GetInsertBlock();
-        Value* rest = whole;
-        const bool always = llvm::isa<llvm::Constant>(fits) && masks_tails(lanes);
-        if (masks_tails(lanes)) {
-            BasicBlock *some = e_.new_block("masked"), *done = e_.new_block("masked.end");
-            b_.CreateCondBr(b_.CreateICmpSLT(whole, end), some, done);
-            b_.SetInsertPoint(some);
-            auto* lane = llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes));
-            Value* left = b_.CreateVectorSplat(static_cast<unsigned>(lanes), b_.CreateSub(end, whole));
-            body({lanes, whole, b_.CreateICmpULT(b_.CreateStepVector(lane), left), whole});
-            b_.CreateBr(done);
-            b_.SetInsertPoint(done);
-            rest_from = done;
-            rest = end;
-        }
         b_.CreateBr(single);
         b_.SetInsertPoint(single);
-        if (always) return;
+        if (done && llvm::isa<llvm::Constant>(fits)) return;
         auto* phi = b_.CreatePHI(b_.getInt64Ty(), 2);
         phi->addIncoming(begin, from);
         phi->addIncoming(rest, rest_from);

@@ -50,6 +50,8 @@ class RegionNest {
     bool fixed(ValueId array);  // does not move along the innermost axis
     int pick_lanes();
     bool masks_tails(int lanes) const;
+    bool may_repeat() const;
+    Value* vectors(Value* begin, Value* end, int lanes, bool& done);
     Value* adjacent();  // i1: vectors may be used; null: never
     LoopBlocks open(Value* begin, Value* end, Value* step);
     void close(LoopBlocks& l);

@@ -136,7 +136,7 @@ def environment(mode: str, cache: str) -> dict[str, str]:
     env = {
         k: v
         for k, v in os.environ.items()
-        if not k.startswith("STATOR") or k in ("STATOR_LOG", "STATOR_THREADS")
+        if not k.startswith("STATOR") or k in ("STATOR_LOG", "STATOR_THREADS", "STATOR_TEST_WINDOW")
     }
     if mode == "tier0":
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [without_core(cache), env.get("PYTHONPATH")]))

@@ -30,6 +30,10 @@ std::string run_case(const test::GoldenCase& c) {
     if (what == "cells") prune_cells(r);
     if (what == "checks") optimize(r);
     if (what == "checkpoints") run_from_checkpoints(r);
+    if (what == "wavefronts") {
+        run_from_checkpoints(r);
+        run_in_wavefronts(r);
+    }
     const std::string text = print(r);
     if (const std::string defect = verify(r); !defect.empty()) return "after: " + defect + "\n" + text;
     Region again;
