@@ -17,7 +17,6 @@ std::string text(int n) { return std::to_string(n); }
 
 void KernelPrinter::scalar_form() {
     enter(k_.nests[0], 0);
-    out_.line("if (blockIdx.x != 0 || threadIdx.x != 0) return;");
     row_pointers();
     for (int i = 0; i < count(); ++i) {
         const Stmt& s = stmt(i);
@@ -51,7 +50,6 @@ void KernelPrinter::elementwise() {
     out_.line("const i64 width = (i64)blockDim.x * " + text(k_.vector * k_.unroll) + ";");
     if (k_.rows.empty()) {
         out_.line("const i64 begin = (i64)blockIdx.x * width;");
-        out_.line("if (begin >= columns || threadIdx.y != 0) return;");
     } else {
         out_.line("const i64 tiles = (columns + width - 1) / width;");
         out_.line("if (tiles <= 0) return;");
@@ -69,7 +67,6 @@ void KernelPrinter::elementwise() {
         out_.open("if (" + aligned_test() + ")");
         elementwise_vectors();
         out_.line("rest = end - end % " + text(k_.vector) + ";");
-        out_.line("if (rest < begin) rest = begin;");
         out_.close();
         first = "rest + threadIdx.x";
     }
@@ -410,7 +407,6 @@ void KernelPrinter::columns() {
     int turn = 0;
     out_.line("__shared__ uint4 meet[" + text(k_.reductions > 1 ? 2 * kBlockThreads : kBlockThreads) + "];");
     out_.line("const i64 columns = " + product(k_.columns) + ", depth = " + product(k_.depth) + ";");
-    out_.line("if (columns <= 0) return;");
     slice("depth", 1);
     out_.line("if (phase > 0 && part != 0) return;");
     out_.line("const i64 block = blockIdx.x / parts;");

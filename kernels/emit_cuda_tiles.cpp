@@ -48,7 +48,6 @@ void KernelPrinter::tile_indices() {
     out_.line("const i64 begin = (i64)blockIdx.x % tiles * width;");
     if (single) {
         out_.line("const i64 band = (i64)blockIdx.x / tiles * height;");
-        out_.line("if (band >= across) return;");
     } else {
         out_.line("const i64 band = (i64)blockIdx.x / tiles % bands * height;");
         out_.line("const i64 row = (i64)blockIdx.x / tiles / bands;");
@@ -213,12 +212,14 @@ void KernelPrinter::tile_columns() {
                       " >> high) * " + text(kLanes) + " + lane) * " + text(k_.vector) + ";");
             lines(r, "_" + text(u));
             pointers.push_back(pointers_);
+            std::vector<int> loads;
             for (int i = 0; i < count(); ++i)
-                if (vector_access(i) && stmt(i).kind == StmtKind::Load) declare_words(i, words(u));
+                if (vector_access(i) && stmt(i).kind == StmtKind::Load) loads.push_back(i);
+            for (int i : loads) declare_words(i, words(u));
+            if (loads.empty()) continue;
             out_.open(guard(u));
-            for (int i = 0; i < count(); ++i)
-                if (vector_access(i) && stmt(i).kind == StmtKind::Load)
-                    move_words(i, words(u), pointers_[static_cast<size_t>(i)] + " + begin + " + c, false);
+            for (int i : loads)
+                move_words(i, words(u), pointers_[static_cast<size_t>(i)] + " + begin + " + c, false);
             out_.close();
         }
         for (int u = 0; u < k_.unroll; ++u) {

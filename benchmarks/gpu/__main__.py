@@ -31,6 +31,8 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--quick", action="store_true", help="fewer rows and rounds")
     p.add_argument("--smoke", action="store_true", help="tiny sizes, once: whether everything runs")
+    p.add_argument("--compile", action="store_true", help="times of compilations alone, which need no GPU")
+    p.add_argument("--arch", default="sm_90", help="for which --compile does it")
     p.add_argument(
         "--out", type=Path, default=Path("benchmarks/results"), help="folder of gpu.json and gpu.png"
     )
@@ -122,6 +124,10 @@ def measure(gpu: Any, found: list[Any], options: argparse.Namespace) -> dict[str
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     settle(options)
+    if options.compile:
+        from . import compiling
+
+        return compiling.main(options.arch, options.rounds)
     gpu = open_gpu()
     if gpu is None:
         return 2

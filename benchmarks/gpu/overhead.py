@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,27 +62,31 @@ def _calls(f: Any, arguments: tuple, times: int) -> float:
     return (time.perf_counter() - begun) / times
 
 
-def compile_times(arch: str, options: Any) -> list[dict[str, Any]]:
-    """Seconds to a cubin for each source: cold, and by another process from the disk cache."""
+def in_two_processes(module: str, *arguments: Sequence[str]) -> list[Any]:
+    """What a module of this folder, run as a program, prints as JSON in its last line, once for each list of arguments: with a disk
+    cache that is empty at first. Raises `RuntimeError` with its last line when it fails."""
     root = Path(__file__).resolve().parents[1]
+    found = []
     with tempfile.TemporaryDirectory(prefix="stator-bench-") as cache:
         # The driver keeps a cache of its own, of what it makes from PTX.
         env = {**os.environ, "STATOR_CACHE_DIR": cache, "CUDA_CACHE_DISABLE": "1"}
         env["PYTHONPATH"] = os.pathsep.join([str(root), *[p for p in sys.path if p]])
-        runs = []
-        for _ in range(2):
-            command = [
-                sys.executable,
-                "-m",
-                f"{Path(__file__).parent.name}.overhead",
-                arch,
-                str(int(options.smoke)),
-            ]
+        for given in arguments:
+            command = [sys.executable, "-m", f"{Path(__file__).parent.name}.{module}", *given]
             done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
             if done.returncode:
-                last = (done.stderr.strip() or "no message").splitlines()[-1]
-                return [{"what": "compilations", "error": last}]
-            runs.append(json.loads(done.stdout.splitlines()[-1]))
+                raise RuntimeError((done.stderr.strip() or "no message").splitlines()[-1])
+            found.append(json.loads(done.stdout.splitlines()[-1]))
+    return found
+
+
+def compile_times(arch: str, options: Any) -> list[dict[str, Any]]:
+    """Seconds to a cubin for each source: cold, and by another process from the disk cache."""
+    given = [arch, str(int(options.smoke))]
+    try:
+        runs = in_two_processes("overhead", given, given)
+    except RuntimeError as error:
+        return [{"what": "compilations", "error": str(error)}]
     return [
         {"what": a["what"], "cold": a["seconds"], "disk": b["seconds"], "from_cache": b["from_cache"]}
         for a, b in zip(*runs, strict=True)

@@ -53,6 +53,9 @@ PLACES = {
 }
 
 
+ALL = -2  # all buffers lie one element beside whole vectors
+
+
 class Device:
     """The memory of one run of a call's kernels; the buffer with the number `off` lies one element beside whole vectors."""
 
@@ -68,7 +71,7 @@ class Device:
     def _where(self, itemsize):
         where = dict(PLACES[self.place])
         where.setdefault("alignment", itemsize)
-        if self.count == self.off:
+        if self.off in (self.count, ALL):
             where.update(alignment=16, misalign=max(4, itemsize) if itemsize < 16 else 0)
         self.count += 1
         return where
@@ -108,9 +111,11 @@ class Device:
         return value
 
 
-def launch(kernels, device, order, seed):
+def launch(kernels, device, order, seed, sources=None, seconds=30):
+    """Gives how often each kernel read and wrote 16 bytes at once."""
+    wide = {}
     for k in kernels:
-        module = shim.compile(k.source)
+        module = shim.compile((sources or {}).get(k.source, k.source))
         module.run(
             k.name,
             k.grid,
@@ -120,7 +125,11 @@ def launch(kernels, device, order, seed):
             cluster=k.cluster,
             order=order,
             seed=seed,
+            seconds=seconds,
         )
+        reads, writes = wide.get(k.name, (0, 0))
+        wide[k.name] = reads + module.wide[0], writes + module.wide[1]
+    return wide
 
 
 def _arrays(arguments):
@@ -170,30 +179,59 @@ def _compare(program, device, expected, eager, where):
                 raise Mismatch(f"{program.name}, {where}: {what} {i}: {found!r} instead of {wanted!r}")
 
 
-def check(program, arguments, kernels=None, runs=None):
-    """Runs the kernels under several schedules and places in memory, and compares with eager."""
-    with np.errstate(all="ignore"):
-        eager = [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
-        result = program.function(*eager)
-        lists = [kernels] if kernels else launched(program, arguments)
-    expected = fresh_results(result, _arrays(eager))
-    runs = (
-        list(runs)
-        if runs
-        else [
-            ("aligned", "forward", 0),
-            ("right", "reverse", 0),
-            ("left", "random", 1),
-            ("aligned", "random", 2),
+# Where buffers lie, and in which order threads run.
+RUNS = [("aligned", "forward", 0), ("right", "reverse", 0), ("left", "random", 1), ("aligned", "random", 2)]
+
+
+class Case:
+    """A call of a program: its kernels, and what eager NumPy makes of it.
+
+    `lists` holds the ways in which the same kernels are launched, `wide` how often a kernel read and wrote 16 bytes at once where
+    buffers were aligned.
+    """
+
+    def __init__(self, program, arguments, kernels=None):
+        self.program, self.arguments = program, arguments
+        with np.errstate(all="ignore"):
+            self.eager = [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
+            result = program.function(*self.eager)
+            self.lists = [kernels] if kernels else launched(program, arguments)
+        self.expected = fresh_results(result, _arrays(self.eager))
+        self.wide = {}
+
+    def check(self, runs=None, sources=None, seconds=30):
+        """Runs the kernels under several schedules and places in memory, and compares with eager. `sources` says which sources are
+        replaced by which."""
+        runs = list(runs or RUNS)
+        arrays = _arrays(self.arguments)
+        sizeable = max(np.size(a) for a in (*self.arguments, *self.expected)) > 1000
+        buffers = len(arrays) + len(self.expected)
+        runs += [
+            ("aligned", "forward", 0, off) for off in [*range(buffers), *[ALL] * (buffers > 1)] if sizeable
         ]
-    )
-    buffers = len(_arrays(arguments)) + len(expected)
-    sizeable = max(np.size(a) for a in (*arguments, *expected)) > 1000
-    runs += [("aligned", "forward", 0, off) for off in range(buffers) if sizeable]
-    for kernels in lists:
-        # Where elements lie makes no difference to how rows are shared.
-        for place, order, seed, *off in runs if kernels is lists[0] else runs[1:3]:
-            device = Device(_arrays(arguments), expected, place, *off)
-            launch(kernels, device, order, seed)
-            _compare(program, device, expected, eager, f"{place}, {order} {seed}, off: {off}")
-    return lists[0]
+        for kernels in self.lists:
+            # Where elements lie makes no difference to how rows are shared.
+            for place, order, seed, *off in runs if kernels is self.lists[0] else runs[1:3]:
+                device = Device(arrays, self.expected, place, *off)
+                wide = launch(kernels, device, order, seed, sources, seconds)
+                where = f"{place}, {order} {seed}, off: {off}"
+                _compare(self.program, device, self.expected, self.eager, where)
+                if place == "aligned" and not off:
+                    for name, counts in wide.items():
+                        self.wide[name] = tuple(
+                            map(sum, zip(counts, self.wide.get(name, (0, 0)), strict=True))
+                        )
+
+
+def check(program, arguments, kernels=None, runs=None):
+    """Runs a call's kernels and compares with eager; returns them."""
+    case = Case(program, arguments, kernels)
+    case.check(runs)
+    return case.lists[0]
+
+
+def narrow(cases):
+    """The kernels with vectors that never moved 16 bytes at once in the cases that were checked, although memory was aligned."""
+    kernels = {k.name: k for case in cases for k in case.lists[0] if k.form != "combine"}
+    moved = {name: counts for case in cases for name, counts in case.wide.items() if any(counts)}
+    return [name for name, k in kernels.items() if k.vector > 1 and name not in moved]

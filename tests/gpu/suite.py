@@ -23,6 +23,10 @@ class Program:
     def name(self):
         return self.function.__name__
 
+    @property
+    def largest(self):
+        return max(self.sizes, key=np.prod)
+
 
 PROGRAMS = []
 FLAT = [0, 1, 3, 255, 1022, 1023, 2046, 2047, 3070, 3071, 4094, 4095, 8195]
@@ -31,18 +35,24 @@ FLAT += [1535, 4097, 4112]
 TABLES = [(1, 1), (3, 5), (7, 64), (33, 71), (130, 17), (4099, 2), (2047, 3)]
 # one column more and one less than ends inside each of a tile's vectors
 TABLES += [(2, 1024 * part + more) for part in (1, 2, 3, 4) for more in (-1, 0, 1)]
+# a row that several blocks share
+TABLES += [(2, 8195)]
+EMPTY = [(0, 5), (5, 0)]
 # the same for elements of one byte, of which sixteen make a vector
 WIDE = [*FLAT, 8191, 12287, 16383, 16385, 16400, 20001, 32769]
-ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (2, 2048), (3, 5001), (3, 5004)]
+ROWS = [(1, 1), (5, 3), (3, 64), (9, 129), (3, 1030), (2, 2048), (3, 5001), (3, 5004)]
 # Around the tiles of elements of 16 to 1 bytes, which have sides of 32, 64 and 128, and too few elements for a side.
 TILES = [(3, 5), (31, 33), (32, 32), (64, 64), (96, 64), (65, 63)]
 TILES += [(2, 1100), (1100, 3), (16, 520), (520, 16), (100, 196), (164, 36)]
+# whole vectors both ways, but no whole tiles; one less than a tile
+TILES += [(48, 80), (80, 48), (112, 208), (63, 127), (127, 63), *EMPTY]
 BYTES = [
     (31, 33),
     (64, 64),
     (127, 128),
     (272, 400),
     (129, 130),
+    (256, 256),
     (64, 1040),
     (1040, 64),
     (3, 4200),
@@ -149,7 +159,13 @@ def wide_and_narrow(x, k, y):
     return x * 2 + 1, k + 1, x.real * y
 
 
-@program(of("f4", "f4"), WIDE)
+def _with_equal_ones(rng, size):
+    """Small numbers, of which many are equal, the largest ones, infinities and NaN."""
+    special = np.array([-2, -1, 0, 1, 2, 3, 3e38, np.finfo("f4").max, np.inf, -np.inf, np.nan], "f4")
+    return special[rng.integers(special.size, size=size)], special[rng.integers(special.size, size=size)]
+
+
+@program(_with_equal_ones, WIDE)
 def comparisons(x, y):
     return (x < y) & (x > -1) | np.isnan(x), np.where(x > y, x, y), np.isfinite(x / y)
 
@@ -190,22 +206,22 @@ def functions_f32(x):
     return np.exp(-x) + np.log(x) * np.tanh(x) + np.log1p(x)
 
 
-@program(positive("f8"), [1, 255, 1027], exact=False, rtol=1e-12)
+@program(positive("f8"), [1, 255, 513, 1025, 1027], exact=False, rtol=1e-12)
 def functions_f64(x):
     return np.exp(x) * np.arctan(x) + np.cbrt(x)
 
 
-@program(of("f4"), [3, 257, 2050], exact=False)
+@program(of("f4"), [3, 257, 1025, 2050], exact=False)
 def trigonometry(x):
     return np.sin(x) * np.cos(x)
 
 
-@program(positive("f4", "f4"), [3, 257, 2050], exact=False, rtol=1e-4)
+@program(positive("f4", "f4"), [3, 257, 1025, 2050], exact=False, rtol=1e-4)
 def powers(x, y):
     return x**y + np.arctan2(x, y) + np.hypot(x, y)
 
 
-@program(positive("f8", "f8", "f8"), [1, 300, 1024], exact=False, rtol=1e-12)
+@program(positive("f8", "f8", "f8"), [1, 300, 513, 1024, 1025], exact=False, rtol=1e-12)
 def black_scholes(s, k, t):
     d1 = (np.log(s / k) + (0.1 + 0.5 * 0.2 * 0.2) * t) / (0.2 * np.sqrt(t))
     d2 = d1 - 0.2 * np.sqrt(t)
@@ -294,7 +310,7 @@ def transposed_views(x, y):
         _values(rng, (s[0], (s[1] + 11) // 4 * 4), "f4")[:, 4 : 4 + s[1]],
         _values(rng, (s[1], (s[0] + 7) // 4 * 4), "f4")[:, : s[0]],
     ),
-    [(3, 5), (33, 64), (64, 66), (67, 64), (103, 197), (100, 196)],
+    [(3, 5), (33, 64), (64, 66), (67, 64), (63, 68), (68, 63), (103, 197), (100, 196)],
 )
 def transposed_with_gaps(x, y):
     y[...] = x.T * 2
@@ -314,24 +330,25 @@ def transposed_functions(x, y):
     return np.exp(x.T - 3) + np.sqrt(np.abs(y))
 
 
-@program(of("f4"), TABLES)
+@program(of("f4"), [*TABLES, *EMPTY])
 def transposed_sum(x):
     return (x.T + 1) * 2
 
 
 @program(
-    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, (s[0], 1), "f4")), TABLES
+    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, (s[0], 1), "f4")),
+    [*TABLES, *EMPTY],
 )
 def broadcast(x, row, column):
     return x * row + column
 
 
-@program(lambda rng, s: (_values(rng, s[0], "f8"), _values(rng, s[1], "f8")), TABLES)
+@program(lambda rng, s: (_values(rng, s[0], "f8"), _values(rng, s[1], "f8")), [*TABLES, *EMPTY])
 def outer(x, y):
     return x[:, None] * y[None, :] - 1
 
 
-@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 2), "f8"),), TABLES)
+@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 2), "f8"),), [*TABLES, *EMPTY])
 def stencil_2d(u):
     v = np.zeros_like(u)
     v[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.25 * (
@@ -340,7 +357,7 @@ def stencil_2d(u):
     return v
 
 
-@program(lambda rng, s: (_values(rng, (4, s[0] + 2, s[1] + 2), "f4"),), TABLES)
+@program(lambda rng, s: (_values(rng, (4, s[0] + 2, s[1] + 2), "f4"),), [*TABLES, *EMPTY])
 def stencil_3d(u):
     return (
         u[1:-1, 1:-1, 1:-1] * 6
@@ -353,17 +370,17 @@ def stencil_3d(u):
     )
 
 
-@program(lambda rng, s: (np.asfortranarray(_values(rng, s, "f4")),), TABLES)
+@program(lambda rng, s: (np.asfortranarray(_values(rng, s, "f4")),), [*TABLES, *EMPTY])
 def fortran_order(x):
     return x * 2 + 1
 
 
-@program(lambda rng, s: (_values(rng, (s[0], s[1] + 5), "f4")[:, 2:-3],), TABLES)
+@program(lambda rng, s: (_values(rng, (s[0], s[1] + 5), "f4")[:, 2:-3],), [*TABLES, *EMPTY])
 def rows_with_gaps(x):
     return x * 2 - 1
 
 
-@program(of("f4"), TABLES)
+@program(of("f4"), [*TABLES, *EMPTY])
 def rolled(x):
     return np.roll(x, 1, axis=0) + np.roll(x, -1, axis=1)
 
@@ -394,7 +411,12 @@ def several_all(x):
     return x.sum(), x.max(), x.min(), x.mean()
 
 
-@program(of("i4"), [1, 300, 5000, 40003])
+def distinct(dtype):
+    """Each number once: extremes lie in one place."""
+    return lambda rng, size: ((rng.permutation(size) - size // 2).astype(dtype),)
+
+
+@program(distinct("i4"), [1, 300, 5000, 40003])
 def sum_all_i32(x):
     return x.sum(), x.max(), np.argmax(x), np.argmin(x)
 

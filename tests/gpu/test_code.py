@@ -1,6 +1,7 @@
 """What NVRTC makes of every kernel of the suite, for three architectures: no spills, 16-byte accesses."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def _entries(ptx):
 
 
 def _largest(program):
-    return program.arguments(np.random.default_rng(7), program.sizes[-1])
+    return program.arguments(np.random.default_rng(7), program.largest)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -37,3 +38,17 @@ def test_code(program, arch):
             assert wide == {"ld", "st"}, f"{k.name}: only {wide} of 16 bytes"
         if k.cluster > 1 or "cluster_meet" in k.source:
             assert ("barrier.cluster" in k.ptx) == (arch != "sm_80")
+
+
+def quotients(x, y):
+    return x / y, np.log(x)
+
+
+def test_a_gpu_has_no_flags():
+    """What warns, or raises, on the CPU has the same kernels and says nothing."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        kernels = runner.kernels_of(quotients, (np.zeros(40, "f4"), np.zeros(40, "f4")))
+    assert [k.source for k in kernels] == [
+        k.source for k in runner.kernels_of(quotients, (np.ones(40, "f4"), np.ones(40, "f4")))
+    ]

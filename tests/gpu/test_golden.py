@@ -29,7 +29,7 @@ NAMES = [
 def test_source(name):
     program = next(p for p in PROGRAMS if p.name == name)
     kernels = runner.kernels_of(
-        program.function, program.arguments(np.random.default_rng(7), program.sizes[-1])
+        program.function, program.arguments(np.random.default_rng(7), program.largest)
     )
     text = kernels[0].source
     for k in kernels:

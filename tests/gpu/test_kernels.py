@@ -9,6 +9,9 @@ from tests.gpu.suite import PROGRAMS
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_program(program):
-    for size in program.sizes:
-        rng = np.random.default_rng(7)
-        runner.check(program, program.arguments(rng, size))
+    cases = [
+        runner.Case(program, program.arguments(np.random.default_rng(7), size)) for size in program.sizes
+    ]
+    for case in cases:
+        case.check()
+    assert not runner.narrow(cases), f"no access of 16 bytes in {runner.narrow(cases)}"

@@ -67,7 +67,7 @@ int load_ptx(const std::string& ptx, shim::Loaded** loaded, std::string* error) 
         source += ptx.substr(at + 2, end - at - 2) + "\n";
         at = end + 1;
     }
-    const char* chosen = std::getenv("STATOR_SHIM_CACHE");
+    const char* chosen = std::getenv("SHIM_CACHE_DIR");
     const std::string module = shim::build_module(source, chosen && *chosen ? chosen : SHIM_CACHE_DIR, error);
     if (module.empty()) return kInvalidImage;
     std::ifstream in(module, std::ios::binary);

@@ -52,7 +52,7 @@ int major_version() {
 }
 
 std::string cache_folder() {
-    const char* chosen = std::getenv("STATOR_SHIM_CACHE");
+    const char* chosen = std::getenv("SHIM_CACHE_DIR");
     return chosen && *chosen ? chosen : SHIM_CACHE_DIR;
 }
 

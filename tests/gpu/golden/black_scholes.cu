@@ -55,7 +55,6 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
     const i64 columns = (i64)n0;
     const i64 width = (i64)blockDim.x * 2;
     const i64 begin = (i64)blockIdx.x * width;
-    if (begin >= columns || threadIdx.y != 0) return;
     const i64 end = begin + width < columns ? begin + width : columns;
     const f64* const p5 = b1;
     const f64* const p6 = b2;
@@ -133,7 +132,6 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
             ((uint4*)(p30 + at0))[0] = x0_30_0;
         }
         rest = end - end % 2;
-        if (rest < begin) rest = begin;
     }
 #pragma unroll 1
     for (i64 k = rest + threadIdx.x; k < end; k += blockDim.x) {

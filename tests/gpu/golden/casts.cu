@@ -96,7 +96,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
     const i64 columns = (i64)n0;
     const i64 width = (i64)blockDim.x * 16;
     const i64 begin = (i64)blockIdx.x * width;
-    if (begin >= columns || threadIdx.y != 0) return;
     const i64 end = begin + width < columns ? begin + width : columns;
     const f32* const p1 = b1;
     i32* const p3 = b0;
@@ -291,7 +290,6 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
             ((uint4*)(p8 + at1))[0] = x1_8_0;
         }
         rest = end - end % 8;
-        if (rest < begin) rest = begin;
     }
 #pragma unroll 4
     for (i64 k = rest + threadIdx.x; k < end; k += blockDim.x) {

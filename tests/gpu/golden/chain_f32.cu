@@ -49,7 +49,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
     const i64 columns = (i64)n0;
     const i64 width = (i64)blockDim.x * 8;
     const i64 begin = (i64)blockIdx.x * width;
-    if (begin >= columns || threadIdx.y != 0) return;
     const i64 end = begin + width < columns ? begin + width : columns;
     const f32* const p1 = b1;
     const f32* const p2 = b2;
@@ -175,7 +174,6 @@ chain_f32_1_k0(i64 n0, const f32* __restrict__ b1, const f32* __restrict__ b2, f
             ((uint4*)(p10 + at1))[0] = x1_10_0;
         }
         rest = end - end % 4;
-        if (rest < begin) rest = begin;
     }
 #pragma unroll 4
     for (i64 k = rest + threadIdx.x; k < end; k += blockDim.x) {

@@ -49,7 +49,6 @@ stencil_2d_1_k0(i64 n0, f64* __restrict__ b0) {
     const i64 columns = (i64)n0;
     const i64 width = (i64)blockDim.x * 8;
     const i64 begin = (i64)blockIdx.x * width;
-    if (begin >= columns || threadIdx.y != 0) return;
     const i64 end = begin + width < columns ? begin + width : columns;
     f64* const p1 = b0;
     i64 rest = begin;
@@ -99,7 +98,6 @@ stencil_2d_1_k0(i64 n0, f64* __restrict__ b0) {
             ((uint4*)(p1 + at3))[0] = x3_1_0;
         }
         rest = end - end % 2;
-        if (rest < begin) rest = begin;
     }
 #pragma unroll 4
     for (i64 k = rest + threadIdx.x; k < end; k += blockDim.x) {
@@ -204,7 +202,6 @@ stencil_2d_1_k1(f64 c2, i64 n2, i64 n1, const f64* __restrict__ b1, i64 n3, i64 
             ((uint4*)(p14 + at0))[0] = x0_14_0;
         }
         rest = end - end % 2;
-        if (rest < begin) rest = begin;
     }
 #pragma unroll 4
     for (i64 k = rest + threadIdx.x; k < end; k += blockDim.x) {

@@ -30,7 +30,6 @@ extern "C" __global__ void __launch_bounds__(256)
 sum_columns_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials, const f64* __restrict__ b0, f64* __restrict__ b1, f64* __restrict__ b2) {
     __shared__ uint4 meet[512];
     const i64 columns = (i64)n0, depth = (i64)n1;
-    if (columns <= 0) return;
     const u32 parts = (u32)slices, part = blockIdx.x % parts;
     const i64 share = (depth + parts - 1) / parts;
     const i64 from = part * share < depth ? part * share : depth;

@@ -54,7 +54,6 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
     if (tiles <= 0) return;
     const i64 begin = (i64)blockIdx.x % tiles * width;
     const i64 band = (i64)blockIdx.x / tiles * height;
-    if (band >= across) return;
     const u32 n = columns - begin < width ? (u32)(columns - begin) : width;
     const u32 m = across - band < height ? (u32)(across - band) : height;
     const u32 lane = threadIdx.x % 8, line = threadIdx.x / 8;
@@ -94,8 +93,6 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
         for (u32 s = line; s < 64; s += 32) {
             const u32 r0 = (s + 0) & (height - 1), c0 = (((s + 0) >> high) * 8 + lane) * 2;
             f64* const l3_0 = (f64*)((u8*)p3 + r0 * step3);
-            if (r0 < m && c0 < n) {
-            }
             if (r0 < m && c0 < n) {
                 const u32 r = r0, c = c0;
                 uint4 x0_3_0;

@@ -25,7 +25,7 @@ import numpy as np
 __all__ = ["SCHEDULES", "KernelFault", "Module", "array", "compile", "guarded"]
 
 FOLDER = Path(__file__).resolve().parent
-CACHE = Path(os.environ.get("STATOR_SHIM_CACHE") or FOLDER.parents[2] / "build" / "shim")
+CACHE = Path(os.environ.get("SHIM_CACHE_DIR") or FOLDER.parents[2] / "build" / "shim")
 RUNTIME = ("runtime", "builtins", "memory", "fiber", "shared", "global", "signals", "build", "c_api")
 ORDERS = {"forward": 0, "reverse": 1, "random": 2}
 # (order, seed): run a kernel under each and compare.
@@ -82,6 +82,7 @@ def _runtime() -> ctypes.CDLL:
     for name in ("shim_open", "shim_allocate"):
         getattr(lib, name).restype = ctypes.c_void_p
     lib.shim_kernel.restype = ctypes.POINTER(_Kernel)
+    lib.shim_wide_accesses.restype = ctypes.c_ulonglong
     lib.shim_allocate.argtypes = [ctypes.c_size_t] * 3 + [ctypes.c_int]
     for name in ("shim_release", "shim_close"):
         getattr(lib, name).argtypes = [ctypes.c_void_p]
@@ -186,6 +187,7 @@ class Module:
         )
         for address in read_only:
             lib.shim_read_only(address, 0)
+        self.wide = lib.shim_wide_accesses(0), lib.shim_wide_accesses(1)
         if failed:
             raise KernelFault(f"{message.value.decode()} ({order} {seed})")
 

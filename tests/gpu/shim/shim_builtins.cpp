@@ -215,6 +215,7 @@ void access(const volatile void* address, size_t size, Access kind) {
     const bool write = kind != Access::Read;
     if (within(address, stacks().begin, stacks().bytes)) return;
     if (const Block* block = find_block(address)) {
+        if (size >= 16) ++m.wide_accesses[write];
         const size_t offset = distance(address, block->begin);
         std::string problem;
         if (offset < block->size && block->size - offset >= size && block->live &&

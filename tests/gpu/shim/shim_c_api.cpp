@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "shim_build.h"
+#include "shim_machine.h"
 #include "shim_memory.h"
 #include "shim_runtime.h"
 
@@ -37,10 +38,15 @@ EXPORT int shim_run(void* loaded, const char* name, const shim::Launch* launch, 
     if (!kernel) return give(std::string("there is no kernel '") + name + "' in this module", message, room);
     return give(shim::run(l, *kernel, *launch, parameters), message, room);
 }
+EXPORT unsigned long long shim_wide_accesses(int writes) { return shim::wide_accesses(writes != 0); }
 EXPORT void* shim_allocate(size_t size, size_t alignment, size_t misalign, int left) {
     return shim::allocate(size, alignment, misalign, left != 0);
 }
-EXPORT int shim_release(void* p) { return shim::release(static_cast<char*>(p)); }
+EXPORT int shim_release(void* p) {
+    const shim::Block* block = shim::find_block(p);
+    if (block) shim::machine().global.forget(block->pages, block->page_bytes);
+    return shim::release(static_cast<char*>(p));
+}
 EXPORT int shim_read_only(void* p, int on) {
     shim::Block* block = shim::find_block(p);
     if (!block || !block->live) return 0;

@@ -17,6 +17,10 @@ GlobalMemory::Word* GlobalMemory::words(const volatile void* address) {
     return shadow_ + arena_offset(address) / 4;
 }
 
+void GlobalMemory::forget(const char* pages, size_t bytes) {
+    if (shadow_) madvise(words(pages), bytes / 4 * sizeof(Word), MADV_DONTNEED);
+}
+
 // Makes visible what its thread wrote before it, and what the block's other threads wrote before the last
 // barrier.
 void GlobalMemory::fence(int thread) {

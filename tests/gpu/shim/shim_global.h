@@ -32,6 +32,7 @@ class GlobalMemory {
     void cluster_barrier();
     void warp_barrier(int warp) { ++warp_epoch_[warp]; }
     void fence(int thread);
+    void forget(const char* pages, size_t bytes);  // memory that is not used any more; between launches
 
     // "" or what is wrong; `address` is in device memory.
     std::string check(const volatile void* address, size_t size, Access access, int thread);

@@ -51,6 +51,7 @@ struct Machine {
     int cursor = 0;                     // no fiber before it in the order is ready
     unsigned waiting[kMaxFibers / 32];  // lanes at a warp operation
     uint64_t random = 1;
+    uint64_t wide_accesses[2] = {};  // reads and writes of device memory in this launch, 16 bytes at once
     SharedMemory shared;
     GlobalMemory global;
     size_t static_bytes = 0;

@@ -261,6 +261,7 @@ void set_up(Machine& m, const Module& module, const Kernel& kernel, const Launch
     m.launch = &launch;
     m.parameters = parameters;
     m.problem.clear();
+    m.wide_accesses[0] = m.wide_accesses[1] = 0;
     m.block_threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
     m.blocks = launch.cluster;
     m.threads = m.block_threads * m.blocks;
@@ -310,6 +311,8 @@ const Kernel* find_kernel(const Loaded* loaded, const char* name) {
         if (strcmp(loaded->module->kernels[i].name, name) == 0) return &loaded->module->kernels[i];
     return nullptr;
 }
+
+uint64_t wide_accesses(bool writes) { return machine().wide_accesses[writes]; }
 
 std::string run(Loaded* loaded, const Kernel& kernel, const Launch& launch, void** parameters) {
     if (std::string problem = check_launch(kernel, launch); !problem.empty()) return problem;

@@ -30,5 +30,7 @@ const Kernel* find_kernel(const Loaded* loaded, const char* name);
 
 // "" or what went wrong: the launch itself, or a fault of the kernel.
 std::string run(Loaded* loaded, const Kernel& kernel, const Launch& launch, void** parameters);
+// How often the last launch read or wrote device memory 16 bytes at once.
+uint64_t wide_accesses(bool writes);
 
 }  // namespace shim
