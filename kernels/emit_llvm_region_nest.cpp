@@ -221,9 +221,11 @@ void RegionNest::loops(size_t axis) {
         }
         at_.assign(rank, nullptr);
         find_loop_calls();
+        find_sum();
     }
     if (rank == 0) return loop_calls_.empty() ? body({1, i64(0)}) : chunk(i64(0), i64(1));
     if (axis + 1 == rank) return row();
+    if (is_summed(axis)) return loops(axis + 1);  // inside of the others
     LoopBlocks l = open(i64(0), extents_[axis], i64(1));
     at_[axis] = l.index;
     const std::vector<Row> outer = rows_;
@@ -257,7 +259,7 @@ int RegionNest::pick_lanes() {
     if (widest > 8) return 1;
     // Two registers at a time where the body is short: that is the unrolling.
     const int lanes = e_.o_.vector_bits / 8 / widest;
-    return body_.insts.size() <= kShortBody ? 2 * lanes : lanes;
+    return body_.insts.size() <= kShortBody && !sum_ ? 2 * lanes : lanes;
 }
 
 // AVX-512 has masked moves for all sizes, AVX2 for words of four and eight bytes.

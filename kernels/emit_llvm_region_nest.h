@@ -2,6 +2,8 @@
 // (emit_llvm_region_points.cpp) share.
 #pragma once
 
+#include <optional>
+
 #include "kernels/emit_llvm_flags.h"
 #include "kernels/emit_llvm_region_internal.h"
 
@@ -59,6 +61,12 @@ class RegionNest {
     // Whether flags that it raises are asked for, and whether it has to ask itself.
     bool raises_flags() const { return nest_.ints.size() > 1 && (nest_.ints[1] & kFloatFaults); }
     bool reads_flags() const { return nest_.exit >= 0 && raises_flags(); }
+
+    // emit_llvm_region_sums.cpp: a store that stays at one place along some axes
+    void find_sum();
+    bool is_summed(size_t axis) const;
+    void sum(const Points& p);
+    void sum_over(size_t axis, const Points& p);
 
     // emit_llvm_region_calls.cpp: loops of ufuncs on many points at a time
     static constexpr int64_t kChunk = 256, kSlack = 64;  // elements; what a vector may write past them
@@ -127,6 +135,11 @@ class RegionNest {
     size_t phase_ = 0;
     bool some_points_ = false;  // a `when` decides which come to a call
     Value* chunk_begin_ = nullptr;
+    struct Sum {
+        size_t load, store;  // in the body
+        llvm::AllocaInst* value;
+    };
+    std::optional<Sum> sum_;
 };
 
 }  // namespace stator::kernels::emit

@@ -21,6 +21,7 @@ llvm::FixedVectorType* vector_of(llvm::Type* t, int lanes) {
 }  // namespace
 
 void RegionNest::body(Points p) {
+    if (sum_) return sum(p);
     BasicBlock* next = nullptr;
     complex_.clear();
     for (size_t k = 0; k < body_.insts.size(); ++k) {
