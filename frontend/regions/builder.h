@@ -227,6 +227,7 @@ class Builder {
     // ---- builder_versions.cpp: how paths meet ----
     graph::Edge edge_to(int pc, const State& s, bool* ok);
     int version_at(int pc, State& s);  // -1: too many
+    void predict(int pc, const State& s);
     void normalize(int pc, State* s);  // variants where the loop's header has them
     Value as_variant(const Value& v, const Value& like);
     Value as_held(const Value& v, const Value& like);
@@ -556,6 +557,7 @@ class Builder {
     std::map<std::pair<int, int>, int> versions_per_pc_;   // of path and instruction
     std::map<std::tuple<int, int, int>, Value> variants_;  // of path, header and local: what it is there
                                                            // (kept between attempts)
+    std::set<int> predicted_;  // headers of the region's own frame (kept between attempts)
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
     // By variable: the entry slots whose arrays it may hold (kept between attempts), and whether what it
     // holds is stored to.

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
+#include "frontend/regions/entry.h"
 
 namespace stator::frontend::regions {
 
@@ -154,9 +157,47 @@ bool Builder::bound(Value* v) {
     return true;
 }
 
+// What a variable that the loop binds becomes at its header, taken from what the frame has in it now: the
+// iteration that ran bound it. What is not predicted here widen() finds, at the price of building all of it
+// again. Nothing rests on this being right.
+void Builder::predict(int pc, const State& s) {
+    if (s.levels.size() > 1 || !predicted_.insert(pc).second) return;
+    std::set<int> bound;
+    for (int at = pc; at <= loop_end(code_, pc); ++at)
+        if (const Insn& insn = code_.insns[static_cast<size_t>(at)]; insn.op == Opcode::StoreFast)
+            bound.insert(insn.arg);
+    for (const int i : bound) {
+        const Value& v = s.slots[static_cast<size_t>(i)];
+        if (!is_unread(v) && v.kind != Kind::Variant && !v.held) continue;
+        if (!f_.slot_is_object(i) || !f_.slot(i)) continue;
+        const EntryKind now = classify(f_.slot(i));
+        Value like = composed(Kind::Variant, {});
+        like.dtype = now.dtype;
+        switch (now.kind) {
+            case EntryKind::Int: like.expected = Kind::Int, like.dtype = DType::I64; break;
+            case EntryKind::Float: like.expected = Kind::Float, like.dtype = DType::F64; break;
+            case EntryKind::Bool: like.expected = Kind::Bool, like.dtype = DType::Bool; break;
+            case EntryKind::Scalar: like.expected = Kind::Scalar; break;
+            case EntryKind::Array:
+                // Parts of others have versions of their own.
+                if (!now.contiguous || PyArray_BASE(reinterpret_cast<PyArrayObject*>(f_.slot(i)))) continue;
+                like.kind = Kind::Array;
+                like.rank = now.rank;
+                like.held = true;
+                break;
+            default: continue;
+        }
+        const bool fits = like.held ? can_be(like, v)
+                                    : is_unread(v) || (v.kind == Kind::Variant && v.dtype == like.dtype &&
+                                                       v.expected == like.expected);
+        if (fits) variants_.try_emplace({0, pc, i}, like);
+    }
+}
+
 void Builder::normalize(int pc, State* s) {
     const Level& top = s->levels.back();
     if (!top.code->is_header[static_cast<size_t>(pc)]) return;
+    predict(pc, *s);
     for (auto it = variants_.lower_bound({top.path, pc, 0});
          it != variants_.end() && std::get<0>(it->first) == top.path && std::get<1>(it->first) == pc; ++it) {
         Value& v = s->slots[static_cast<size_t>(top.base + std::get<2>(it->first))];
