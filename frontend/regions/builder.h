@@ -286,6 +286,11 @@ class Builder {
     // ---- builder_literals.cpp ----
     std::optional<bool> call_array(PyObject* callable, const std::vector<Value>& args, Value* out);
 
+    // ---- builder_assembly.cpp ----
+    bool joined(const std::vector<Value>& pieces, int axis, int rank, Value* out);
+    std::optional<bool> call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out);
+    bool triangle(bool upper, const std::vector<Value>& args, Value* out);
+
     // ---- builder_append.cpp ----
     ValueId address_of(int slot);
     bool append_item(Value* v);
@@ -388,6 +393,7 @@ class Builder {
     bool axes_of(const Value& axis, int rank, std::vector<int>* out) const;
     std::optional<Reduction> reduction_of(PyObject* callable, const std::vector<Value>& args) const;
     bool reduce_along(const Reduction& r, const Value& a, Value* out);
+    bool reduce_number(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out);
     bool accumulate(graph::Op op, const Reduction& r, const Value& a, Value* out);
     bool keep_reduced_axes(const Reduction& r, Value* v);
     std::vector<ValueId> reduced_extents(const Value& a, const Reduction& r);

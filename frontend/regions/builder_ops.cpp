@@ -82,7 +82,14 @@ bool Builder::step(const Insn& insn) {
             if (PY_MINOR_VERSION < 13) pop();
             return true;
         case Opcode::PushNull: push({}); return true;
-        case Opcode::Copy: push(top(insn.arg - 1)); return true;
+        case Opcode::Copy: {
+            // What two variables are going to hold is one array (a = b = x + 1).
+            Value& v = top(insn.arg - 1);
+            const bool kept = code().insns[static_cast<size_t>(pc_ + 1)].op == Opcode::StoreFast;
+            if (kept && v.kind == Kind::Lazy && !fresh_array(&v)) return false;
+            push(v);
+            return true;
+        }
         case Opcode::Swap: std::swap(top(), top(insn.arg - 1)); return true;
         case Opcode::LoadFast:
         case Opcode::LoadFastCheck: {
@@ -625,6 +632,8 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         return unknown("a call of np." + ufunc);
     }
     if (callable == ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
+    if (const std::optional<bool> done = call_assembly(callable, args, out)) return *done;
+    if (bool number = false, done = reduce_number(callable, args, &number, out); number) return done;
     if (const auto r = reduction_of(callable, args); r && (r->keepdims || std::ssize(r->axes) < args[0].rank))
         return reduce_along(*r, args[0], out);
     static PyObject* const numpy = PyImport_ImportModule("numpy");
