@@ -253,6 +253,10 @@ void add_inspection(py::module_& m) {
         .def_readonly("entries", &frontend::RegionInfo::entries)
         .def_readonly("checks", &frontend::RegionInfo::checks,
                       "How often it left in the middle, for Python to do a statement.")
+        .def_readonly("python_calls", &frontend::RegionInfo::python_calls,
+                      "How often its code called a function of Python's.")
+        .def_readonly("allocations", &frontend::RegionInfo::allocations,
+                      "How often its code needed memory that it had not kept from earlier.")
         .def_readonly("ready", &frontend::RegionInfo::ready)
         .def_readonly("error", &frontend::RegionInfo::error)
         .def_readonly("on_device", &frontend::RegionInfo::on_device, "Whether it runs on a GPU.")

@@ -198,6 +198,7 @@ struct AppendCall {
 };
 
 uint32_t run_append(void* data, int64_t* words) {
+    ++calls_through_python();
     const NoCollection quiet;
     Reader in{words};
     take_array(&in.words, 0);
@@ -211,6 +212,7 @@ uint32_t run_append(void* data, int64_t* words) {
 }
 
 uint32_t run_host(void* data, int64_t* words) {
+    ++calls_through_python();
     auto& h = *static_cast<HostCall*>(data);
     const NoCollection quiet;
     const bool array = h.gives.kind == Kind::Array;
@@ -346,6 +348,11 @@ bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& 
         if (s.meets(operand)) return *why = "a result that is a view", false;
     }
     return true;
+}
+
+int64_t& calls_through_python() {
+    static int64_t calls = 0;
+    return calls;
 }
 
 LibraryRoutine append_routine(Value item) {

@@ -61,6 +61,9 @@ LibraryRoutine host_routine(HostFunction f, HostResult result);
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);
 
+// How many of them have called a function of Python's so far.
+int64_t& calls_through_python();
+
 // A function of the C library by its name in Region::calls, "math.sin" (builder_math.cpp).
 void* math_function(const std::string& name);
 

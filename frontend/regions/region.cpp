@@ -11,6 +11,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/entry.h"
+#include "frontend/regions/library.h"
 #include "frontend/replay/function.h"
 
 namespace stator::frontend::regions {
@@ -75,7 +76,10 @@ void* dot_function(const graph::RegionCall& c) {
     return reinterpret_cast<void*>(PyDataType_GetArrFuncs(numpy::descr_of(c.types[0]))->dotfunc);
 }
 
+int64_t grown = 0;  // how often memory was asked for
+
 bool grow(RegionArgs::ScratchCell* cell, int64_t bytes) {
+    ++grown;
     std::free(cell->memory);
     const size_t padded = (static_cast<size_t>(bytes) + 127) & ~size_t{63};
     cell->memory = static_cast<char*>(std::aligned_alloc(64, padded));
@@ -412,8 +416,11 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     int32_t exit = 0;
     busy_ = true;
     if (watch) watch->entered(f, entry_);
+    const int64_t called = calls_through_python(), had_grown = grown;
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
     if (!device_) exit = request_->slot->fn(&args);
+    python_calls += calls_through_python() - called;
+    allocations += grown - had_grown;
     if (ran != Left::End) {
         busy_ = false;
         return ran;

@@ -55,7 +55,8 @@ class CompiledRegion {
     const DeviceRegion* device() const { return device_.get(); }
 
     int64_t entries = 0, checks = 0, check_ns = 0;
-    std::vector<int64_t> taken;  // how often it left through each exit
+    int64_t python_calls = 0, allocations = 0;  // while it ran
+    std::vector<int64_t> taken;                 // how often it left through each exit
     bool retired = false;
 
   private:

@@ -167,6 +167,8 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.graph = r->text();
                 info.entries = r->entries;
                 info.checks = r->checks;
+                info.python_calls = r->python_calls;
+                info.allocations = r->allocations;
                 for (const auto& part : r->built().left_out)
                     info.left_out.push_back({PyUnicode_AsUTF8(part.code->code->co_filename),
                                              PyUnicode_AsUTF8(part.code->code->co_name), part.detail,
