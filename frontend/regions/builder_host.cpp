@@ -109,6 +109,8 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
             const auto known = known_int(extent(id, axis));
             extents.back().push_back(known && *known <= kLargestProbe ? *known : kProbeExtent);
         }
+        const bool empty = std::find(extents.back().begin(), extents.back().end(), 0) != extents.back().end();
+        if (empty && !quiet) return unknown(what + " of nothing, about which it may warn");
     }
     HostFunction f{PyRef::borrow(callable), PyRef::borrow(names), args, quiet};
     HostResult gives;
