@@ -18,8 +18,8 @@ def f(a):
 """
 
 CALLS = [
-    [Array(dtype='f8', shape=(), layout='C', values='tame')],
-    [Array(dtype='f8', shape=(1, 1, 1), layout='C', values='tame')],
+    [Array(dtype="f8", shape=(), layout="C", values="tame")],
+    [Array(dtype="f8", shape=(1, 1, 1), layout="C", values="tame")],
 ]
 KEYWORDS = []
 
