@@ -105,6 +105,18 @@ def test_gaps_of_arguments_are_not_written():
     """)
 
 
+def test_what_the_device_computes_raises_no_warnings():
+    run("""
+    def f(x, y):
+        return x / y, np.log(y)
+    c = check(f, lambda i: (np.arange(1.0, 9.0 + i), np.ones(8 + i)))
+    before = launches()
+    quotient, logarithm = c(np.arange(1.0, 20.0), np.zeros(19))
+    assert launches() > before and np.isinf(quotient).all() and np.isinf(logarithm).all()
+    clean()
+    """)
+
+
 def test_reductions_and_scalars():
     run("""
     def f(x, k):
