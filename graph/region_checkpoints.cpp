@@ -9,7 +9,7 @@
 // going to store to, runs a number of iterations, and then looks once whether a flag came up. If one did, or
 // if anything wants to leave in the middle, what was saved is put back and the loop as it was runs from
 // there: it leaves at the statement where Python would. The number of iterations doubles each time, so what
-// is done twice is never more than what had been done before, and copies are few.
+// is done twice is little, or no more than what had been done before, and copies are few.
 //
 //     entry -> choice -> save, watch -> header' -> ... -> back to header'; after k iterations: raised?
 //                 |          ^                                   |no            |yes
@@ -32,16 +32,16 @@
 #include <set>
 #include <utility>
 
-#include "graph/region_cfg.h"
+#include "graph/region_checkpoints.h"
 #include "graph/region_copy.h"
-#include "graph/region_memory.h"
 #include "graph/region_passes.h"
 
 namespace stator::graph {
 namespace {
 
-// Points stored between two looks at most: some milliseconds, in which nobody is answered.
-constexpr int64_t kMostPoints = int64_t{1} << 22;
+// Points stored between two looks, at most: what a fault throws away, some tens of milliseconds. A first
+// round may have as many as take a fraction of one.
+constexpr int64_t kMostPoints = int64_t{1} << 23, kFirstPoints = int64_t{1} << 18;
 constexpr int64_t kFewestPoints = 64;  // an iteration counts as
 
 class Checkpoints final : RegionCopy {
@@ -59,228 +59,16 @@ class Checkpoints final : RegionCopy {
     }
 
     bool run() {
-        find_carried();
-        if (!carried_.empty() && !counts_iterations()) return false;
-        if (!find_saved() || !find_statements()) return false;
-        if (carried_.empty())
+        if (!find_checkpoints(r_, cfg_, memory_, block_of_, loop_, l_)) return false;
+        if (l_.carried.empty() && r_.loops[static_cast<size_t>(loop_)].parent < 0)
             split();
         else
-            split_carrying();
+            split_counting();
         return true;
     }
 
   private:
-    // A nest that computes into `from`, and the one behind it that copies to `to`.
-    struct Commit {
-        ValueId from, to;
-    };
-    struct Statement {
-        std::vector<Commit> commits;
-        bool direct = false;  // nothing in it reads, elsewhere, what it stores
-    };
-
     bool inside(BlockId b) const { return encloses(r_, loop_, r_.blocks[static_cast<size_t>(b)].loop); }
-
-    // ---- whether the loop can be redone ----
-
-    // Positions of arrays among the header's parameters.
-    void find_carried() {
-        const auto& params = at(header_).params;
-        for (size_t k = 0; k < params.size(); ++k)
-            if (r_.types[static_cast<size_t>(params[k])].is_array()) carried_.push_back(k);
-    }
-    bool is_carried(ValueId v) const {
-        const auto& params = r_.blocks[static_cast<size_t>(header_)].params;
-        return std::any_of(carried_.begin(), carried_.end(), [&](size_t k) { return params[k] == v; });
-    }
-
-    // Whether the loop is left only at its header, when a parameter that goes down by one is 0, and reads no
-    // array of the iteration before.
-    bool counts_iterations() {
-        const Terminator& end = at(header_).end;
-        if (end.kind != Terminator::Branch || !inside(end.then.to) || inside(end.other.to)) return false;
-        const Inst& test = memory_.maker(end.cond);
-        if (test.result != end.cond || test.op != RegionOp::Pointwise || test.pointwise != Op::Greater ||
-            memory_.constant(test.in[1]) != 0)
-            return false;
-        const auto& params = at(header_).params;
-        const auto left = std::find(params.begin(), params.end(), test.in[0]);
-        if (left == params.end()) return false;
-        counter_ = static_cast<size_t>(left - params.begin());
-        int back = 0;
-        bool fits = true;
-        for (const BlockId b : cfg_.order) {
-            if (!inside(b)) continue;
-            fits &= at(b).loop == loop_ && at(b).end.kind != Terminator::Leave;
-            for_edges(at(b), [&](const Edge& e) {
-                fits &= b == header_ || inside(e.to);
-                if (e.to != header_) {
-                    fits &=
-                        std::none_of(e.args.begin(), e.args.end(), [&](ValueId v) { return is_carried(v); });
-                    return;
-                }
-                ++back;
-                const Inst& next = memory_.maker(e.args[counter_]);
-                fits &= next.result == e.args[counter_] && next.op == RegionOp::Pointwise &&
-                        next.pointwise == Op::Subtract && next.in[0] == *left &&
-                        memory_.constant(next.in[1]) == 1;
-            });
-            for (const Inst& i : at(b).insts) {
-                const auto first = i.op == RegionOp::Scratch
-                                       ? i.in.begin() + r_.types[static_cast<size_t>(i.result)].rank
-                                       : i.in.end();
-                fits &= std::none_of(i.in.begin(), first, [&](ValueId v) { return is_carried(v); });
-                if (!has_body(i.op)) continue;
-                for (const Inst& n : r_.nests[static_cast<size_t>(i.ints[0])].insts)
-                    fits &= std::none_of(n.in.begin(), n.in.end(), [&](ValueId v) { return is_carried(v); });
-            }
-        }
-        return fits && back == 1;
-    }
-
-    // What it stores to that was there before; false: that is open, or it does something that cannot be
-    // done twice.
-    bool find_saved() {
-        for (const BlockId b : cfg_.order) {
-            if (!inside(b)) continue;
-            const Block& block = r_.blocks[static_cast<size_t>(b)];
-            if (block.end.kind == Terminator::Leave) return false;  // only edges that leave are asked
-            for (const Inst& i : block.insts)
-                if (!can_redo(i)) return false;
-        }
-        return !saved_.empty() && saved_.size() <= static_cast<size_t>(kMostSaved);
-    }
-    bool can_redo(const Inst& i) {
-        switch (i.op) {
-            case RegionOp::Call: return r_.calls[static_cast<size_t>(i.ints[0])].kind == RegionCall::Scalar;
-            case RegionOp::Reduce:
-            case RegionOp::Library:
-            case RegionOp::Made:
-            case RegionOp::Save:
-            case RegionOp::Restore:
-            case RegionOp::Undisturbed:
-            case RegionOp::Trust:
-            case RegionOp::Distrust:
-            case RegionOp::Watch:
-            case RegionOp::Raised: return false;
-            case RegionOp::Store:
-            case RegionOp::NestStore:
-            case RegionOp::NestScatter:
-            case RegionOp::NestAppend: return save(i.in[0]);
-            case RegionOp::Nest:
-            case RegionOp::Pack: {
-                const auto& body = r_.nests[static_cast<size_t>(i.ints[0])].insts;
-                return std::all_of(body.begin(), body.end(), [&](const Inst& k) { return can_redo(k); });
-            }
-            default: return true;
-        }
-    }
-    bool save(ValueId array) {
-        const ValueId root = memory_.root(array);
-        if (root < 0) return false;
-        const Inst& made = memory_.maker(root);
-        if (made.result == root) {
-            if (inside(block_of_[static_cast<size_t>(root)])) return true;  // new in each iteration
-        } else {
-            const auto input = std::find_if(r_.inputs.begin(), r_.inputs.end(),
-                                            [&](const RegionInput& in) { return in.value == root; });
-            if (!input->contiguous) return false;
-        }
-        if (std::find(saved_.begin(), saved_.end(), root) == saved_.end()) saved_.push_back(root);
-        return true;
-    }
-
-    // ---- which statements gain ----
-
-    static bool looks(const Inst& i) {
-        return i.op == RegionOp::Nest && i.exit >= 0 && i.ints[1] && !(i.ints[1] & kIndexFault);
-    }
-
-    bool find_statements() {
-        bool any = false;
-        for (const BlockId b : cfg_.order) {
-            if (!inside(b)) continue;
-            const auto& insts = r_.blocks[static_cast<size_t>(b)].insts;
-            for (size_t k = 0; k < insts.size(); ++k) {
-                if (!looks(insts[k])) continue;
-                flags_ |= insts[k].ints[1];
-                Statement s;
-                if (k + 1 < insts.size()) s = statement({b, k}, insts[k], insts[k + 1]);
-                if (s.direct && known_before(insts[k].in)) {
-                    any = true;
-                    points_.push_back({insts[k].in, static_cast<int>(s.commits.size())});
-                }
-                statements_[{b, k}] = std::move(s);
-            }
-        }
-        return any;
-    }
-
-    bool known_before(const std::vector<ValueId>& extents) const {
-        return std::all_of(extents.begin(), extents.end(), [&](ValueId v) {
-            const BlockId b = block_of_[static_cast<size_t>(v)];
-            return memory_.maker(v).result != v
-                       ? std::any_of(r_.inputs.begin(), r_.inputs.end(),
-                                     [&](const RegionInput& in) { return in.value == v; })
-                       : b != header_ && cfg_.dominates(b, header_);
-        });
-    }
-
-    using Place = std::pair<BlockId, size_t>;
-    Statement statement(Place place, const Inst& compute, const Inst& copies) const {
-        Statement s;
-        if (copies.op != RegionOp::Nest || copies.exit >= 0 || copies.in != compute.in) return s;
-        const auto& body = r_.nests[static_cast<size_t>(copies.ints[0])].insts;
-        for (size_t k = 0; k < body.size(); k += 2) {
-            if (k + 1 == body.size() || body[k].op != RegionOp::NestLoad ||
-                body[k + 1].op != RegionOp::NestStore || body[k + 1].in[1] != body[k].result)
-                return {};
-            s.commits.push_back({body[k].in[0], body[k + 1].in[0]});
-        }
-        s.direct = std::all_of(s.commits.begin(), s.commits.end(),
-                               [&](const Commit& c) { return may_store(place, compute, c); });
-        return s;
-    }
-
-    bool may_store(Place place, const Inst& compute, const Commit& c) const {
-        bool computed = false;
-        for (const Inst& k : r_.nests[static_cast<size_t>(compute.ints[0])].insts) {
-            switch (k.op) {
-                case RegionOp::NestStore: computed |= k.in[0] == c.from; break;
-                case RegionOp::NestScatter:
-                case RegionOp::NestWhen: return false;
-                case RegionOp::NestLoad:
-                    if (k.in[0] == c.to) break;  // the same element
-                    [[fallthrough]];
-                case RegionOp::NestTake:
-                    // Where that takes an axis that is long enough and may not be, the copy stays.
-                    if (const auto apart = memory_.apart(k.in[0], c.to);
-                        !apart.yes ||
-                        (apart.extent >= 0 && !is_longer(place, apart.extent, apart.longer_than)))
-                        return false;
-                    break;
-                default: break;
-            }
-        }
-        return computed;
-    }
-
-    // Whether a guard in front of `place` tells that an extent is larger than that.
-    bool is_longer(Place place, ValueId extent, int64_t than) const {
-        for (const BlockId b : cfg_.order) {
-            if (!cfg_.dominates(b, place.first)) continue;
-            const auto& insts = r_.blocks[static_cast<size_t>(b)].insts;
-            for (size_t k = 0; k < (b == place.first ? place.second : insts.size()); ++k) {
-                if (insts[k].op != RegionOp::Guard || insts[k].ints[0] != 1) continue;
-                const Inst& test = memory_.maker(insts[k].in[0]);
-                if (test.result != insts[k].in[0] || test.op != RegionOp::Pointwise ||
-                    test.pointwise != Op::Greater || test.in[0] != extent)
-                    continue;
-                if (const auto c = memory_.constant(test.in[1]); c && *c >= than) return true;
-            }
-        }
-        return false;
-    }
 
     // ---- what of the region's own memory the second version needs ----
 
@@ -317,12 +105,12 @@ class Checkpoints final : RegionCopy {
     }
     // Whether the version at hand does without the header's parameter of that number.
     bool forgets(size_t param) const {
-        return forgetful_ && std::find(carried_.begin(), carried_.end(), param) != carried_.end();
+        return forgetful_ && std::find(l_.carried.begin(), l_.carried.end(), param) != l_.carried.end();
     }
     // Whether the instruction is the copy of a statement that stores directly.
     bool goes(BlockId b, size_t at) const {
-        const auto it = at > 0 ? statements_.find({b, at - 1}) : statements_.end();
-        return it != statements_.end() && it->second.direct;
+        const auto it = at > 0 ? l_.statements.find({b, at - 1}) : l_.statements.end();
+        return it != l_.statements.end() && it->second.direct;
     }
     bool is_unread(ValueId array) const {
         const Inst& made = memory_.maker(array);
@@ -348,7 +136,7 @@ class Checkpoints final : RegionCopy {
         if (i.op == RegionOp::Poll) polls_[copied(from)] = i.exit;
         if (has_body(i.op)) {
             auto& body = r_.nests[static_cast<size_t>(i.ints[0])].insts;
-            if (const auto it = statements_.find({from, at}); it != statements_.end()) {
+            if (const auto it = l_.statements.find({from, at}); it != l_.statements.end()) {
                 if (it->second.direct) store_directly(body, it->second);
                 i.exit = -1;
             }
@@ -358,8 +146,8 @@ class Checkpoints final : RegionCopy {
         return true;
     }
 
-    void store_directly(std::vector<Inst>& body, const Statement& s) {
-        for (const Commit& c : s.commits) {
+    void store_directly(std::vector<Inst>& body, const CheckpointStatement& s) {
+        for (const CheckpointCommit& c : s.commits) {
             const ValueId from = mapped(c.from);
             const auto put = std::find_if(body.rbegin(), body.rend(), [&](const Inst& k) {
                 return k.op == RegionOp::NestStore && k.in[0] == from;
@@ -450,9 +238,9 @@ class Checkpoints final : RegionCopy {
     void choose(BlockId choice) {
         Block& c = at(choice);
         RegionWriter w(r_, c.insts);
-        const ValueId worth = is_worth(w), one = w.constant(1);
+        const ValueId worth = is_worth(w);
         std::vector<ValueId> start = c.params;
-        start.push_back(one);
+        start.push_back(w.op(Op::Maximum, {w.quotient(w.constant(kFirstPoints), work_), w.constant(1)}));
         c.insts.push_back(test(RegionOp::Trust, {}, {}));
         const ValueId both = w.op(Op::LogicalAnd, {worth, c.insts.back().result}, DType::Bool);
         c.end = branch(both, {round_, start}, c.end.then);
@@ -466,27 +254,29 @@ class Checkpoints final : RegionCopy {
         const std::vector<ValueId> state = save.params;
         iterations_ = number();
         save.params.push_back(iterations_);
-        save.insts.push_back(test(RegionOp::Save, saved_, {cell}));
+        save.insts.push_back(test(RegionOp::Save, l_.saved, {cell}));
         at(round_) = std::move(save);
         return state;
     }
     void give_up(int loop, int64_t cell, const std::vector<ValueId>& state) {
         Block back;
         back.loop = loop;
-        back.insts.push_back(test(RegionOp::Raised, {}, {flags_}));
-        back.insts.push_back(effect(RegionOp::Restore, saved_, {cell}));
+        back.insts.push_back(test(RegionOp::Raised, {}, {l_.flags}));
+        back.insts.push_back(effect(RegionOp::Restore, l_.saved, {cell}));
         back.insts.push_back(effect(RegionOp::Distrust));
         back.end = jump(header_, state);
         at(restore_) = std::move(back);
     }
 
-    // Rounds of a loop that carries arrays: all iterations but one without them, then one with.
-    void split_carrying() {
+    // Rounds of a loop that counts its iterations: all but one without the arrays that it carries, then one
+    // with them. Nothing behind the loop is copied.
+    void split_counting() {
         std::vector<BlockId> blocks;
         for (const BlockId b : cfg_.order)
             if (inside(b)) blocks.push_back(b);
         const auto cell = static_cast<int64_t>(scratch_cells(r_));
         const LoopInfo was = r_.loops[static_cast<size_t>(loop_)];
+        counting_ = true;
 
         const BlockId choice = add_entry(cfg_, header_);
         const auto rounds = static_cast<int>(r_.loops.size());
@@ -502,7 +292,7 @@ class Checkpoints final : RegionCopy {
         give_up(was.parent, cell, state);
 
         const auto some = [&](std::vector<ValueId> all) {
-            for (auto k = carried_.rbegin(); k != carried_.rend(); ++k)
+            for (auto k = l_.carried.rbegin(); k != l_.carried.rend(); ++k)
                 all.erase(all.begin() + static_cast<ptrdiff_t>(*k));
             return all;
         };
@@ -516,7 +306,7 @@ class Checkpoints final : RegionCopy {
         for (const BlockId b : blocks)
             for (Inst& i : at(copied(b)).insts)
                 for (ValueId& v : i.in)
-                    for (const size_t k : carried_)
+                    for (const size_t k : l_.carried)
                         if (v == at(header).params[k]) v = state[k];  // to keep clear of
         at(header).params = some(at(header).params);
         left_ = number();
@@ -542,7 +332,7 @@ class Checkpoints final : RegionCopy {
                 take_poll(b);
                 // The last one reads none of the arrays either, but keeps clear of those it began with.
                 std::vector<ValueId> args = e.args;
-                for (const size_t k : carried_) args[k] = state[k];
+                for (const size_t k : l_.carried) args[k] = state[k];
                 return step(fast, some(e.args), header, {last, std::move(args)});
             });
 
@@ -551,7 +341,7 @@ class Checkpoints final : RegionCopy {
         begin.insts.push_back(effect(RegionOp::Watch));
         RegionWriter w(r_, begin.insts);
         const ValueId few =
-            w.op(Op::Subtract, {w.op(Op::Minimum, {iterations_, state[counter_]}), w.constant(1)});
+            w.op(Op::Subtract, {w.op(Op::Minimum, {iterations_, state[l_.counter]}), w.constant(1)});
         std::vector<ValueId> first = some(state);
         first.push_back(few);
         const ValueId any = w.op(Op::Greater, {few, w.constant(0)}, DType::Bool);
@@ -587,7 +377,7 @@ class Checkpoints final : RegionCopy {
     BlockId look(Edge e, int loop) {
         Block b;
         b.loop = loop;
-        b.insts.push_back(test(RegionOp::Raised, {}, {flags_}));
+        b.insts.push_back(test(RegionOp::Raised, {}, {l_.flags}));
         b.end = branch(b.insts.back().result, {restore_, {}}, std::move(e));
         return add(std::move(b));
     }
@@ -628,10 +418,10 @@ class Checkpoints final : RegionCopy {
         next = w.where(few, next, iterations_);
         std::vector<ValueId> args = e.args;
         args.push_back(next);
-        if (carried_.empty()) {
+        if (!counting_) {
             end.end = jump(round_, args);
         } else {  // nothing is saved for no iteration
-            const ValueId more = w.op(Op::Greater, {e.args[counter_], w.constant(0)}, DType::Bool);
+            const ValueId more = w.op(Op::Greater, {e.args[l_.counter], w.constant(0)}, DType::Bool);
             end.end = branch(more, {round_, args}, {header_, e.args});
         }
         return look({add(std::move(end)), {}}, rounds);
@@ -661,9 +451,9 @@ class Checkpoints final : RegionCopy {
             return n;
         };
         ValueId points = zero, elements = zero;
-        for (const auto& [extents, copies] : points_)
+        for (const auto& [extents, copies] : l_.points)
             points = w.op(Op::Add, {points, w.op(Op::Multiply, {product(extents), w.constant(copies)})});
-        for (const ValueId a : saved_) {
+        for (const ValueId a : l_.saved) {
             std::vector<ValueId> extents;
             for (int d = 0; d < r_.types[static_cast<size_t>(a)].rank; ++d) extents.push_back(w.extent(a, d));
             elements = w.op(Op::Add, {elements, product(extents)});
@@ -677,16 +467,12 @@ class Checkpoints final : RegionCopy {
     const BlockId header_;
     RegionMemory memory_;
     std::vector<BlockId> block_of_;  // by value: where it is made
-    std::vector<size_t> carried_;    // the header's parameters that are arrays
-    size_t counter_ = 0;      // with carried ones: the parameter that tells how many iterations are left
+    CheckpointLoop l_;
+    bool counting_ = false;   // how many iterations are left is known
     bool forgetful_ = false;  // the version at hand has no carried arrays
-    std::vector<ValueId> saved_;
-    std::map<std::pair<BlockId, size_t>, Statement> statements_;  // by place of the nest that looks
-    std::vector<std::pair<std::vector<ValueId>, int>> points_;    // extents, copies that are spared
     std::set<ValueId> used_;
     BlockId round_ = -1, restore_ = -1;
     int again_ = -1;
-    int64_t flags_ = 0;
     std::map<BlockId, int> polls_;         // by block of the copy: the exit of its last poll
     ValueId iterations_ = -1, left_ = -1;  // of a round in all, and still to do
     ValueId work_ = -1;                    // points that an iteration stores
@@ -695,9 +481,10 @@ class Checkpoints final : RegionCopy {
 }  // namespace
 
 void run_from_checkpoints(Region& r) {
-    // The last one of the outermost: of a loop in two versions, the one without checks.
-    for (size_t l = r.loops.size(); l-- > 0;)
-        if (r.loops[l].parent < 0 && Checkpoints(r, static_cast<int>(l)).run()) return;
+    // The last one of the outermost: of a loop in two versions, the one without checks. Else an inner one.
+    for (const bool outermost : {true, false})
+        for (size_t l = r.loops.size(); l-- > 0;)
+            if ((r.loops[l].parent < 0) == outermost && Checkpoints(r, static_cast<int>(l)).run()) return;
 }
 
 }  // namespace stator::graph

@@ -40,6 +40,11 @@ ValueId RegionWriter::extent(ValueId array, int axis) {
     return put(std::move(i), DType::I64);
 }
 
+ValueId RegionWriter::quotient(ValueId a, ValueId b) {
+    const ValueId x = op(Op::Cast, {a}, DType::F64), y = op(Op::Cast, {b}, DType::F64);
+    return op(Op::Cast, {op(Op::Divide, {x, y}, DType::F64)});
+}
+
 // ---- copies ----
 
 void RegionCopy::copy(const std::vector<BlockId>& blocks) {

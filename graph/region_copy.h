@@ -18,6 +18,8 @@ class RegionWriter {
     ValueId op(Op op, std::vector<ValueId> in, DType t = DType::I64);
     ValueId where(ValueId cond, ValueId a, ValueId b);  // of i64
     ValueId extent(ValueId array, int axis);
+    // a // b of i64 that are not negative, below 2^53; the instruction for integers would need an exit.
+    ValueId quotient(ValueId a, ValueId b);
 
   private:
     ValueId put(Inst i, DType t);

@@ -25,14 +25,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include "graph/region_cfg.h"
 #include "graph/region_copy.h"
-#include "graph/region_memory.h"
 #include "graph/region_passes.h"
+#include "graph/region_wavefront.h"
 
 namespace stator::graph {
 namespace {
@@ -60,13 +58,6 @@ const Sizes& sizes() {
 constexpr int64_t kMostBytes = int64_t{1} << 26;
 constexpr int64_t kAll = int64_t{1} << 40;  // rows; iterations
 
-// A row of an array: the sum of `bases` and `offset`.
-struct RowPosition {
-    std::vector<ValueId> bases;  // sorted
-    int64_t offset = 0;
-    std::vector<ValueId> starts;  // what has to be added at run time to compute it
-};
-
 class Wavefront {
   public:
     Wavefront(Region& r, int loop)
@@ -74,278 +65,18 @@ class Wavefront {
           cfg_(region_cfg(r)),
           loop_(loop),
           header_(r.loops[static_cast<size_t>(loop)].header),
-          memory_(r) {
-        block_of_.assign(r.types.size(), -1);
-        for (const BlockId b : cfg_.order) {
-            if (encloses(r_, loop_, at(b).loop)) blocks_.push_back(b);
-            for (const ValueId p : at(b).params) block_of_[static_cast<size_t>(p)] = b;
-            for (const Inst& i : at(b).insts)
-                if (i.result >= 0) block_of_[static_cast<size_t>(i.result)] = b;
-        }
-    }
+          memory_(r) {}
 
     bool run() {
-        if (!is_leaf() || !can_run_again() || !find_stages() || !find_lags()) return false;
+        if (!find_wavefront(r_, cfg_, memory_, loop_, l_)) return false;
         rewrite();
         return true;
     }
 
   private:
-    // One array as a nest uses it. `row` is relative to the stage's anchor: that of its first store.
-    struct Access {
-        ValueId array, root;
-        bool stored;
-        int64_t row;
-    };
-    struct Stage {
-        BlockId block;
-        size_t inst;
-        bool moves;  // its first axis walks over rows; else it is at one row
-        RowPosition anchor;
-        std::vector<Access> accesses;  // of arrays that the loop stores to
-        int64_t lag = 0;
-    };
-
     Block& at(BlockId b) { return r_.blocks[static_cast<size_t>(b)]; }
     RegionType type(ValueId v) const { return r_.types[static_cast<size_t>(v)]; }
     std::vector<Inst>& body(const Inst& i) { return r_.nests[static_cast<size_t>(i.ints[0])].insts; }
-
-    // ---- whether the loop's iterations can run in another order, and again for each window ----
-
-    bool is_leaf() const {
-        return std::none_of(r_.loops.begin(), r_.loops.end(),
-                            [&](const LoopInfo& l) { return l.parent == loop_; });
-    }
-
-    bool can_run_again() {
-        const auto& params = at(header_).params;
-        if (std::any_of(params.begin(), params.end(), [&](ValueId p) { return type(p).is_array(); }))
-            return false;
-        std::vector<ValueId> read;
-        for (const BlockId b : blocks_) {
-            if (at(b).end.kind == Terminator::Leave) return false;
-            for (const Inst& i : at(b).insts) {
-                if (i.exit >= 0 && r_.exits[static_cast<size_t>(i.exit)].to < 0) return false;
-                switch (i.op) {
-                    case RegionOp::Nest:
-                        if (i.exit >= 0 || i.in.empty() || !look_into(i, read)) return false;
-                        break;
-                    case RegionOp::Load: read.push_back(i.in[0]); break;
-                    case RegionOp::Scratch:
-                        if (!std::all_of(i.in.begin(), i.in.end(), [&](ValueId v) { return is_known(v); }))
-                            return false;
-                        break;
-                    case RegionOp::View:
-                    case RegionOp::Undisturbed:
-                    case RegionOp::Poll:
-                    case RegionOp::Guard:
-                    case RegionOp::Finite: break;
-                    default:
-                        if (type_of_result(i) != RegionOpInfo::scalar || has_body(i.op) ||
-                            !is_arithmetic(i.op))
-                            return false;
-                }
-            }
-        }
-        return !written_.empty() && std::all_of(read.begin(), read.end(), [&](ValueId a) {
-            const ValueId root = memory_.root(a);
-            return root >= 0 && !written_.contains(root);
-        });
-    }
-    static RegionOpInfo::Result type_of_result(const Inst& i) { return info(i.op).result; }
-    static bool is_arithmetic(RegionOp op) {
-        switch (op) {
-            case RegionOp::Const:
-            case RegionOp::Pointwise:
-            case RegionOp::Call:
-            case RegionOp::CheckedAdd:
-            case RegionOp::CheckedSub:
-            case RegionOp::CheckedMul:
-            case RegionOp::FloorDiv:
-            case RegionOp::FloorMod:
-            case RegionOp::Fma:
-            case RegionOp::Index:
-            case RegionOp::Extent: return true;
-            default: return false;
-        }
-    }
-    // A nest: what it stores to, and what it reads from anywhere.
-    bool look_into(const Inst& nest, std::vector<ValueId>& read) {
-        for (const Inst& i : body(nest)) {
-            switch (i.op) {
-                case RegionOp::NestStore: {
-                    const ValueId root = memory_.root(i.in[0]);
-                    if (root < 0) return false;
-                    written_.insert(root);
-                    break;
-                }
-                case RegionOp::NestTake: read.push_back(i.in[0]); break;
-                case RegionOp::NestScatter:
-                case RegionOp::NestAppend: return false;
-                case RegionOp::NestWithin: return false;  // reports an index through an exit
-                default: break;
-            }
-        }
-        return true;
-    }
-
-    // ---- rows ----
-
-    bool find_stages() {
-        for (const BlockId b : blocks_)
-            for (size_t k = 0; k < at(b).insts.size(); ++k) {
-                const Inst& i = at(b).insts[k];
-                if (i.op != RegionOp::Nest) continue;
-                Stage s{b, k, false, {}, {}};
-                if (!look_at_rows(i, s)) return false;
-                stages_.push_back(std::move(s));
-            }
-        return !stages_.empty();
-    }
-
-    bool look_at_rows(const Inst& nest, Stage& s) {
-        std::vector<const Inst*> uses;
-        for (const Inst& i : body(nest))
-            if (i.op == RegionOp::NestStore) uses.push_back(&i);
-        if (uses.empty()) return false;
-        for (const Inst& i : body(nest))
-            if (i.op == RegionOp::NestLoad) uses.push_back(&i);
-        for (const Inst* i : uses) {
-            const ValueId root = memory_.root(i->in[0]);
-            if (!written_.contains(root)) {
-                if (root < 0) return false;  // may be any memory
-                continue;
-            }
-            bool moves = false;
-            const auto row = row_of(i->in[0], root, moves);
-            if (!row) return false;
-            if (s.accesses.empty()) {
-                s.anchor = *row;
-                s.moves = moves;
-            }
-            if (moves != s.moves || row->bases != s.anchor.bases) return false;
-            s.accesses.push_back(
-                {i->in[0], root, i->op == RegionOp::NestStore, row->offset - s.anchor.offset});
-        }
-        return true;
-    }
-
-    // Where the array's first row, or its only one, is on the first axis of `root`.
-    std::optional<RowPosition> row_of(ValueId array, ValueId root, bool& moves) {
-        std::vector<const Inst*> views;  // from the root on
-        for (ValueId v = array; v != root;) {
-            const Inst& i = memory_.maker(v);
-            if (i.op != RegionOp::View) return std::nullopt;
-            views.push_back(&i);
-            v = i.in[0];
-        }
-        RowPosition p;
-        int axis = 0;
-        moves = true;
-        for (auto it = views.rbegin(); it != views.rend() && moves; ++it) {
-            int to = 0;
-            bool found = false;
-            for (const ViewAxis& a : r_.views[static_cast<size_t>((*it)->ints[0])]) {
-                if (a.kind != ViewAxis::New && a.axis == axis) {
-                    if (a.step && memory_.constant((*it)->in[static_cast<size_t>(a.step)]) != 1 &&
-                        a.kind == ViewAxis::Slice)
-                        return std::nullopt;
-                    if (a.start) add((*it)->in[static_cast<size_t>(a.start)], p);
-                    moves = a.kind == ViewAxis::Slice;
-                    found = true;
-                    break;
-                }
-                to += a.kind != ViewAxis::Drop;
-            }
-            if (!found) return std::nullopt;
-            axis = to;
-        }
-        if (moves && axis != 0) return std::nullopt;
-        std::sort(p.bases.begin(), p.bases.end());
-        return p;
-    }
-
-    void add(ValueId start, RowPosition& p) {
-        p.starts.push_back(start);
-        for (ValueId v = start;;) {
-            if (const auto c = memory_.constant(v)) {
-                p.offset += *c;
-                return;
-            }
-            const Inst& i = memory_.maker(v);
-            if (i.result != v) break;
-            if (i.op == RegionOp::Index) {
-                const auto c = memory_.constant(i.in[0]);
-                if (!c) break;
-                p.offset += *c;
-                if (*c < 0) p.bases.push_back(i.in[1]);
-                return;
-            }
-            // A slice's end is clipped: min(2, extent), max(extent - 1, 0).
-            if (i.op == RegionOp::Pointwise && (i.pointwise == Op::Minimum || i.pointwise == Op::Maximum)) {
-                const bool second = memory_.constant(i.in[1]).has_value();
-                const ValueId limit = second ? i.in[1] : i.in[0], other = second ? i.in[0] : i.in[1];
-                const auto c = memory_.constant(limit);
-                if (!c) break;
-                if (i.pointwise == Op::Minimum) {
-                    if (!is_known(other)) break;
-                    assumed_.push_back({other, *c});
-                    v = limit;
-                } else {
-                    if (!is_known(other)) break;
-                    assumed_.push_back({other, *c});
-                    v = other;
-                }
-                continue;
-            }
-            if (i.op == RegionOp::Pointwise && i.pointwise == Op::Add && type(v).dtype == DType::I64) {
-                const bool second = memory_.constant(i.in[1]).has_value();
-                const auto c = memory_.constant(i.in[second ? 1 : 0]);
-                if (!c) break;
-                p.offset += *c;
-                v = i.in[second ? 0 : 1];
-                continue;
-            }
-            p.bases.push_back(v);
-            return;
-        }
-        p.bases.push_back(start);
-    }
-
-    // Whether the value is there before the loop.
-    bool is_known(ValueId v) const {
-        const BlockId b = block_of_[static_cast<size_t>(v)];
-        return b < 0 || (b != header_ && cfg_.dominates(b, header_));
-    }
-
-    // ---- lags ----
-
-    // f(row of the first, row of the second) for all accesses that have to stay in order.
-    template <class F>
-    static void conflicts(const Stage& p, const Stage& q, F f) {
-        for (const Access& a : p.accesses)
-            for (const Access& b : q.accesses)
-                if (a.root == b.root && (a.stored || b.stored)) f(a.row, b.row);
-    }
-
-    // An element at row x is where stage p is at row x - (its access's row): it has to be there first, or in
-    // the same window, in which stages run in order.
-    bool find_lags() {
-        for (size_t q = 0; q < stages_.size(); ++q)
-            for (size_t p = 0; p < q; ++p)
-                conflicts(stages_[p], stages_[q], [&](int64_t before, int64_t after) {
-                    stages_[q].lag = std::max(stages_[q].lag, stages_[p].lag + after - before);
-                });
-        for (const Stage& p : stages_)
-            for (const Stage& q : stages_)
-                conflicts(p, q, [&](int64_t before, int64_t after) {
-                    step_ = std::max(step_, p.lag - q.lag + after - before);
-                });
-        for (const Stage& s : stages_) most_ = std::max(most_, s.lag);
-        return most_ < 64 && step_ < 64;  // else hardly anything would be gained
-    }
-
-    // ---- the loops ----
 
     static Terminator jump(BlockId to, std::vector<ValueId> args = {}) {
         Terminator t;
@@ -380,14 +111,14 @@ class Wavefront {
         windows_ = static_cast<int>(r_.loops.size()) - 1;
         r_.loops.push_back({header_, windows_, was.line});
         const int inner = windows_ + 1;
-        for (const BlockId b : blocks_) at(b).loop = inner;
+        for (const BlockId b : l_.blocks) at(b).loop = inner;
 
         const BlockId before = add_block(was.parent), block = add_block(loop_);
         window_block_ = add_block(windows_);
         r_.loops[static_cast<size_t>(loop_)].header = block;
         r_.loops[static_cast<size_t>(windows_)].header = window_block_;
         for (const BlockId b : cfg_.order)
-            if (std::find(blocks_.begin(), blocks_.end(), b) == blocks_.end())
+            if (std::find(l_.blocks.begin(), l_.blocks.end(), b) == l_.blocks.end())
                 for_edges(at(b), [&](Edge& e) {
                     if (e.to == header_) e.to = before;
                 });
@@ -414,13 +145,13 @@ class Wavefront {
         std::vector<Inst> begin;
         RegionWriter w(r_, begin);
         // What a stage's row has to have added so that it is a place of the window.
-        behind_ = w.op(Op::Multiply, {w.op(Op::Subtract, {iterations_, left}), w.constant(step_)});
+        behind_ = w.op(Op::Multiply, {w.op(Op::Subtract, {iterations_, left}), w.constant(l_.step)});
         auto& insts = at(header_).insts;
         insts.insert(insts.begin(), begin.begin(), begin.end());
-        for (Stage& s : stages_)
+        for (WavefrontStage& s : l_.stages)
             if (s.block == header_) s.inst += begin.size();
-        for (auto s = stages_.rbegin(); s != stages_.rend(); ++s) show(*s);
-        for (const BlockId b : blocks_) {
+        for (auto s = l_.stages.rbegin(); s != l_.stages.rend(); ++s) show(*s);
+        for (const BlockId b : l_.blocks) {
             redirect(b, left, block, &Terminator::then);
             if (at(b).end.kind == Terminator::Branch) redirect(b, left, block, &Terminator::other);
         }
@@ -429,7 +160,7 @@ class Wavefront {
     // Polls would make iterations different in each window: they are asked once for a block of iterations.
     // Memory of the region's own is asked for once, too: it keeps what one window leaves for the next.
     void hoist_to(BlockId block) {
-        for (const BlockId b : blocks_) {
+        for (const BlockId b : l_.blocks) {
             auto& insts = at(b).insts;
             for (size_t k = 0; k < insts.size();) {
                 const RegionOp op = insts[k].op;
@@ -439,7 +170,7 @@ class Wavefront {
                 }
                 at(block).insts.push_back(insts[k]);
                 insts.erase(insts.begin() + static_cast<ptrdiff_t>(k));
-                for (Stage& s : stages_)
+                for (WavefrontStage& s : l_.stages)
                     if (s.block == b && s.inst > k) --s.inst;
             }
         }
@@ -470,12 +201,6 @@ class Wavefront {
         at(b).end.*side = {step, {}};
     }
 
-    // a // b of what is not negative; the instruction for integers would need an exit.
-    static ValueId quotient(RegionWriter& w, ValueId a, ValueId b) {
-        const ValueId x = w.op(Op::Cast, {a}, DType::F64), y = w.op(Op::Cast, {b}, DType::F64);
-        return w.op(Op::Cast, {w.op(Op::Divide, {x, y}, DType::F64)});
-    }
-
     // Memory that the loop asks for is not there yet.
     ValueId extent(RegionWriter& w, ValueId root, int axis) const {
         const Inst& made = memory_.maker(root);
@@ -488,7 +213,7 @@ class Wavefront {
         RegionWriter w(r_, at(before).insts);
         const ValueId zero = w.constant(0), one = w.constant(1);
         std::set<ValueId> roots;
-        for (const Stage& s : stages_)
+        for (const WavefrontStage& s : l_.stages)
             for (const Inst& i : body(at(s.block).insts[s.inst]))
                 if (i.op == RegionOp::NestLoad || i.op == RegionOp::NestStore)
                     roots.insert(memory_.root(i.in[0]));
@@ -499,33 +224,33 @@ class Wavefront {
             if (type(root).rank == 0) continue;
             const ValueId first = extent(w, root, 0);
             bytes = w.op(Op::Add, {bytes, w.op(Op::Multiply, {n, first})});
-            if (!written_.contains(root)) continue;
+            if (!l_.written.contains(root)) continue;
             row_bytes = w.op(Op::Add, {row_bytes, n});
             rows = w.op(Op::Maximum, {rows, first});
         }
         ValueId worth = w.op(Op::Greater, {bytes, w.constant(sizes().small)}, DType::Bool);
-        for (const auto& [value, least] : assumed_)
+        for (const auto& [value, least] : l_.assumed)
             worth =
                 w.op(Op::LogicalAnd, {worth, w.op(Op::GreaterEqual, {value, w.constant(least)}, DType::Bool)},
                      DType::Bool);
         const ValueId all = w.constant(kAll);
-        width_ = w.op(Op::Maximum, {quotient(w, w.constant(sizes().window), row_bytes), one});
+        width_ = w.op(Op::Maximum, {w.quotient(w.constant(sizes().window), row_bytes), one});
         width_ = w.where(worth, width_, all);
-        iterations_ = quotient(w, w.constant(kMostBytes), w.op(Op::Maximum, {bytes, one}));
-        if (step_ > 0) {
-            ValueId passed = w.op(Op::Minimum, {quotient(w, w.constant(sizes().block), row_bytes), rows});
+        iterations_ = w.quotient(w.constant(kMostBytes), w.op(Op::Maximum, {bytes, one}));
+        if (l_.step > 0) {
+            ValueId passed = w.op(Op::Minimum, {w.quotient(w.constant(sizes().block), row_bytes), rows});
             passed = w.op(Op::Subtract, {passed, width_});
-            const ValueId some = quotient(w, passed, w.constant(step_));
+            const ValueId some = w.quotient(passed, w.constant(l_.step));
             iterations_ = w.where(worth, w.op(Op::Minimum, {iterations_, some}), iterations_);
         }
         iterations_ = w.op(Op::Maximum, {iterations_, one});
         const ValueId behind =
-            w.op(Op::Multiply, {w.op(Op::Subtract, {iterations_, one}), w.constant(step_)});
-        end_ = w.op(Op::Add, {rows, w.op(Op::Add, {behind, w.constant(most_)})});
+            w.op(Op::Multiply, {w.op(Op::Subtract, {iterations_, one}), w.constant(l_.step)});
+        end_ = w.op(Op::Add, {rows, w.op(Op::Add, {behind, w.constant(l_.most)})});
     }
 
     // The stage does what the window shows of it.
-    void show(const Stage& s) {
+    void show(const WavefrontStage& s) {
         std::vector<Inst> before;
         RegionWriter w(r_, before);
         Inst nest = at(s.block).insts[s.inst];
@@ -595,12 +320,7 @@ class Wavefront {
     const int loop_;
     const BlockId header_;
     const RegionMemory memory_;
-    std::vector<BlockId> blocks_;
-    std::vector<BlockId> block_of_;                     // by value: where it is made; -1: an input
-    std::set<ValueId> written_;                         // roots
-    std::vector<Stage> stages_;                         // in program order
-    std::vector<std::pair<ValueId, int64_t>> assumed_;  // at least so much, or rows are elsewhere
-    int64_t step_ = 0, most_ = 0;                       // lag from one iteration to the next; of a stage
+    WavefrontLoop l_;
     int windows_ = -1;
     BlockId window_block_ = -1;
     ValueId window_ = -1, width_ = -1, iterations_ = -1, end_ = -1, behind_ = -1;
