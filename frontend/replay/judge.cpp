@@ -13,6 +13,7 @@ constexpr int kGrowth = 4;        // factor in size or time that makes a new tri
 constexpr int kOthers = 4, kRestarts = 8;
 constexpr int64_t kLookEvery = 64;  // plain calls of a retired function between two that are timed
 constexpr int64_t kFirstReview = 1024;
+constexpr int64_t kPerPlain = 100;  // served time for each plain call of a review
 constexpr int kMaxDoublings = 10;
 }  // namespace
 
@@ -87,6 +88,9 @@ void Judge::win() {
     won_ = std::min(won_, std::max<int64_t>(size_, 0));
     if (lost_ >= won_) lost_ = won_ - 1;
     countdown_ = kFirstReview << std::min(wins_++, kMaxDoublings);
+    // A plain call may take as long as hundreds of served ones.
+    if (plain_.count > 0)
+        countdown_ = std::max(countdown_, kPerPlain * (plain_.best / std::max<int64_t>(served_.best, 1)));
 }
 
 void Judge::lose() {
