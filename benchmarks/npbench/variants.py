@@ -5,8 +5,10 @@ A variant's name is its peer's, with NPBench's postfix behind a dot where a peer
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from .checkouts import Call, NPBench, PyHPC
+from .perturb import perturbed
 
 # Peers in the order of the tables. Those with threads are named so and may use all of them.
-PEERS = ("numpy", "stator", "cached", "numba", "numba-threads", "jax", "pythran", "torch")
+PEERS = ("numpy", "stator", "cached", "perturbed", "numba", "numba-threads", "jax", "pythran", "torch")
 POSTFIXES = {
     "numba": ("numba_n", "numba_o", "numba"),
     "numba-threads": ("numba_np", "numba_npr", "numba_op", "numba_opr"),
@@ -35,7 +38,7 @@ def installed(peer: str) -> bool:
 def of(checkout: NPBench | PyHPC, program: str, peer: str) -> list[str]:
     """The variants that `peer` has of a program; torch.compile takes NumPy's where there is none for torch."""
     there = checkout.postfixes(program)
-    if peer in ("numpy", "stator", "cached"):
+    if peer in ("numpy", "stator", "cached", "perturbed"):
         return [f"{peer}.numpy"] if "numpy" in there else []
     some = [f"{peer}.{p}" for p in POSTFIXES[peer] if p in there]
     return some or ([f"{peer}.numpy"] if peer == "torch" and "numpy" in there else [])
@@ -51,7 +54,9 @@ def load(checkout: NPBench | PyHPC, program: str, preset: str, variant: str) -> 
 
         jax.config.update("jax_enable_x64", True)
     call = checkout.call(program, preset, postfix)
-    if peer in ("stator", "cached"):
+    if peer == "perturbed":
+        call.function = _perturbed(call.function)
+    if peer in ("stator", "cached", "perturbed"):
         import stator
 
         call.function = stator.compile(call.function)
@@ -60,6 +65,22 @@ def load(checkout: NPBench | PyHPC, program: str, preset: str, variant: str) -> 
     elif peer == "torch":
         _on_torch(call, postfix)
     return call
+
+
+def _perturbed(function: Callable) -> Callable:
+    """The function in its program written differently (perturb.py)."""
+    path = sys.modules[function.__module__].__file__
+    assert path is not None
+    folder = tempfile.mkdtemp(prefix="perturbed-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    other = Path(folder) / "perturbed_program.py"
+    other.write_text(perturbed(Path(path).read_text(), function.__name__))
+    spec = importlib.util.spec_from_file_location(other.stem, other)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[other.stem] = module
+    spec.loader.exec_module(module)
+    return getattr(module, function.__name__)
 
 
 def _on_jax(call: Call) -> None:
