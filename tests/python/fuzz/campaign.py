@@ -33,6 +33,7 @@ MODES = {
     "cached": {"STATOR_ASYNC": "0"},
     "async": {},
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
+    "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
 }
 KINDS = ("straight", "branching", "closures", "structured", "leaving")
 BATCH = 250

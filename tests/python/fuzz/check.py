@@ -70,7 +70,7 @@ class Everything:
 
 @contextlib.contextmanager
 def internal_errors() -> Iterator[list[str]]:
-    """What stator says on standard error about its own mistakes while the body runs; filled in at the end.
+    """What stator says on standard error about its own mistakes, and what STATOR_VERIFY finds, while the body runs; filled in at the end.
 
     Where standard error is no file that can be read again, it becomes one for that time.
     """
@@ -92,7 +92,8 @@ def internal_errors() -> Iterator[list[str]]:
         begin = os.fstat(2).st_size
         yield found
         text = os.pread(2, os.fstat(2).st_size - begin, begin).decode(errors="replace")
-        found += [line for line in text.splitlines() if "internal error" in line]
+        says = ("internal error", "differs from Python,", "differs from NumPy,")
+        found += [line for line in text.splitlines() if any(s in line for s in says)]
 
 
 def implementation(mode: str) -> Any:
