@@ -127,8 +127,8 @@ def launch(kernels, device, order, seed, sources=None, seconds=30):
             seed=seed,
             seconds=seconds,
         )
-        reads, writes = wide.get(k.name, (0, 0))
-        wide[k.name] = reads + module.wide[0], writes + module.wide[1]
+        reads, writes = wide.get((k.source, k.name), (0, 0))
+        wide[k.source, k.name] = reads + module.wide[0], writes + module.wide[1]
     return wide
 
 
@@ -231,7 +231,14 @@ def check(program, arguments, kernels=None, runs=None):
 
 
 def narrow(cases):
-    """The kernels with vectors that never moved 16 bytes at once in the cases that were checked, although memory was aligned."""
-    kernels = {k.name: k for case in cases for k in case.lists[0] if k.form != "combine"}
-    moved = {name: counts for case in cases for name, counts in case.wide.items() if any(counts)}
-    return [name for name, k in kernels.items() if k.vector > 1 and name not in moved]
+    """The kernels with vectors of the largest of the cases that were checked that never moved 16 bytes at once, although memory was
+    aligned. Tiles have to do it both ways."""
+    largest = max(cases, key=lambda c: sum(np.size(a) for a in (*c.arguments, *c.expected)))
+    found = []
+    for k in largest.lists[0]:
+        counts = [case.wide.get((k.source, k.name), (0, 0)) for case in cases]
+        reads, writes = (any(both) for both in zip(*counts, strict=True))
+        moved = (reads and writes) if k.form == "tiles" else (reads or writes)
+        if k.vector > 1 and k.form != "combine" and not moved:
+            found.append(k.name)
+    return found
