@@ -86,8 +86,8 @@ struct FunctionState::Impl {
     Place* place(const CodeInfo& code, int pc, bool create);
     void kill(Place* place);
     void kill(CodePlaces& places, LoopHeader& header);
-    int region_count = 0;
-    LoopsAround around;  // frames at hand that loops have called
+    int64_t in_regions = 0;  // time, ns
+    LoopsAround around;      // frames at hand that loops have called
     int regions_built = 0;
     int64_t last_region = 0;  // when, ns
     void revive_entry();

@@ -385,6 +385,9 @@ int64_t eager_floor(const Trace& t, int64_t size) {
     return t.array_ops * (kArrayOp + each) + t.scalar_ops * kScalarOp;
 }
 
+// From here on a call is worth an estimate: in plain Python it may take hundreds of times as long.
+constexpr int64_t kLongCall = 1'000'000;  // ns
+
 // A call that the judge wants to know about, or has something to say about.
 PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     const Trace* replayed = nullptr;
@@ -401,14 +404,16 @@ PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nar
     const int64_t recordings = fs.counters.recordings;
     if (gave_up && !plain) fs.revive_entry();
     if (plain) ++fs.counters.eager_calls;
-    const int64_t begun = now_ns();
+    const int64_t in_regions = fs.in_regions, exits = fs.counters.exits, begun = now_ns();
     PyObject* result =
         plain ? fs.call_eager(args, nargsf, kwnames) : serve(fs, args, nargsf, kwnames, &replayed);
     const int64_t ns = now_ns() - begun;
     if (!result) return nullptr;
     const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
     const bool steady = plain || (!recorded && code_settled(fs));
-    if (fs.judge.note(way, size, {ns, steady, replayed ? eager_floor(*replayed, size) : 0})) {
+    // Loops in native code that nothing leaves are not slower than Python's.
+    const bool native = ns >= kLongCall && fs.in_regions - in_regions >= ns / 2 && fs.counters.exits == exits;
+    if (fs.judge.note(way, size, {ns, steady, replayed ? eager_floor(*replayed, size) : 0, native})) {
         ++fs.counters.retired;
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }

@@ -8,8 +8,9 @@
 // again after so many calls that the trials cost about a percent, twice as many after each further loss.
 //
 // Calls that record, or that are served by tier 0 while code is being compiled, say nothing about what comes
-// later. A replay from entry to return that takes less than its operations must cost NumPy (Sample::floor_ns)
-// has won without a call being given to plain Python.
+// later. A replay from entry to return that takes less than its operations must cost NumPy
+// (Sample::floor_ns), and a long call that is spent in native loops, have won without a call being given to
+// plain Python.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,7 @@ class Judge {
         int64_t ns;
         bool steady;       // neither recorded nor served by what compiled code is going to replace
         int64_t floor_ns;  // 0, or the least that plain Python can have taken (a replay from entry to return)
+        bool native = false;  // a long call, most of it in loops of native code
     };
 
     // Nothing to time and nothing known against serving: the one thing that every call asks.

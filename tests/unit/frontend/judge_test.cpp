@@ -47,6 +47,17 @@ TEST(Judge, ReviewsOfWhatIsMuchFasterAreRare) {
     EXPECT_LE(call(judge, 90'000, 10, 1000, 300'000).plain, 3);
 }
 
+// Nobody waits for plain Python where native loops take long themselves.
+TEST(Judge, LongCallsInNativeLoopsWin) {
+    Judge judge;
+    for (int k = 0; k < 2000; ++k) {
+        if (judge.serves()) continue;
+        const Judge::Way way = judge.choose(10);
+        ASSERT_NE(way, Judge::Way::TimedPlain);
+        if (way == Judge::Way::TimedServe) EXPECT_FALSE(judge.note(way, 10, {5'000'000, true, 0, true}));
+    }
+}
+
 TEST(Judge, WhatIsSlowerIsRetiredWithinTenCalls) {
     Judge judge;
     EXPECT_EQ(call(judge, 10, 10, 1100, 1000).retirements, 1);
