@@ -68,6 +68,7 @@ struct FunctionState::Impl {
     ArgBinder binder;
     Counters counters;
     std::unordered_map<PyCodeObject*, std::unique_ptr<CodePlaces>> codes;
+    CodePlaces* latest = nullptr;  // of those, the one asked for last
     std::unordered_map<PyObject*, std::pair<PyRef, PyRef>>
         clones;  // by code: inlined function and clone, for exits
     std::vector<Remark> remarks;
@@ -86,8 +87,9 @@ struct FunctionState::Impl {
     Place* place(const CodeInfo& code, int pc, bool create);
     void kill(Place* place);
     void kill(CodePlaces& places, LoopHeader& header);
-    int64_t in_regions = 0;  // time, ns
-    LoopsAround around;      // frames at hand that loops have called
+    int64_t in_regions = 0;  // time of calls that the judge looks at, ns
+    bool judging = false;
+    LoopsAround around;  // frames at hand that loops have called
     int regions_built = 0;
     int64_t last_region = 0;  // when, ns
     void revive_entry();

@@ -75,6 +75,7 @@ const kernels::CompilerApi* compiler() {
 }
 
 CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
+    if (latest && latest->code_object.get() == reinterpret_cast<PyObject*>(c.code)) return *latest;
     auto& slot = codes[c.code];
     if (!slot) {
         slot = std::make_unique<CodePlaces>();
@@ -89,6 +90,7 @@ CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
         slot->open_headers = static_cast<int>(slot->headers.size());
         slot->code_object = PyRef::borrow(reinterpret_cast<PyObject*>(c.code));
     }
+    latest = slot.get();
     return *slot;
 }
 
@@ -405,8 +407,10 @@ PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nar
     if (gave_up && !plain) fs.revive_entry();
     if (plain) ++fs.counters.eager_calls;
     const int64_t in_regions = fs.in_regions, exits = fs.counters.exits, begun = now_ns();
+    fs.judging = true;
     PyObject* result =
         plain ? fs.call_eager(args, nargsf, kwnames) : serve(fs, args, nargsf, kwnames, &replayed);
+    fs.judging = false;
     const int64_t ns = now_ns() - begun;
     if (!result) return nullptr;
     const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
@@ -464,6 +468,7 @@ const CallLimits* FunctionState::limit(const CallLimits* limits) {
 void FunctionState::reset() {
     Impl& fs = *impl_;
     fs.codes.clear();
+    fs.latest = nullptr;
     fs.remarks.clear();
     fs.counters = {};
     fs.trace_count = 0;

@@ -227,7 +227,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             h.serves = true;
             if (i > 0) std::swap(h.regions[i], h.regions[0]);
             ++fs.counters.kernels_launched;
-            fs.in_regions += now_ns() - begun;
+            if (fs.judging) fs.in_regions += now_ns() - begun;
             switch (left) {
                 case regions::Left::End: return AtHeader::Left;
                 case regions::Left::Failed: return AtHeader::Raised;
