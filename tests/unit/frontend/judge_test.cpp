@@ -54,7 +54,9 @@ TEST(Judge, LongCallsInNativeLoopsWin) {
         if (judge.serves()) continue;
         const Judge::Way way = judge.choose(10);
         ASSERT_NE(way, Judge::Way::TimedPlain);
-        if (way == Judge::Way::TimedServe) EXPECT_FALSE(judge.note(way, 10, {5'000'000, true, 0, true}));
+        if (way == Judge::Way::TimedServe) {
+            EXPECT_FALSE(judge.note(way, 10, {5'000'000, true, 0, true}));
+        }
     }
 }
 
