@@ -109,8 +109,17 @@ std::optional<std::string> read_entry(int fd, std::string_view key) {
 
 ObjectCache::ObjectCache(std::string dir, int64_t limit) : dir_(std::move(dir)), limit_(limit) {}
 
-ObjectCache::~ObjectCache() {
-    if (fd_ >= 0) close(fd_);
+ObjectCache::~ObjectCache() { forget_folder(); }
+
+bool ObjectCache::still_ours() const {
+    struct stat st{};
+    return fd_ >= 0 && fstat(fd_, &st) == 0 && st.st_dev == device_ && st.st_ino == inode_;
+}
+
+// A number that somebody else has closed, and perhaps got again, is theirs.
+void ObjectCache::forget_folder() {
+    if (still_ours()) close(fd_);
+    fd_ = -1;
 }
 
 std::string ObjectCache::default_dir() {
@@ -146,6 +155,10 @@ bool ObjectCache::empty() {
 }
 
 bool ObjectCache::open_locked() {
+    if (fd_ >= 0 && !still_ours()) {
+        fd_ = -1;
+        tried_ = false;
+    }
     if (tried_) return fd_ >= 0;
     tried_ = true;
     if (limit_ <= 0) return false;
@@ -160,6 +173,10 @@ bool ObjectCache::open_locked() {
         const int made_error = errno;
         fd_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         problem = fd_ >= 0 ? check_folder(fd_) : std::strerror(made ? errno : made_error);
+        struct stat st{};
+        if (problem.empty() && fstat(fd_, &st) != 0) problem = std::strerror(errno);
+        device_ = st.st_dev;
+        inode_ = st.st_ino;
     }
     if (problem.empty()) return true;
     if (fd_ >= 0) close(fd_);
@@ -216,8 +233,7 @@ bool ObjectCache::store(std::string_view key, std::string_view object) {
         if (file) unlinkat(fd_, temporary.c_str(), 0);
         // A full disk or a folder that went away: say so once, and stop trying.
         log_warning("the object cache is off: cannot write to '" + dir_ + "' (" + std::strerror(error) + ")");
-        close(fd_);
-        fd_ = -1;
+        forget_folder();
         return false;
     }
     if (bytes_ >= 0) bytes_ += bytes;

@@ -10,6 +10,8 @@
 // cannot be used costs one line in the log. The cache may be used from several threads.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -35,6 +37,8 @@ class ObjectCache {
 
   private:
     bool open_locked();
+    bool still_ours() const;
+    void forget_folder();
     void trim_locked();
 
     std::mutex mutex_;
@@ -42,6 +46,8 @@ class ObjectCache {
     const int64_t limit_;
     int fd_ = -1;  // of the folder of entries
     bool tried_ = false;
+    dev_t device_ = 0;  // of the folder: programs close descriptors that they did not open
+    ino_t inode_ = 0;
     int64_t bytes_ = -1;  // on disk when last counted, plus what was stored since; -1 = not counted yet
 };
 

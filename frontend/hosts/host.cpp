@@ -7,21 +7,25 @@
 namespace stator::frontend {
 
 // The host whose array the object is, or whose array it holds; nullptr for none but NumPy's.
-static const Host* other_host(PyObject* o) {
-    if (!o) return nullptr;
+// `left`: how many objects may still be looked at. Lists hold themselves, and each other many times.
+static const Host* other_host(PyObject* o, int depth, int& left) {
+    if (!o || --left < 0) return nullptr;
     if (guards::is_tensor(o)) return &torch_host();
     if (guards::is_cupy_array(o)) return &cupy_host();
-    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return nullptr;
-    for (Py_ssize_t i = 0; i < Py_SIZE(o); ++i)
-        if (const Host* h =
-                other_host(PyTuple_CheckExact(o) ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i)))
+    if (depth == 0 || (!PyTuple_CheckExact(o) && !PyList_CheckExact(o))) return nullptr;
+    for (Py_ssize_t i = 0; i < Py_SIZE(o) && left > 0; ++i)
+        if (const Host* h = other_host(PyTuple_CheckExact(o) ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i),
+                                       depth - 1, left))
             return h;
     return nullptr;
 }
 
 const Host& host_of(std::span<const Operand> operands) {
-    for (const Operand& o : operands)
-        if (const Host* other = other_host(o.obj)) return *other;
+    constexpr int kDeepest = 4, kMost = 4096;
+    for (const Operand& o : operands) {
+        int left = kMost;
+        if (const Host* other = other_host(o.obj, kDeepest, left)) return *other;
+    }
     return numpy_host();
 }
 

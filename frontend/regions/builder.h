@@ -477,6 +477,7 @@ class Builder {
     std::vector<ValueId> packed_extents(const Value& v);
     ExprRef spread(const ExprRef& mask, const std::vector<ValueId>& extents, size_t rank);
     bool store_masked(const Value& dest, const Value& mask, const Value& value);
+    bool store_packed(const Value& dest, const Value& mask, const Value& value);
     bool reduce_mask(const std::string& name, const Value& a, Value* out);
     bool mean(const Value& a, Value* out);
 

@@ -169,6 +169,12 @@ bool Builder::pack(const Value& v, bool fresh, Value* out) {
 
 // dest[mask] = value. NumPy computes all of the value first, and of the mask.
 bool Builder::store_masked(const Value& dest, const Value& by, const Value& value) {
+    // NumPy reads both while it stores.
+    const auto lies_in = [&](const Value& v) {
+        return v.kind == Kind::Array && !v.mask && may_share(memory_of(v), memory_of(dest));
+    };
+    if (lies_in(by) && by.id != dest.id) return unknown("a mask in the memory that is stored to");
+    if (lies_in(value)) return unknown("under a mask, an array in the same memory");
     Value selected;
     if (!compress(dest, by, &selected)) return false;
     const std::vector<ValueId>& extents = selected.extents;
@@ -179,6 +185,8 @@ bool Builder::store_masked(const Value& dest, const Value& by, const Value& valu
     } else if (value.mask && same(value.mask, mask) && value.extents.size() == extents.size()) {
         e = value.expr;
         if (!cast_expr(&e, dest.dtype)) return false;
+    } else if (value.is_array()) {
+        return store_packed(dest, by, value);
     } else {
         return unknown("storing " + describe(value) + " where a mask holds");
     }
@@ -201,6 +209,36 @@ bool Builder::store_masked(const Value& dest, const Value& by, const Value& valu
     written(dest);
     effect();
     return true;
+}
+
+// The same, of an array that has an element for each place: a store at indices, which is what NumPy does,
+// too. Where there are more or fewer, Python raises.
+bool Builder::store_packed(const Value& dest, const Value& by, const Value& value) {
+    Value key;
+    key.kind = Kind::Tuple;
+    for (int axis = 0; axis < by.rank; ++axis) {
+        Value index;
+        index.kind = Kind::Lazy;
+        index.dtype = DType::I64;
+        index.rank = by.rank;
+        index.extents = extents_of(by);
+        auto place = std::make_shared<Expr>();
+        place->kind = Expr::Axis;
+        place->dtype = DType::I64;
+        place->axis = axis;
+        index.expr = std::move(place);
+        Value chosen;
+        if (!compress(index, by, &chosen) || !pack(chosen, false, &chosen)) return false;
+        key.items.push_back(std::move(chosen));
+    }
+    // NumPy's error of arrays that do not fit is another one with indices.
+    Value plain = value;
+    if (value.mask && !pack(value, false, &plain)) return false;
+    const ValueId n = extents_of(key.items[0])[0];
+    if (plain.rank != 1 + dest.rank - by.rank)
+        return unknown("storing " + describe(value) + " where a mask holds");
+    const ValueId own = extents_of(plain)[0];
+    return guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {own, n})) && scatter(dest, key, plain);
 }
 
 // ---- reductions of masks ----

@@ -28,6 +28,7 @@ constexpr int kMostRefusals = 3;
 constexpr int kMostSpared = 100;
 // A region that leaves for a check again and again after so little work costs more than it saves.
 constexpr int64_t kManyChecks = 200, kShortRun = 2000;  // ns
+constexpr int64_t kLongRun = 100'000;                   // ns
 // For how long an inner loop leaves it to the loop around it to be tried, and to get its code, ns. To build
 // and compile a region for it would take as long. The first doubles with each region: in a deep nest all but
 // the outermost one are built in vain.
@@ -210,8 +211,9 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             RegionCheck check(fs, code, header);
             const bool checked = verifying_calls() && !region->device();
             const regions::Left left = region->run(f, pc, inner, checked ? &check : nullptr);
+            // A signal that waits would be handled, and its exception lost, while the check runs.
             if (checked && left != regions::Left::NotEntered && left != regions::Left::Failed &&
-                !check.agrees(*region, f, pc, inner)) {
+                left != regions::Left::Poll && !check.agrees(*region, f, pc, inner)) {
                 fs.kill(places, h);
                 return AtHeader::Nothing;
             }
@@ -227,7 +229,9 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             h.serves = true;
             if (i > 0) std::swap(h.regions[i], h.regions[0]);
             ++fs.counters.kernels_launched;
-            if (fs.judging) fs.in_regions += now_ns() - begun;
+            // Entering and leaving take a microsecond or so.
+            if (fs.judging)
+                if (const int64_t took = now_ns() - begun; took >= kLongRun) fs.in_regions += took;
             switch (left) {
                 case regions::Left::End: return AtHeader::Left;
                 case regions::Left::Failed: return AtHeader::Raised;

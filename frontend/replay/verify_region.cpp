@@ -343,7 +343,7 @@ struct RegionCheck::State {
             }
         }
         return std::all_of(blocks.begin(), blocks.end(),
-                           [](const Block& b) { return ask("same", b.after.get(), b.owner.get()); });
+                           [](const Block& b) { return ask("same_contents", b.after.get(), b.owner.get()); });
     }
 
     // Whether Python goes no further than here.
@@ -472,7 +472,10 @@ void RegionCheck::entered(const Frame& f, const std::vector<PyObject*>& reached)
     s.slots = State::slots_of(f);
     for (PyObject* o : reached) {
         s.reach(o, 0);
-        if (o && PyList_CheckExact(o)) s.lists.push_back({PyRef::borrow(o), PyList_GET_SIZE(o), {}});
+        const bool known =
+            std::any_of(s.lists.begin(), s.lists.end(), [&](const Appended& a) { return a.list.get() == o; });
+        if (o && PyList_CheckExact(o) && !known)
+            s.lists.push_back({PyRef::borrow(o), PyList_GET_SIZE(o), {}});
     }
 }
 

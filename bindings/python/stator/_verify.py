@@ -41,6 +41,11 @@ def same(a: Any, b: Any) -> bool:
     return a is b or bool(a == b)
 
 
+def same_contents(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays hold the same, wherever their elements lie."""
+    return a.dtype == b.dtype and a.shape == b.shape and _same_bits(a, b)
+
+
 def _is_tensor(x: Any) -> bool:
     torch = sys.modules.get("torch")
     tensor = getattr(torch, "Tensor", None)  # other modules may have the name

@@ -10,6 +10,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
+#include "guards/check.h"
 
 namespace stator::frontend::numpy {
 
@@ -289,11 +290,31 @@ bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, c
 namespace {
 
 // x[mask] = value, with a mask of x's shape.
+bool share_memory(PyObject* a, PyObject* b) {
+    const char *a_begin, *a_end, *b_begin, *b_end;
+    guards::memory_span(a, &a_begin, &a_end);
+    guards::memory_span(b, &b_begin, &b_end);
+    return a_begin < b_end && b_begin < a_end;
+}
+
+bool at_one_place(PyObject* a, PyObject* b) {
+    auto *x = reinterpret_cast<PyArrayObject*>(a), *y = reinterpret_cast<PyArrayObject*>(b);
+    const int n = PyArray_NDIM(x);
+    return PyArray_DATA(x) == PyArray_DATA(y) && n == PyArray_NDIM(y) &&
+           std::equal(PyArray_DIMS(x), PyArray_DIMS(x) + n, PyArray_DIMS(y)) &&
+           std::equal(PyArray_STRIDES(x), PyArray_STRIDES(x) + n, PyArray_STRIDES(y));
+}
+
 bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& given,
                   const Arg& value) {
     Arg mask;
     if (!is_array(key.obj) || !read_arg(tb, key, &mask) || mask.dtype != DType::Bool)
         return tb.fail(Reason::Unstoreable, "index arrays"), false;
+    // NumPy reads both while it stores.
+    if (share_memory(a.obj, key.obj) && !at_one_place(a.obj, key.obj))
+        return tb.fail(Reason::Unstoreable, "a mask in the memory that is stored to"), false;
+    if (is_array(given.obj) && share_memory(a.obj, given.obj))
+        return tb.fail(Reason::Unstoreable, "under a mask, an array in the same memory"), false;
     const Shape shape = tb.shape(a.shadow), mask_shape = tb.node(mask.id).shape;  // copies: nodes move
     if (shape.size() != mask_shape.size() || shape.empty())
         return tb.fail(Reason::Unstoreable, "mask"), false;

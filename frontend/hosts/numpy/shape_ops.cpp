@@ -201,6 +201,8 @@ bool lower_set_shape(TraceBuilder& tb, const Operand& a, const Operand& value, b
     if (!in_order) return no("to the shape of an array that is not C-contiguous");
     ShadowRef made;
     if (s->path.empty()) {
+        if (PyArray_SIZE(reinterpret_cast<PyArrayObject*>(a.obj)) == 0)
+            return no("to the shape of an empty array");
         if (!sole || PyArray_BASE(reinterpret_cast<PyArrayObject*>(a.obj)))
             return no("to the shape of an array that others show");
         const Id v = tb.reshape(tb.value(s), std::move(shape));
