@@ -221,3 +221,57 @@ def _warm_with(function, iterations):
         compiled(np.zeros(8), np.zeros(8), iterations)
     stator.wait()
     return compiled
+
+
+def test_exceptions_of_handlers_in_calls_of_numpy():
+    """A handler runs while NumPy's Python code does, which a region has called."""
+
+    class Late(Exception):
+        pass
+
+    def f(n, a, b):
+        for _ in range(n):
+            b[:] = np.linalg.solve(a, b) * 0.5 + 1.0
+        return b
+
+    a, b, calls = np.eye(6) * 6, np.ones((6, 6)), []
+
+    def late(*_):
+        calls.append(1)
+        raise Late
+
+    compiled = stator.compile(f)
+    for _ in range(4):
+        compiled(20, a, b.copy())
+        stator.wait()
+    before, raised = signal.signal(signal.SIGALRM, late), 0
+    try:
+        for k in range(12):
+            signal.setitimer(signal.ITIMER_REAL, 0.01 + 0.0005 * k)
+            try:
+                while True:
+                    compiled(3000, a, b.copy())
+            except Late:
+                raised += 1
+            assert raised == len(calls)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert raised == 12
+
+
+def test_errors_of_numpy_in_calls_of_numpy_are_raised_once():
+    def f(n, a, b):
+        for k in range(n):
+            if k == 15:
+                a[0] = 0
+            b[:] = np.linalg.solve(a, b) * 0.5 + 1.0
+        return b
+
+    compiled = stator.compile(f)
+    for _ in range(4):
+        for g in (f, compiled):
+            with pytest.raises(np.linalg.LinAlgError):
+                g(20, np.eye(6) * 6, np.ones((6, 6)))
+            sum(range(1000))  # nothing is raised late
+        stator.wait()
