@@ -470,6 +470,15 @@ void RegionCheck::entered(const Frame& f, const std::vector<PyObject*>& reached)
     State& s = *state_;
     s.function = PyRef::borrow(f.function());
     s.slots = State::slots_of(f);
+    // As they are now: a region moves those on that only the frame holds.
+    std::map<PyObject*, PyRef> iterators;
+    for (PyRef& slot : s.slots) {
+        if (!slot || !is_iterator(slot.get())) continue;
+        PyRef& own = iterators[slot.get()];
+        if (!own) own = iterator_like(slot.get());
+        PyErr_Clear();
+        if (own) slot = own;
+    }
     for (PyObject* o : reached) {
         s.reach(o, 0);
         const bool known =

@@ -32,7 +32,7 @@ NATIVE = {
     "of itself": "u = np.concatenate((u[:2] * 2, u[2:]))",
     "one piece": "c = np.hstack((a * i,))",
     "ints": "c = np.hstack((k, k * i))",
-    "complex": "c = np.hstack((a * 1j, b * (i + 1j)))",
+    "complex": "c = np.hstack((a * 1j, b * 0.5j))",
     "triu": "c = np.triu(a * i)",
     "triu of a diagonal": "c = np.triu(a, 1)",
     "triu below": "c = np.triu(a, k=-1)",
@@ -47,6 +47,7 @@ NATIVE = {
 }
 # NumPy's own calls.
 OTHERS = {
+    "complex and ints": "c = np.hstack((a * 1j, b * (i + 1j)))",
     "other dtypes": "c = np.hstack((a, m))",
     "all axes": "c = np.concatenate((a, b), axis=None)",
     "a matrix by rows": "c = np.vstack(a)",
