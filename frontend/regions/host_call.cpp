@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <string_view>
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
-#include "frontend/once.h"
 #include "frontend/regions/library.h"
 #include "guards/check.h"
 
@@ -121,50 +119,9 @@ PyRef call(const HostFunction& f, const std::vector<PyRef>& args) {
     return PyRef::steal(PyObject_Vectorcall(f.callable.get(), argv, args.size() - named, f.names.get()));
 }
 
-// Whether the code that raised is NumPy's, or what NumPy's Python code uses.
-bool raised_by_numpy(PyObject* traceback) {
-    if (!traceback) return true;
-    auto* t = reinterpret_cast<PyTracebackObject*>(traceback);
-    while (t->tb_next) t = t->tb_next;
-    const PyRef globals = PyRef::steal(PyFrame_GetGlobals(t->tb_frame));
-    PyObject* name = globals ? PyDict_GetItemString(globals.get(), "__name__") : nullptr;
-    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-    if (!text) return PyErr_Clear(), true;
-    const std::string_view module = text;
-    return module == "numpy" || module.starts_with("numpy.") || module == "contextlib" ||
-           module == "functools" || module == "warnings";
-}
-
-bool in_main_thread() {
-    PyObject* main = once([] {
-        const PyRef threading = PyRef::steal(PyImport_ImportModule("threading"));
-        const PyRef thread =
-            PyRef::steal(threading ? PyObject_CallMethod(threading.get(), "main_thread", nullptr) : nullptr);
-        return thread ? PyObject_GetAttrString(thread.get(), "ident") : nullptr;
-    });
-    return main && PyLong_AsUnsignedLong(main) == PyThread_get_thread_ident();
-}
-
-int raise_now(void* exception) {
-    const PyRef e = PyRef::steal(static_cast<PyObject*>(exception));
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(e.get())), e.get());
-    return -1;
-}
-
-// NumPy's own error comes again, because Python makes the call once more. That of a signal handler, which ran
-// while NumPy's Python code did, is the program's: it is raised as soon as Python goes on.
+// A signal's exception is the program's: the signal comes again when Python goes on.
 void forget_error() {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    const PyRef held[] = {PyRef::steal(type), PyRef::steal(value), PyRef::steal(traceback)};
-    if (value && !raised_by_numpy(traceback) && in_main_thread()) {
-        PyException_SetTraceback(value, traceback);
-        Py_INCREF(value);
-        if (Py_AddPendingCall(raise_now, value) < 0) Py_DECREF(value);
-    } else if (type && PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt)) {
-        PyErr_SetInterrupt();
-    }
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
     PyErr_Clear();
 }
 
