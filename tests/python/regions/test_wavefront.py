@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,8 +138,9 @@ def check() -> None:
 
 
 @pytest.mark.parametrize("sizes", ["0,1,1", "0,600,4000", "0,2000,100000", "1000000,1,1"])
-def test_windows_show_what_statements_need(sizes: str) -> None:
-    environment = {**os.environ, "STATOR_TEST_WINDOW": sizes}
+def test_windows_show_what_statements_need(sizes: str, tmp_path: Path) -> None:
+    # A cache of its own: keys do not tell the sizes.
+    environment = {**os.environ, "STATOR_TEST_WINDOW": sizes, "STATOR_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, __file__], env=environment, check=True, timeout=600)
 
 
