@@ -53,6 +53,13 @@ TEST(Options, EveryVariableIsRead) {
     EXPECT_EQ(o.dump, "/tmp/d");
 }
 
+TEST(Options, VariablesOfTestsAreReadHereOrElsewhere) {
+    std::vector<std::string> problems;
+    const Options o = parse({"STATOR_TEST_CUDA_MUTATE=a=>b", "STATOR_TEST_WINDOW=1,2,3"}, problems);
+    EXPECT_TRUE(problems.empty()) << problems[0];
+    EXPECT_EQ(o.test_cuda_mutate, "a=>b");
+}
+
 TEST(Options, OneClearLineForEachProblem) {
     EXPECT_EQ(only_problem("STATOR_THREDS=2"),
               "unknown environment variable STATOR_THREDS is ignored; did you mean STATOR_THREADS?");
