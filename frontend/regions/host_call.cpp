@@ -9,6 +9,7 @@
 #include <span>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/library.h"
 #include "guards/check.h"
@@ -116,6 +117,10 @@ PyRef call(const HostFunction& f, const std::vector<PyRef>& args) {
     PyObject* argv[kMostArguments];
     for (size_t i = 0; i < args.size(); ++i) argv[i] = args[i].get();
     const size_t named = f.names.get() ? static_cast<size_t>(PyTuple_GET_SIZE(f.names.get())) : 0;
+    if (numpy::warns_by_itself(f.callable.get(), argv, args.size() - named, f.names.get())) {
+        PyErr_SetString(PyExc_RuntimeError, "stator: a call that would warn");
+        return {};
+    }
     return PyRef::steal(PyObject_Vectorcall(f.callable.get(), argv, args.size() - named, f.names.get()));
 }
 

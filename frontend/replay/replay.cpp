@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "frontend/hosts/numpy/benign.h"
+#include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/hosts/torch/threads.h"
@@ -297,6 +298,7 @@ struct Held {
 PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
                 const ReplayState& st) {
     if (n.host == graph::HostId::NumPy) {
+        if (numpy::warns_by_itself(callable, argv, nargs, kwnames)) return {};
         numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
         return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
     }

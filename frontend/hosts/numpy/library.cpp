@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/own_warnings.h"
 
 namespace stator::frontend::numpy {
 
@@ -126,6 +127,11 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
     for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0)
             return refuse("out=");
+    std::vector<PyObject*> argv;
+    for (const Operand& o : call.args) argv.push_back(o.obj);
+    const size_t named = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    if (warns_by_itself(call.callable, argv.data(), argv.size() - named, call.kwnames))
+        return refuse("a function that warns about such arguments");
     if (host) return tb.host_library(call.callable, call.args, call.kwnames, call.result);
     return tb.library(call.callable, call.args, call.kwnames, call.result);
 }

@@ -1,0 +1,118 @@
+// See own_warnings.h. Operands without elements are looked at elsewhere (quiet_about_nothing).
+#include "frontend/hosts/numpy/own_warnings.h"
+
+#include <unordered_map>
+
+#include "frontend/hosts/numpy/lower.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+struct Arguments {
+    PyObject* const* argv;
+    size_t nargs;
+    PyObject* kwnames;
+
+    // Argument `name`, the `position`th; nullptr when it is not given.
+    [[nodiscard]] PyObject* get(size_t position, const char* name) const {
+        if (position < nargs) return argv[position];
+        const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+        for (Py_ssize_t k = 0; k < named; ++k)
+            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), name) == 0)
+                return argv[nargs + static_cast<size_t>(k)];
+        return nullptr;
+    }
+};
+
+constexpr size_t kOnlyNamed = ~size_t{0};
+
+bool given(PyObject* o) { return o && o != Py_None; }
+
+// How many elements each result of a reduction is made of; -1: not known.
+double reduced_count(PyObject* array, PyObject* axis) {
+    if (!is_array(array)) return -1;
+    auto* a = reinterpret_cast<PyArrayObject*>(array);
+    if (!given(axis)) return static_cast<double>(PyArray_SIZE(a));
+    double count = 1;
+    const bool several = PyTuple_CheckExact(axis);
+    const Py_ssize_t axes = several ? PyTuple_GET_SIZE(axis) : 1;
+    for (Py_ssize_t k = 0; k < axes; ++k) {
+        PyObject* item = several ? PyTuple_GET_ITEM(axis, k) : axis;
+        if (!PyLong_Check(item)) return -1;
+        int overflow = 0;
+        long long d = PyLong_AsLongLongAndOverflow(item, &overflow);
+        const int rank = PyArray_NDIM(a);
+        if (d < 0) d += rank;
+        if (overflow || d < 0 || d >= rank) return -1;
+        count *= static_cast<double>(PyArray_DIM(a, static_cast<int>(d)));
+    }
+    return count;
+}
+
+// "Mean of empty slice": a mask may leave nothing.
+bool mean_warns(const Arguments& a) { return a.get(kOnlyNamed, "where") != nullptr; }
+
+// "Degrees of freedom <= 0 for slice"
+bool variance_warns(const Arguments& a) {
+    if (a.get(kOnlyNamed, "where")) return true;
+    PyObject* freedom = a.get(4, "ddof");
+    if (PyObject* correction = a.get(kOnlyNamed, "correction")) freedom = correction;
+    if (!given(freedom)) return false;
+    double ddof = 0;
+    if (PyLong_Check(freedom) || PyFloat_Check(freedom)) {
+        ddof = PyFloat_AsDouble(freedom);
+        if (PyErr_Occurred()) return PyErr_Clear(), true;
+    } else {
+        return true;
+    }
+    return !(reduced_count(a.get(0, "a"), a.get(1, "axis")) > ddof);
+}
+
+// "Arrays of 2-dimensional vectors are deprecated"
+bool cross_warns(const Arguments& a) {
+    for (PyObject* o : {a.get(0, "a"), a.get(1, "b")}) {
+        if (!o || !is_array(o)) return true;
+        auto* array = reinterpret_cast<PyArrayObject*>(o);
+        for (int d = 0; d < PyArray_NDIM(array); ++d)
+            if (PyArray_DIM(array, d) == 2) return true;
+    }
+    return false;
+}
+
+// "`axes` should not be `None` if `s` is not `None`" and "Passing an array containing `None` values to `s`"
+bool transform_warns(const Arguments& a) { return given(a.get(1, "s")); }
+
+using Check = bool (*)(const Arguments&);
+
+const std::unordered_map<PyObject*, Check>& checks() {
+    static const auto* made = [] {
+        auto* m = new std::unordered_map<PyObject*, Check>;
+        auto add = [&](const char* module, const char* type, const char* name, Check check) {
+            PyRef at = PyRef::steal(PyImport_ImportModule(module));
+            if (at && type) at = PyRef::steal(PyObject_GetAttrString(at.get(), type));
+            PyRef f = PyRef::steal(at ? PyObject_GetAttrString(at.get(), name) : nullptr);
+            PyErr_Clear();
+            if (f) m->emplace(f.release(), check);
+        };
+        for (const char* type : {static_cast<const char*>(nullptr), "ndarray"}) {
+            add("numpy", type, "mean", mean_warns);
+            add("numpy", type, "var", variance_warns);
+            add("numpy", type, "std", variance_warns);
+        }
+        add("numpy", nullptr, "cross", cross_warns);
+        for (const char* name : {"fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"})
+            add("numpy", "fft", name, transform_warns);
+        return m;
+    }();
+    return *made;
+}
+
+}  // namespace
+
+bool warns_by_itself(PyObject* callable, PyObject* const* argv, size_t nargs, PyObject* kwnames) {
+    const auto found = checks().find(callable);
+    return found != checks().end() && found->second({argv, nargs, kwnames});
+}
+
+}  // namespace stator::frontend::numpy
