@@ -197,6 +197,7 @@ class CheckpointFinder {
             switch (k.op) {
                 case RegionOp::NestStore: computed |= k.in[0] == c.from; break;
                 case RegionOp::NestScatter:
+                case RegionOp::NestNext:
                 case RegionOp::NestWhen: return false;
                 case RegionOp::NestLoad:
                     if (k.in[0] == c.to) break;  // the same element

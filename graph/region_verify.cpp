@@ -171,6 +171,10 @@ class RegionVerifier {
                     want(nest.exit >= 0 && (nest.ints[1] & kIndexFault), where,
                          "its nest does not leave for it");
                     break;
+                case RegionOp::NestNext:
+                    want(nest.op == RegionOp::Nest && conditional, where,
+                         "it is not behind the `when` of a nest");
+                    break;
                 case RegionOp::NestAppend:
                     want(nest.op == RegionOp::Pack && conditional, where,
                          "it is not behind the `when` of a pack");
@@ -324,6 +328,9 @@ class RegionVerifier {
             case RegionOp::NestAppend:
                 want(in(0).rank == 1 && in(1) == RegionType{in(0).dtype, -1}, where,
                      "not an element of a vector");
+                break;
+            case RegionOp::NestNext:
+                want(in(0).rank == 1 && in(0).dtype == result.dtype, where, "not an element of a vector");
                 break;
             case RegionOp::NestIndex:
                 want(inst.ints.size() == 1 && inst.ints[0] >= 0 && inst.ints[0] < nest_rank && result == kI64,

@@ -107,6 +107,7 @@ class WavefrontRows {
                 }
                 case RegionOp::NestTake: read.push_back(i.in[0]); break;
                 case RegionOp::NestScatter:
+                case RegionOp::NestNext:  // which element it is depends on all points before
                 case RegionOp::NestAppend: return false;
                 case RegionOp::NestWithin: return false;  // reports an index through an exit
                 default: break;

@@ -98,7 +98,7 @@ class RegionPrinter {
     // What is printed of a nest's body: all of it, or what decides whether its `when` holds.
     struct BodyText {
         std::string holds;   // variable that becomes true where the `when` holds; then nothing behind it
-        std::string number;  // where `append` stores
+        std::string number;  // where `append` stores and `next` reads
         std::string last;    // a statement behind all others
     };
     void nest_body(const Inst& nest, const std::vector<std::string>& at, const BodyText& text = {});

@@ -77,6 +77,10 @@ void RegionPrinter::nest(const Inst& i) {
     const uint32_t serial = leader ? 0 : spread_.serial_axes(i);
     lines_.open("if (" + some(i) + (leader ? " && leader" : "") + ")");
     lines_.line("const i64 total = " + total(i, serial) + ";");
+    const std::vector<Inst>& body = r_.nests[static_cast<size_t>(i.ints[0])].insts;
+    const bool numbered =
+        std::any_of(body.begin(), body.end(), [](const Inst& n) { return n.op == RegionOp::NestNext; });
+    if (numbered) lines_.line("i64 passed = 0;");
     lines_.open(leader ? "for (i64 at = 0; at < total; ++at)"
                        : "for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < total; at += "
                          "(i64)gridDim.x * blockDim.x)");
@@ -85,7 +89,7 @@ void RegionPrinter::nest(const Inst& i) {
         if (serial >> d & 1)
             lines_.open("for (i64 " + index[d] + " = 0; " + index[d] + " < " + scalar(i.in[d]) + "; ++" +
                         index[d] + ")");
-    nest_body(i, index);
+    nest_body(i, index, numbered ? BodyText{"", "passed", "++passed;"} : BodyText{});
     for (size_t d = 0; d < i.in.size(); ++d)
         if (serial >> d & 1) lines_.close();
     lines_.close();
@@ -131,6 +135,10 @@ void RegionPrinter::nest_body(const Inst& nest, const std::vector<std::string>& 
             case RegionOp::Fma: value = fma(i, in); break;
             case RegionOp::NestLoad: value = loaded(type(i.in[0]).dtype, pointer(i.in[0])); break;
             case RegionOp::NestTake: value = loaded(type(i.in[0]).dtype, element(i, i.in.size() - 1)); break;
+            case RegionOp::NestNext:
+                value = loaded(type(i.in[0]).dtype,
+                               address(i.in[0]) + " + " + text.number + " * " + stride(i.in[0], 0));
+                break;
             case RegionOp::NestIndex: value = at[static_cast<size_t>(i.ints[0])]; break;
             case RegionOp::NestStore:
                 lines_.line(stored(type(i.in[0]).dtype, pointer(i.in[0]), in[1]));

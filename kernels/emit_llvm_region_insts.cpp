@@ -105,6 +105,7 @@ void RegionEmitter::inst(const Inst& i) {
         case RegionOp::NestTake:
         case RegionOp::NestScatter:
         case RegionOp::NestAppend:
+        case RegionOp::NestNext:
         case RegionOp::NestIndex: llvm_unreachable("only in nests");
     }
     if (i.result >= 0) values_[static_cast<size_t>(i.result)] = std::move(v);

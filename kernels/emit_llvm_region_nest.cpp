@@ -141,7 +141,7 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
     e_.faults_ = e_.slot(b_.getInt32Ty(), "faults");
     b_.CreateStore(b_.getInt32(0), e_.faults_);
     vals_.resize(e_.r_.types.size());
-    if (nest_.op == RegionOp::Pack) {
+    if (nest_.op == RegionOp::Pack || takes_next()) {
         count_ = e_.slot(b_.getInt64Ty(), "count");
         b_.CreateStore(i64(0), count_);
     }
@@ -169,8 +169,14 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
     return f;
 }
 
+// Whether it reads elements of a vector one after the other, as points pass.
+bool RegionNest::takes_next() const {
+    return std::any_of(body_.insts.begin(), body_.insts.end(),
+                       [](const Inst& i) { return i.op == RegionOp::NestNext; });
+}
+
 void RegionNest::give_count(llvm::Function* f) {
-    if (count_)
+    if (nest_.op == RegionOp::Pack)
         b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), count_),
                        f->getArg(static_cast<unsigned>(f->arg_size() - 1)));
 }
@@ -280,17 +286,21 @@ Value* RegionNest::adjacent() {
         if (body[k].op == RegionOp::NestAppend && inner_stride(body[k].in[0]) != i64(unit(body[k].in[0])))
             return nullptr;
     }
+    const auto known_not_to = [&](ValueId array) {
+        Value *stride = inner_stride(array), *next = i64(unit(array));
+        if (stride == next) return false;
+        if (strided_.contains(array) || llvm::isa<llvm::ConstantInt>(stride)) return true;
+        all = b_.CreateAnd(all, b_.CreateICmpEQ(stride, next));
+        return false;
+    };
+    for (const Inst& i : body)
+        if (i.op == RegionOp::NestNext && known_not_to(i.in[0])) return nullptr;
     for (const Row& r : rows_) {
         if (fixed(r.array)) {
             if (r.stored) return nullptr;
             continue;
         }
-        if (strided_.contains(r.array)) return nullptr;
-        Value* stride = inner_stride(r.array);
-        Value* next = i64(unit(r.array));
-        if (stride == next) continue;
-        if (llvm::isa<llvm::ConstantInt>(stride)) return nullptr;
-        all = b_.CreateAnd(all, b_.CreateICmpEQ(stride, next));
+        if (known_not_to(r.array)) return nullptr;
     }
     return all;
 }
@@ -314,6 +324,7 @@ bool RegionNest::may_repeat() const {
             case RegionOp::NestTake: read.insert(root(i.in[0])); break;
             case RegionOp::NestScatter:
             case RegionOp::NestAppend:
+            case RegionOp::NestNext:
             case RegionOp::NestWhen: return false;
             case RegionOp::Call:
                 if (calls_loop(i)) return false;

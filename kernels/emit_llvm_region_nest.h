@@ -41,6 +41,7 @@ class RegionNest {
 
     std::string key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
     llvm::Function* function(const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
+    bool takes_next() const;
     void give_count(llvm::Function* f);
     void swap_in(llvm::Function* f, const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
     std::vector<ValueId> free_values() const;
@@ -104,6 +105,7 @@ class RegionNest {
     Val load_part(const Inst& i, const Points& p);
     void store(size_t at, const Points& p);
     void append(size_t at, const Points& p);
+    Val next(const Inst& i, const Points& p);
     Val within(const Inst& i, const Points& p);
     Val take(const Inst& i, const Points& p);
     void scatter(const Inst& i, const Points& p);
@@ -127,7 +129,7 @@ class RegionNest {
     std::vector<Row> rows_;
     std::vector<Val> vals_;              // by ValueId, of the body; for the points at hand
     std::map<ValueId, Value*> complex_;  // loaded for the points at hand, both parts, by the complex array
-    llvm::AllocaInst* count_ = nullptr;  // Pack: the points that passed
+    llvm::AllocaInst* count_ = nullptr;  // Pack, NestNext: the points that passed
     std::vector<LoopCall> loop_calls_;
     // Phase k of a chunk computes the operands of loop call k for all of its points; the last one does the
     // rest. By phase: which instructions of the body it needs.

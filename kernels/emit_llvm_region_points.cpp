@@ -115,6 +115,7 @@ Val RegionNest::evaluate(size_t at, const Points& p) {
         case RegionOp::NestTake: return take(i, p);
         case RegionOp::NestScatter: scatter(i, p); return {};
         case RegionOp::NestAppend: append(at, p); return {};
+        case RegionOp::NestNext: return next(i, p);
         default: llvm_unreachable("not an instruction of a nest");
     }
 }
@@ -240,6 +241,44 @@ void RegionNest::append(size_t k, const Points& at) {
         mask = interleaved(mask, mask);
     }
     b_.CreateMaskedCompressStore(bits, place(array), RegionEmitter::align_of(t), mask);
+}
+
+// What `append` stored. Lanes whose point does not count get the first element that one of the others takes.
+Val RegionNest::next(const Inst& i, const Points& at) {
+    const DType t = e_.type(i.in[0]).dtype;
+    llvm::Type* elt = element_type(e_.c_, t);
+    const llvm::Align align = RegionEmitter::align_of(t);
+    Value* number = b_.CreateLoad(b_.getInt64Ty(), count_);
+    const auto place = [&](ValueId array) {
+        return b_.CreateGEP(b_.getInt8Ty(), e_.value(array).address,
+                            b_.CreateMul(number, inner_stride(array)));
+    };
+    if (at.lanes == 1) return {b_.CreateAlignedLoad(elt, place(i.in[0]), align), false};
+    const auto expanded = [&](llvm::Type* type, Value* from, Value* mask, Value* others) {
+        return b_.CreateMaskedExpandLoad(type, from, align, mask, others);
+    };
+    if (!is_part(i.in[0])) {
+        Value* from = place(i.in[0]);
+        Value* first = b_.CreateAlignedLoad(elt, from, align);
+        return {expanded(vector_of(elt, at.lanes), from, at.mask,
+                         b_.CreateVectorSplat(static_cast<unsigned>(at.lanes), first)),
+                false};
+    }
+    // Both parts of complex numbers are read together, once.
+    const auto [whole, part] = e_.part_of_.at(i.in[0]);
+    Value* from = b_.CreateConstGEP1_64(elt, place(i.in[0]), static_cast<uint64_t>(-int64_t{part}));
+    Value*& both = complex_[whole];
+    if (!both) {
+        llvm::Type* type = vector_of(elt, 2 * at.lanes);
+        both = expanded(type, from, interleaved(at.mask, at.mask), llvm::Constant::getNullValue(type));
+    }
+    std::vector<int> of_part;
+    for (int k = 0; k < at.lanes; ++k) of_part.push_back(2 * k + part);
+    Value* first =
+        b_.CreateAlignedLoad(elt, b_.CreateConstGEP1_64(elt, from, static_cast<uint64_t>(part)), align);
+    return {b_.CreateSelect(at.mask, b_.CreateShuffleVector(both, of_part),
+                            b_.CreateVectorSplat(static_cast<unsigned>(at.lanes), first)),
+            false};
 }
 
 Val RegionNest::position(const Inst& i, const Points& p) {

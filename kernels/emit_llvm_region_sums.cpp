@@ -39,6 +39,7 @@ void RegionNest::find_sum() {
             case RegionOp::NestWhen:
             case RegionOp::NestWithin:
             case RegionOp::NestScatter:
+            case RegionOp::NestNext:
             case RegionOp::NestAppend: return;
             default: break;
         }

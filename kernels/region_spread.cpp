@@ -29,7 +29,9 @@ bool is_point(RegionOp op) { return op == RegionOp::NestLoad || op == RegionOp::
 bool is_store(RegionOp op) {
     return op == RegionOp::NestStore || op == RegionOp::NestScatter || op == RegionOp::NestAppend;
 }
-bool touches_memory(RegionOp op) { return is_point(op) || is_store(op) || op == RegionOp::NestTake; }
+bool touches_memory(RegionOp op) {
+    return is_point(op) || is_store(op) || op == RegionOp::NestTake || op == RegionOp::NestNext;
+}
 
 }  // namespace
 
@@ -143,6 +145,7 @@ bool RegionSpread::meets_elsewhere(const Inst& store, const Inst& other) const {
 bool RegionSpread::in_order(const Inst& nest) const {
     const auto& body = at(r_.nests, static_cast<int>(nest.ints[0])).insts;
     for (const Inst& store : body) {
+        if (store.op == RegionOp::NestNext) return true;
         if (!is_store(store.op)) continue;
         for (const Inst& other : body)
             if (touches_memory(other.op) && meets_elsewhere(store, other)) return true;

@@ -11,6 +11,14 @@ static bool is_number(const Operand& o) {
            (s->kind == ShadowKind::Object && PyBool_Check(s->obj.get()));
 }
 
+// A Python number whose value is the trace's own: not one that came in, or was computed from what did.
+static bool is_constant_number(TraceBuilder& b, const Operand& o) {
+    const Shadow& s = *o.shadow;
+    if (s.kind == ShadowKind::Int) return b.syms().as_const(s.sym).has_value();
+    return s.kind == ShadowKind::Scalar && s.box == graph::Box::PyFloat &&
+           b.graph.node(s.value).op == graph::Op::Const;
+}
+
 bool Recorder::on_binary_op(const Insn& insn) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
@@ -18,7 +26,9 @@ bool Recorder::on_binary_op(const Insn& insn) {
     ShadowRef out;
     const Host& host = host_of(ops_);
     const HostScope scope(b_, host);
-    if (is_number(ops_[0]) && is_number(ops_[1]))
+    if (PyFloat_CheckExact(result) && is_constant_number(b_, ops_[0]) && is_constant_number(b_, ops_[1]))
+        out = b_.constant(result);
+    else if (is_number(ops_[0]) && is_number(ops_[1]))
         out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     else if (PyTuple_Check(result) || PyList_CheckExact(result))
         out = sequence_binary(insn.arg, result);
@@ -98,7 +108,10 @@ bool Recorder::on_unary(const Insn& insn) {
                      : insn.op == Opcode::UnaryPositive ? Host::Unary::Positive
                                                         : Host::Unary::Invert;
     const HostScope scope(b_, host_of(a));
-    ShadowRef out = host_of(a).lower_unary(b_, op, a, top().frame->peek(0));
+    PyObject* result = top().frame->peek(0);
+    ShadowRef out = PyFloat_CheckExact(result) && is_constant_number(b_, a)
+                        ? b_.constant(result)
+                        : host_of(a).lower_unary(b_, op, a, result);
     ShadowRef s = pop();
     if (push_result(out)) return true;
     push(s);

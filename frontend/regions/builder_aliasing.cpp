@@ -20,6 +20,10 @@ constexpr int kHeld = -10;  // less the variable's number
 
 bool is_held(int memory) { return memory <= kHeld; }
 
+bool reads_memory(const Expr& e) {
+    return e.kind == Expr::Leaf || e.kind == Expr::Take || e.kind == Expr::Next;
+}
+
 }  // namespace
 
 // An entry slot, or one of the names above.
@@ -68,23 +72,21 @@ bool Builder::held_apart() {
 }
 
 bool Builder::reads(const ExprRef& e, const Value& array) {
-    const bool reads_memory = e->kind == Expr::Leaf || e->kind == Expr::Take;
-    if (reads_memory && may_share(e->slot, memory_of(array))) return true;
+    if (reads_memory(*e) && may_share(e->slot, memory_of(array))) return true;
     return std::any_of(e->in.begin(), e->in.end(), [&](const ExprRef& x) { return reads(x, array); });
 }
 
 // Whether every element that is read of dest's memory lies where the result's is put.
 bool Builder::reads_in_place(const ExprRef& e, const Value& dest) {
     if (e->kind == Expr::Leaf && (e->id == dest.id || e->whole == dest.id)) return true;
-    const bool reads_memory = e->kind == Expr::Leaf || e->kind == Expr::Take;
-    if (reads_memory && may_share(e->slot, memory_of(dest))) return false;
+    if (reads_memory(*e) && may_share(e->slot, memory_of(dest))) return false;
     return std::all_of(e->in.begin(), e->in.end(), [&](const ExprRef& x) { return reads_in_place(x, dest); });
 }
 
 // Whether all that it reads elsewhere in dest's memory than where the result is put is broadcast.
 bool Builder::only_narrow_ones_move(const ExprRef& e, const Value& dest) {
     if (e->kind == Expr::Leaf) return reads_in_place(e, dest) || e->narrow >= 0;
-    if (e->kind == Expr::Take && may_share(e->slot, memory_of(dest))) return false;
+    if (reads_memory(*e) && may_share(e->slot, memory_of(dest))) return false;
     return std::all_of(e->in.begin(), e->in.end(),
                        [&](const ExprRef& x) { return only_narrow_ones_move(x, dest); });
 }

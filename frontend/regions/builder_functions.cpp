@@ -11,15 +11,16 @@
 
 namespace stator::frontend::regions {
 
-// The value of a constant of this block.
+// The value of a constant.
 std::optional<double> Builder::known_float(const Value& v) const {
     if (v.kind == Kind::Int) {
         const auto k = known_int(v.id);
         return k ? std::optional<double>(static_cast<double>(*k)) : std::nullopt;
     }
     if (v.kind != Kind::Float) return std::nullopt;
-    for (const graph::Inst& i : r_->blocks[static_cast<size_t>(block_)].insts)
-        if (i.result == v.id && i.op == graph::RegionOp::Const) return std::bit_cast<double>(i.ints[0]);
+    for (const graph::Block& b : r_->blocks)
+        for (const graph::Inst& i : b.insts)
+            if (i.result == v.id && i.op == graph::RegionOp::Const) return std::bit_cast<double>(i.ints[0]);
     return std::nullopt;
 }
 

@@ -185,6 +185,21 @@ bool Builder::store_masked(const Value& dest, const Value& by, const Value& valu
     } else if (value.mask && same(value.mask, mask) && value.extents.size() == extents.size()) {
         e = value.expr;
         if (!cast_expr(&e, dest.dtype)) return false;
+    } else if (value.is_array() && value.rank == 1 && selected.rank == 1) {
+        // An element for each place, one after the other. Where there are more or fewer, Python raises.
+        Value packed = value;
+        if (value.mask && !pack(value, false, &packed)) return false;
+        if (packed.kind == Kind::Lazy && !scratch_of(packed.expr, packed.extents, &packed)) return false;
+        const ValueId n = count(mask, extents);
+        if (n < 0 || !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {extents_of(packed)[0], n})))
+            return false;
+        auto next = std::make_shared<Expr>();
+        next->kind = Expr::Next;
+        next->dtype = packed.dtype;
+        next->id = packed.id;
+        next->slot = memory_of(packed);
+        e = std::move(next);
+        if (!cast_expr(&e, dest.dtype)) return false;
     } else if (value.is_array()) {
         return store_packed(dest, by, value);
     } else {
@@ -211,7 +226,7 @@ bool Builder::store_masked(const Value& dest, const Value& by, const Value& valu
     return true;
 }
 
-// The same, of an array that has an element for each place: a store at indices, which is what NumPy does,
+// The same, of an array that has a row for each place: a store at indices, which is what NumPy does,
 // too. Where there are more or fewer, Python raises.
 bool Builder::store_packed(const Value& dest, const Value& by, const Value& value) {
     Value key;

@@ -29,7 +29,7 @@ ExprRef Builder::component(const ExprRef& e, int which) {
     if (!graph::is_complex(e->dtype))
         return which == 0 ? e : number_expr(e->dtype, cast(const_float(0), DType::F64, e->dtype));
     if (e->kind == Expr::Pair) return e->in[static_cast<size_t>(which)];
-    auto x = std::make_shared<Expr>(*e);  // a Leaf or a Take
+    auto x = std::make_shared<Expr>(*e);  // a Leaf, a Take or a Next
     x->dtype = part_type(e->dtype);
     x->id = part(e->id, which);
     x->whole = e->id;
@@ -57,6 +57,10 @@ ValueId Builder::nest_value(graph::NestBody& body, const ExprRef& e, std::map<co
             for (const graph::Inst& i : body.insts)
                 if (i.op == RegionOp::NestLoad && i.in[0] == e->id) return done[e.get()] = i.result;
             inst.op = RegionOp::NestLoad;
+            inst.in = {e->id};
+            break;
+        case Expr::Next:
+            inst.op = RegionOp::NestNext;
             inst.in = {e->id};
             break;
         case Expr::Axis:

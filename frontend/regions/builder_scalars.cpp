@@ -75,6 +75,9 @@ bool Builder::truth(const Value& v, ValueId* out) {
 }
 
 bool Builder::negate(const Value& v, Value* out) {
+    // An exponent: `a ** -k`.
+    if (const auto known = v.kind == Kind::Float ? known_float(v) : std::nullopt)
+        return *out = float_value(const_float(-*known)), true;
     if (v.kind == Kind::Float || (v.kind == Kind::Scalar && graph::is_float(v.dtype))) {
         *out = number(v.kind, v.dtype, pointwise(graph::Op::Negative, v.dtype, v.dtype, {v.id}));
         return true;

@@ -70,12 +70,13 @@ struct Expr {
         Fma,   // in[0] * in[1] + in[2], rounded once
         Axis,  // the point's position along axis `axis`
         Take,  // the element of an array at indices `in`, which wrap and may be out of range
+        Next,  // the element of a vector for the point: it has one for each at which the nest's mask holds
         Pair,  // of a complex dtype: real and imaginary part
     } kind = Leaf;
     DType dtype = DType::F64;
-    ValueId id = -1;                 // Leaf, Take: the array; Number: a scalar
+    ValueId id = -1;                 // Leaf, Take, Next: the array; Number: a scalar
     ValueId whole = -1;              // Leaf of one part of complex numbers: their array
-    int slot = -1;                   // Leaf, Take: entry slot of the array whose memory it shows
+    int slot = -1;                   // Leaf, Take, Next: entry slot of the array whose memory it shows
     int axis = 0;                    // Axis
     std::vector<ValueId> extents{};  // Take: of the array
     graph::Op op = graph::Op::Add;

@@ -122,7 +122,15 @@ def divides(x, y, n):
         m = x != 0.0
         y[m] = y[m] / x[m]
     return y
+def through_a_variable(x, y, n):
+    for i in range(n):
+        t = x[x > 0.1 * i] * 0.5
+        y[x > 0.1 * i] = t
+        x[y > 0.2] = y[y > 0.2]
+    return t
 for size in 5, 31, 32, 33, 200:
+    exact(through_a_variable, lambda i: [rng_of(i).random(size), np.ones(size), 5])
+    exact(through_a_variable, lambda i: [rng_of(i).random((size, 3)), np.ones((size, 3)), 5])
     exact(clamps, lambda i: [rng_of(i).random(size) * 6, rng_of(i + 9).random(size) * 6, 5])
     exact(counts, lambda i: [rng_of(i).random(size) * 6, 5])
     exact(packs, lambda i: [rng_of(i).random(size), np.zeros(6), 6])
