@@ -2,7 +2,8 @@
 // computed earlier, until only values known in front of the loop are left.
 //
 // A loop that counts down (range) is the base: its counter c lies in [1, count] inside its body, and what
-// advances by d each time is start + d * (count - c). Conditions that dominate give the rest.
+// advances by d each time is start + d * (count - c). Conditions that dominate give the rest, and those of
+// all ways into a loop that tests at its end (`while`).
 #include "graph/region_bounds.h"
 
 #include <algorithm>
@@ -145,7 +146,19 @@ bool RegionBounds::inside_body(const Counted& c, BlockId at) const {
 std::vector<LinearForm> RegionBounds::trip_count_limits(int loop) {
     constexpr int64_t kFew = 1 << 16;  // some hundred microseconds
     const Counted& c = counted_[static_cast<size_t>(loop)];
-    if (c.counter < 0) return {};
+    const BlockId header = r_.loops[static_cast<size_t>(loop)].header;
+    if (c.counter < 0) {
+        for (const ValueId v : r_.blocks[static_cast<size_t>(header)].params) {
+            const auto step = step_of(v);
+            if (!step || !step->checked) continue;
+            const bool up = step->by > 0;
+            const MaybeForm limit = limit_of(v, !up);
+            const MaybeForm span = limit ? add_scaled(*limit, form(step->start), -1) : std::nullopt;
+            const MaybeForm rest = span ? add_scaled({kFew, {}}, *span, up ? -1 : 1) : std::nullopt;
+            if (rest) return lower(*rest, header);
+        }
+        return {};
+    }
     return lower({kFew, {{c.count, -1}}}, c.body);
 }
 
@@ -239,6 +252,7 @@ std::vector<LinearForm> RegionBounds::replacements(const LinearForm& f, ValueId 
     by_count(f, x, at, out);
     by_instruction(f, x, out);
     by_guards(f, x, at, out);
+    by_ways_in(f, x, out);
     return out;
 }
 
@@ -389,6 +403,67 @@ std::optional<Difference> difference(const Inst& test, bool holds) {
 }
 
 }  // namespace
+
+// What the branch that leads from one block to the other says of v: a form that it is not below, or above.
+MaybeForm RegionBounds::tested(BlockId from, BlockId to, ValueId v, bool below) {
+    const Terminator& end = r_.blocks[static_cast<size_t>(from)].end;
+    if (end.kind != Terminator::Branch || end.then.to == end.other.to) return std::nullopt;
+    const Inst* test = place_[static_cast<size_t>(end.cond)].inst;
+    if (!test || test->op != RegionOp::Pointwise || test->operand != DType::I64 || test->in.size() != 2)
+        return std::nullopt;
+    const auto d = difference(*test, end.then.to == to);
+    if (!d) return std::nullopt;
+    const ValueId it = below ? d->a : d->b;
+    if (it != v && (!constant(it) || constant(it) != constant(v))) return std::nullopt;
+    return below ? add_scaled(form(d->b), constant_form(d->minus), 1)
+                 : add_scaled(form(d->a), constant_form(d->minus), -1);
+}
+
+bool RegionBounds::is_header(BlockId b) const {
+    const int loop = b < 0 ? -1 : r_.blocks[static_cast<size_t>(b)].loop;
+    return loop >= 0 && r_.loops[static_cast<size_t>(loop)].header == b;
+}
+
+// The parameter of a header is never below, or above, what every branch that leads there compares it with.
+// The outermost loop is entered without: there it takes a test.
+MaybeForm RegionBounds::limit_of(ValueId param, bool below) {
+    const Place& p = place_[static_cast<size_t>(param)];
+    if (p.param < 0 || !is_header(p.block) || r_.types[static_cast<size_t>(param)] != kI64)
+        return std::nullopt;
+    MaybeForm limit;
+    ValueId untested = -1;
+    for (const BlockId from : cfg_.preds[static_cast<size_t>(p.block)]) {
+        std::vector<ValueId> args;
+        for_edges(r_.blocks[static_cast<size_t>(from)], [&](const Edge& e) {
+            if (e.to == p.block) args.push_back(e.args[static_cast<size_t>(p.param)]);
+        });
+        if (args.size() != 1) return std::nullopt;
+        const MaybeForm here = tested(from, p.block, args[0], below);
+        if (!here && p.block == outer_ && untested < 0 && !cfg_.dominates(outer_, from)) {
+            untested = args[0];
+            continue;
+        }
+        if (!here || (limit && *limit != *here)) return std::nullopt;
+        limit = here;
+    }
+    if (!limit) return std::nullopt;
+    for (const auto& [v, k] : limit->terms)
+        if (block_of(v) == p.block || (block_of(v) >= 0 && !cfg_.dominates(block_of(v), p.block)))
+            return std::nullopt;
+    if (untested < 0) return limit;
+    const MaybeForm room =
+        below ? add_scaled(form(untested), *limit, -1) : add_scaled(*limit, form(untested), -1);
+    if (!room ||
+        std::any_of(room->terms.begin(), room->terms.end(), [&](const auto& t) { return !is_atom(t.first); }))
+        return std::nullopt;
+    for (const auto& [v, k] : room->terms) use_atom(v);
+    if (std::find(needs_.begin(), needs_.end(), *room) == needs_.end()) needs_.push_back(*room);
+    return limit;
+}
+
+void RegionBounds::by_ways_in(const LinearForm& f, ValueId x, std::vector<LinearForm>& out) {
+    if (const MaybeForm limit = limit_of(x, f.factor(x) > 0)) replace(f, x, *limit, out);
+}
 
 void RegionBounds::by_guards(const LinearForm& f, ValueId x, BlockId at, std::vector<LinearForm>& out) {
     const int64_t k = f.factor(x);

@@ -46,7 +46,7 @@ class RegionBounds {
     const std::vector<LinearForm>& needs() const { return needs_; }
     // Forms over atoms that are at most f whenever block `at` runs; none if none is found.
     std::vector<LinearForm> lower(const LinearForm& f, BlockId at);
-    // For the loop's counter: how often its body runs at most, over atoms. The loop must count down.
+    // How often the loop's body runs at most, over atoms.
     std::vector<LinearForm> trip_count_limits(int loop);  // each is limit - trips: what must be >= 0
     BlockId block_of(ValueId v) const { return place_[static_cast<size_t>(v)].block; }
     std::optional<int64_t> constant(ValueId v) const;
@@ -82,6 +82,10 @@ class RegionBounds {
     void by_count(const LinearForm& f, ValueId x, BlockId at, std::vector<LinearForm>& out);
     void by_instruction(const LinearForm& f, ValueId x, std::vector<LinearForm>& out);
     void by_guards(const LinearForm& f, ValueId x, BlockId at, std::vector<LinearForm>& out);
+    void by_ways_in(const LinearForm& f, ValueId x, std::vector<LinearForm>& out);
+    MaybeForm limit_of(ValueId param, bool below);
+    MaybeForm tested(BlockId from, BlockId to, ValueId v, bool below);
+    bool is_header(BlockId b) const;
 
     const Region& r_;
     const RegionCfg& cfg_;
