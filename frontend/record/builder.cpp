@@ -275,6 +275,22 @@ bool TraceBuilder::resolve_number(const ShadowRef& s, PyObject* obj) {
     return true;
 }
 
+// Whether its bounds are next to 0, as those of slices that a program makes once are. Others may differ from
+// call to call, and a trace is for one slice.
+static bool is_slice_of_constants(PyObject* obj) {
+    if (!PySlice_Check(obj)) return false;
+    constexpr long kMostFixed = 4;
+    auto* slice = reinterpret_cast<PySliceObject*>(obj);
+    for (PyObject* part : {slice->start, slice->stop, slice->step}) {
+        if (part == Py_None) continue;
+        if (!PyLong_CheckExact(part)) return false;
+        int overflow = 0;
+        const long n = PyLong_AsLongAndOverflow(part, &overflow);
+        if (overflow || n > kMostFixed || n < -kMostFixed) return false;
+    }
+    return true;
+}
+
 bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
     if (s->kind != ShadowKind::Lazy) return true;
     if (auto it = by_object_.find(obj); it != by_object_.end() && it->second.get() != s.get()) {
@@ -307,6 +323,13 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
             PyRef key = PyRef::steal(PyLong_FromSsize_t(i));
             s->items.push_back(lazy(guards.item(s->source, key.get()), PyTuple_GET_ITEM(obj, i)));
         }
+        return true;
+    }
+    if (is_slice_of_constants(obj)) {
+        guards.expect_equal(s->source, obj);
+        const guards::SourceId own = s->source;
+        *s = *constant(obj);
+        s->source = own;
         return true;
     }
     if (PyUnicode_CheckExact(obj) || PyBytes_CheckExact(obj)) {

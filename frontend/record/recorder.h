@@ -106,6 +106,7 @@ class Recorder {
     ShadowRef make_iterable(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
     bool loop_over(const Operand& over);
     bool loop_over_modules(const Operand& over);
+    ShadowRef slice_of(std::span<const Operand> args, PyObject* kwnames);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);

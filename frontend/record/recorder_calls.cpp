@@ -229,6 +229,19 @@ static PyObject* isinstance_function() {
     return function;
 }
 
+// slice(stop), slice(start, stop) or slice(start, stop, step).
+ShadowRef Recorder::slice_of(std::span<const Operand> args, PyObject* kwnames) {
+    if (kwnames || args.empty() || args.size() > 3) return nullptr;
+    for (const Operand& a : args)
+        if (!b_.resolve(a.shadow, a.obj)) return nullptr;
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Slice;
+    if (args.size() == 1) s->items.push_back(b_.constant(Py_None));
+    for (const Operand& a : args) s->items.push_back(a.shadow);
+    while (s->items.size() < 3) s->items.push_back(b_.constant(Py_None));
+    return s;
+}
+
 bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out) {
     if (args.size() != 2) return false;
     for (const Operand& a : args)
@@ -347,6 +360,8 @@ bool Recorder::on_call(const Insn& insn) {
     ShadowRef out;
     if (makes_iterable(callable.obj)) {
         if (!(out = make_iterable(callable.obj, args, kwnames))) return refuse(Reason::UnknownCall, what);
+    } else if (callable.obj == reinterpret_cast<PyObject*>(&PySlice_Type)) {
+        if (!(out = slice_of(args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {

@@ -94,6 +94,7 @@ struct Followed {
 struct EntrySource {
     enum Kind : uint8_t {
         Item,          // number `index` of a tuple or list
+        Bound,         // start (`index` 0), stop or step of a slice
         Attribute,     // `name`, found at `place`; a method is `object`
         Cell,          // contents of a cell
         FunctionCell,  // cell number `index` of a function's closure
@@ -204,6 +205,8 @@ class Builder {
     bool goes_round() const;
     std::optional<Value> entry_value(PyObject* o, int slot);
     Value entry_items(PyObject* o, int slot);
+    Value entry_slice(PyObject* o, int slot);
+    ValueId constant_at_entry(int64_t v);
     Py_ssize_t holders(int slot) const;
     std::optional<Value> entry_iterator(PyObject* o, int slot);
     bool run(Version& v);
@@ -273,6 +276,7 @@ class Builder {
     bool compare_arrays(int py_op, const Value& a, const Value& b, Value* out);
     bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
+    bool call_slice(const std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
 
     // ---- builder_math.cpp ----

@@ -71,6 +71,29 @@ Value Builder::entry_items(PyObject* o, int slot) {
     return v;
 }
 
+// A slice. Bounds next to 0 are constants, because of what follows from them: which elements two statements
+// share, how long a part is. Such ints are one object each, so where others come they are others.
+Value Builder::entry_slice(PyObject* o, int slot) {
+    constexpr int64_t kMostFixed = 4;
+    Value v = composed(Kind::Slice, {});
+    auto* slice = reinterpret_cast<PySliceObject*>(o);
+    int index = 0;
+    for (PyObject* bound : {slice->start, slice->stop, slice->step}) {
+        EntrySource s{EntrySource::Bound, slot};
+        s.index = index++;
+        const EntryKind kind = classify(bound);
+        const int64_t n = kind.kind == EntryKind::Int ? PyLong_AsLongLong(bound) : kMostFixed + 1;
+        if (n < -kMostFixed || n > kMostFixed) {
+            v.items.push_back(source_value(std::move(s), bound));
+            if (v.items.back().is_number()) v.items.back().whole = false, v.items.back().slot = -1;
+        } else {
+            out_->same.emplace_back(source_slot(std::move(s), bound), PyRef::borrow(bound));
+            v.items.push_back(int_value(constant_at_entry(n)));
+        }
+    }
+    return v;
+}
+
 std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
     EntryInput in{};
     in.slot = slot;
@@ -151,6 +174,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
                 v.kind = Kind::Passed;
             }
             break;
+        case EntryKind::Slice: v = entry_slice(o, slot); break;
         case EntryKind::List:  // looked into where something does
         case EntryKind::Other:
             if (!keeps_identity(o)) {
@@ -214,7 +238,7 @@ bool Builder::read_entry() {
                 v->whole = o && (v->kind == Kind::Array || v->kind == Kind::Known ||
                                  v->kind == Kind::Passed || v->kind == Kind::List || (!changes && !on_stack));
                 if (v->kind == Kind::RangeIter) v->whole = false;
-                if (v->kind == Kind::Tuple && changes) v->whole = false;
+                if ((v->kind == Kind::Tuple || v->kind == Kind::Slice) && changes) v->whole = false;
                 // What is rebound is like what the loop makes, from the first iteration on.
                 if (!v->whole && (v->is_number() || v->is_complex_number())) v->slot = -1;
                 s_.slots.push_back(std::move(*v));
@@ -259,6 +283,10 @@ std::string Builder::source_text(int slot) const {
     const std::string base = s.parent >= 0 ? source_text(s.parent) : "";
     switch (s.kind) {
         case EntrySource::Item: return fmt::format("{}[{}]", base, s.index);
+        case EntrySource::Bound: {
+            constexpr const char* kNames[] = {"start", "stop", "step"};
+            return base + "." + kNames[s.index];
+        }
         case EntrySource::Attribute: return base + "." + PyUnicode_AsUTF8(s.name.get());
         case EntrySource::Cell: return base + ".cell_contents";
         case EntrySource::FunctionCell: return fmt::format("{}.__closure__[{}]", base, s.index);

@@ -267,6 +267,8 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             return done(int_value(n));
         }
         if (attr == "ndim") return done(int_value(const_int(owner.rank)));
+        if (attr == "dtype" && owner.kind == Kind::Array)
+            return done(known(reinterpret_cast<PyObject*>(numpy::descr_of(owner.dtype))));
         if (attr == "real" || attr == "imag") {
             Value v;
             return complex_part(owner, attr == "imag", &v) && done(std::move(v));
@@ -510,6 +512,16 @@ bool Builder::call_range(std::vector<Value>& args, Value* out) {
     return true;
 }
 
+bool Builder::call_slice(const std::vector<Value>& args, Value* out) {
+    if (args.empty() || args.size() > 3) return unknown("slice() of so many arguments");
+    for (const Value& a : args)
+        if (!a.is_number() && !a.is_none()) return unknown("slice() of " + describe(a));
+    const Value none = known(Py_None);
+    *out = composed(Kind::Slice, args.size() == 1 ? std::vector<Value>{none, args[0]} : args);
+    out->items.resize(3, none);
+    return true;
+}
+
 // min and max keep the first of equal ones.
 bool Builder::call_minmax(bool greatest, std::vector<Value>& args, Value* out) {
     if (args.size() < 2) return unknown("min() or max() of one argument");
@@ -534,6 +546,7 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
                            *const min = builtin("min"), *const max = builtin("max"),
                            *const divmod = builtin("divmod");
     if (callable == range) return call_range(args, out);
+    if (callable == reinterpret_cast<PyObject*>(&PySlice_Type)) return call_slice(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PyEnum_Type)) return call_enumerate(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PyZip_Type)) return call_zip(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PyReversed_Type)) return call_reversed(args, out);

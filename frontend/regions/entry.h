@@ -21,7 +21,8 @@ struct EntryKind {
         ArrayIter,
         Compound,
         Tuple,
-        List
+        List,
+        Slice
     } kind = Other;
     graph::DType dtype = graph::DType::F64;
     int rank = 0;

@@ -115,6 +115,8 @@ EntryKind classify(PyObject* o) {
         if (PyTuple_GET_SIZE(o) <= kMostItems) k.kind = EntryKind::Tuple;
     } else if (PyList_CheckExact(o)) {
         if (PyList_GET_SIZE(o) <= kMostItems) k.kind = EntryKind::List;
+    } else if (PySlice_Check(o)) {
+        k.kind = EntryKind::Slice;
     } else if (is_range_iter(o)) {
         k.kind = EntryKind::RangeIter;
     } else if (is_array_iter(o)) {

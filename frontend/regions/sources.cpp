@@ -70,6 +70,17 @@ Value Builder::looked_into(const Value& v) {
     return list_values_[v.slot];
 }
 
+// A constant that all of the region sees.
+ValueId Builder::constant_at_entry(int64_t v) {
+    graph::Inst inst;
+    inst.op = graph::RegionOp::Const;
+    inst.ints = {v};
+    const ValueId id = inst.result = r_->add({DType::I64, -1});
+    consts_[id] = v;
+    r_->blocks[0].insts.push_back(std::move(inst));
+    return id;
+}
+
 // Extents of inputs are values of the entry, where all of the region sees them.
 void Builder::extents_at_entry(const EntryInput& in) {
     for (int axis = 0; in.kind == EntryInput::Array && axis < in.rank; ++axis) {
@@ -168,6 +179,12 @@ PyObject* find(const EntrySource& s, PyObject* parent, int depth) {
         case EntrySource::Item:
             if (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > s.index) found = PyTuple_GET_ITEM(o, s.index);
             if (PyList_CheckExact(o) && PyList_GET_SIZE(o) > s.index) found = PyList_GET_ITEM(o, s.index);
+            break;
+        case EntrySource::Bound:
+            if (PySlice_Check(o)) {
+                auto* slice = reinterpret_cast<PySliceObject*>(o);
+                found = s.index == 0 ? slice->start : s.index == 1 ? slice->stop : slice->step;
+            }
             break;
         case EntrySource::Attribute:
             if (GuardProgram::classify_attr(o, s.name.get(), &found) != s.place) return nullptr;

@@ -27,6 +27,7 @@ STATEMENTS = {
     "a mask in the statement": "a[np.cos(b) > 0] = np.sqrt(np.exp(b[np.cos(b) > 0]))",
     "packed": "k = np.exp(b[b > 0.5]).sum()",
     "powers": "a[:] = abs(b) ** 1.5 + abs(b) ** -0.3 - b ** 3",
+    "powers by a variable": "e = 1.5\n        a[:] = abs(b) ** -e + abs(b) ** e",
     "selected powers": "a[a > 0] = a[a > 0] ** -1.5",
     "of a number and an array": "a[:] = np.hypot(b, 3.0) + np.arctan2(1.5, b)",
     "of two arrays": "a[:] = np.arctan2(a, b) - np.hypot(a, b)",

@@ -20,6 +20,8 @@ def case(name, text, *calls):
 R = np.linspace(-1.0, 2.0, 12)
 
 CASES = [
+    case("a slice that differs from call to call", "def f(x, c, n):\n    for i in range(n):\n        x[c] = x[c] * 0.5 + i\n    return x, c\n",
+         (R, slice(1, -1), 9), (R, slice(1, -1), 9), (R, slice(0, 7), 9), (R, slice(2, 900), 9), (R, slice(None), 9), (R, slice(9, 1, -2), 9), (R, slice(1, None, 1), 9), (R, slice(0, 1.5), 9), (R, 3, 9)),
     case("math: a domain error in the middle", "def f(x):\n    s = 0.0\n    for i in range(len(x)):\n        s += math.sqrt(x[i]) + math.log(x[i])\n    return s\n",
          (np.abs(R) + 0.1,), (np.abs(R) + 0.1,), (R[::-1].copy(),), (np.zeros(12),)),
     case("math: overflow, infinities, NaN", "def f(x):\n    n = 0\n    for i in range(len(x)):\n        if math.isnan(x[i]) or math.isinf(x[i]):\n            n += 1\n        n += math.exp(x[i]) > 2\n    return n\n",
