@@ -13,14 +13,27 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .checkouts import Call, NPBench, PyHPC
 from .perturb import perturbed
+from .rewrite import IDIOMS, rewritten
 
 # Peers in the order of the tables. Those with threads are named so and may use all of them.
-PEERS = ("numpy", "stator", "cached", "perturbed", "numba", "numba-threads", "jax", "pythran", "torch")
+PEERS = (
+    "numpy",
+    "stator",
+    "cached",
+    "perturbed",
+    "rewritten",
+    "numba",
+    "numba-threads",
+    "jax",
+    "pythran",
+    "torch",
+)
 POSTFIXES = {
     "numba": ("numba_n", "numba_o", "numba"),
     "numba-threads": ("numba_np", "numba_npr", "numba_op", "numba_opr"),
@@ -28,6 +41,11 @@ POSTFIXES = {
     "pythran": ("pythran",),
     "torch": ("pytorch",),
 }
+# The program written differently: by which function of a source and the name of what is called.
+WRITTEN: dict[str, Callable[[str, str], str]] = {"perturbed": perturbed, "rewritten": rewritten} | {
+    f"rewritten-{idiom}": partial(rewritten, idioms=(idiom,)) for idiom in IDIOMS
+}
+OURS = ("stator", "cached", *WRITTEN)
 NEEDS = {"numba": "numba", "numba-threads": "numba", "jax": "jax", "pythran": "pythran", "torch": "torch"}
 
 
@@ -38,7 +56,7 @@ def installed(peer: str) -> bool:
 def of(checkout: NPBench | PyHPC, program: str, peer: str) -> list[str]:
     """The variants that `peer` has of a program; torch.compile takes NumPy's where there is none for torch."""
     there = checkout.postfixes(program)
-    if peer in ("numpy", "stator", "cached", "perturbed"):
+    if peer in ("numpy", *OURS):
         return [f"{peer}.numpy"] if "numpy" in there else []
     some = [f"{peer}.{p}" for p in POSTFIXES[peer] if p in there]
     return some or ([f"{peer}.numpy"] if peer == "torch" and "numpy" in there else [])
@@ -54,9 +72,9 @@ def load(checkout: NPBench | PyHPC, program: str, preset: str, variant: str) -> 
 
         jax.config.update("jax_enable_x64", True)
     call = checkout.call(program, preset, postfix)
-    if peer == "perturbed":
-        call.function = _perturbed(call.function)
-    if peer in ("stator", "cached", "perturbed"):
+    if peer in WRITTEN:
+        call.function = _written(call.function, WRITTEN[peer])
+    if peer in OURS:
         import stator
 
         call.function = stator.compile(call.function)
@@ -67,14 +85,14 @@ def load(checkout: NPBench | PyHPC, program: str, preset: str, variant: str) -> 
     return call
 
 
-def _perturbed(function: Callable) -> Callable:
-    """The function in its program written differently (perturb.py)."""
+def _written(function: Callable, differently: Callable[[str, str], str]) -> Callable:
+    """The function in its program written differently (perturb.py, rewrite.py)."""
     path = sys.modules[function.__module__].__file__
     assert path is not None
-    folder = tempfile.mkdtemp(prefix="perturbed-")
+    folder = tempfile.mkdtemp(prefix="written-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    other = Path(folder) / "perturbed_program.py"
-    other.write_text(perturbed(Path(path).read_text(), function.__name__))
+    other = Path(folder) / "another_program.py"
+    other.write_text(differently(Path(path).read_text(), function.__name__))
     spec = importlib.util.spec_from_file_location(other.stem, other)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

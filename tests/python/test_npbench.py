@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import stator
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from benchmarks.npbench import rewrite  # noqa: E402
 
 INFO = {
     "benchmark": {
@@ -113,3 +116,39 @@ def test_no_checkout():
     command = [sys.executable, "-m", "benchmarks.npbench"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, env=environment)
     assert done.returncode == 1 and "NPBENCH_DIR" in done.stdout
+
+
+WRITTEN = """
+import numpy as np
+
+def smoothed(a, k):
+    b = np.zeros_like(a)
+    e = k
+    for i in range(1, a.shape[0] - 1):
+        for j in range(a.shape[1]):
+            b[i, j] = a[i - 1, j] + 2.0 * a[i, j]
+    for _ in range(k):
+        c = np.ones(a.shape)
+        d = b * 0.25
+        b[1:-1] = (a[2:] + a[:-2]) * 0.5 + c[1:-1] * d[1:-1]
+        b[0] = b[0] + np.sum(a[1:] * d[:-1])
+    return b
+"""
+
+
+def _run(source):
+    space = {}
+    exec(source, space)
+    return space["smoothed"](np.linspace(-1.0, 2.0, 42).reshape(7, 6), 5)
+
+
+@pytest.mark.parametrize("idiom", [*rewrite.IDIOMS, "all"])
+def test_programs_written_differently(idiom):
+    """Every idiom changes the text, and no bit of the result."""
+    if idiom == "long":
+        source = rewrite.rewritten(WRITTEN, "smoothed", ("short",))
+    else:
+        source = WRITTEN
+    other = rewrite.rewritten(source, "smoothed", () if idiom == "all" else (idiom,))
+    assert other != rewrite.rewritten(source, "smoothed", ("none",))
+    assert _run(other).tobytes() == _run(WRITTEN).tobytes()
