@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,9 +23,18 @@ struct Object {
     std::string error;           // not empty: no object
 };
 
+// Code for now, of a region that is large: generated without optimization, before the object that is
+// returned.
+struct FirstObject {
+    int64_t from = INT64_MAX;          // instructions of LLVM IR from which on it is wanted
+    std::function<void(Object)> take;  // gets it as soon as it is there; no lock is held
+    bool only = false;                 // the optimized object is not wanted; only `take` gets one
+};
+
 struct CodegenApi {
     Object (*emit_program)(const kernels::Program& program, const kernels::EmitOptions& options);
-    Object (*emit_region)(const graph::Region& region, const kernels::EmitOptions& options);
+    Object (*emit_region)(const graph::Region& region, const kernels::EmitOptions& options,
+                          const FirstObject& first);
     // What these pass through, as text, for dumps; "" or an error. `assembly` may be null.
     std::string (*program_text)(const kernels::Program& program, const kernels::EmitOptions& options,
                                 std::string* llvm_ir, std::string* assembly);

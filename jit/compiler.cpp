@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <unordered_map>
 
@@ -71,9 +72,10 @@ struct Work {
     kernels::CompileState& slot;
     bool fastmath;
     std::function<std::string()> key;  // what the code depends on besides the environment
-    std::function<Object(const kernels::EmitOptions&)> emit;
+    std::function<Object(const kernels::EmitOptions&, const FirstObject&)> emit;
     std::function<Loaded(std::string_view object, const std::string& prefix)> load;
     std::function<void(const Loaded&)> take;  // the entries, into the slot
+    const RegionRequest* region = nullptr;
 };
 
 template <class Emit>
@@ -89,7 +91,7 @@ Work work_of(const CompileRequest& r) {
             slot,
             r.fastmath,
             [&r] { return program_key(*r.program); },
-            [&r](const kernels::EmitOptions& o) {
+            [&r](const kernels::EmitOptions& o, const FirstObject&) {
                 return emit([&](const CodegenApi& c) { return c.emit_program(*r.program, o); });
             },
             [&r](std::string_view object, const std::string& prefix) {
@@ -104,13 +106,14 @@ Work work_of(const RegionRequest& r) {
             slot,
             r.fastmath,
             [&r] { return "region\n" + graph::code_key(*r.region); },
-            [&r](const kernels::EmitOptions& o) {
-                return emit([&](const CodegenApi& c) { return c.emit_region(*r.region, o); });
+            [&r](const kernels::EmitOptions& o, const FirstObject& first) {
+                return emit([&](const CodegenApi& c) { return c.emit_region(*r.region, o, first); });
             },
             [&r](std::string_view object, const std::string& prefix) {
                 return load_region(object, prefix, r.name);
             },
-            [&slot](const Loaded& code) { slot.fn = code.region; }};
+            [&slot](const Loaded& code) { slot.fn = code.region; },
+            &r};
 }
 
 void publish(const Work& w, const std::shared_ptr<Loaded>& code, bool from_cache, double seconds) {
@@ -191,6 +194,44 @@ std::string key_of(const Work& w, const Names& names) {
     return environment_key(emit_options(names.prefix, w.fastmath)) + w.key();
 }
 
+// From how many instructions of LLVM IR on a region gets code without optimization first: it takes 10 ms or
+// so, a third more of what follows.
+constexpr int64_t kLarge = 1000;
+
+// STATOR_TEST_FIRST_CODE=FROM[,only]: regions of at least so many instructions get unoptimized code first,
+// also where the caller waits; "only": and no other.
+FirstObject first_code(bool waits) {
+    FirstObject first;
+    if (const char* text = std::getenv("STATOR_TEST_FIRST_CODE")) {
+        first.from = std::atoll(text);
+        first.only = std::strstr(text, ",only") != nullptr;
+    } else if (!waits) {
+        first.from = kLarge;
+    }
+    return first;
+}
+
+// Serves until the better code is there. What it cannot do is left to that.
+void publish_first(const Work& w, const Object& object, const std::string& prefix) {
+    std::string error = object.error;
+    const auto code = error.empty() ? load(w, object.bytes, prefix, error) : nullptr;
+    if (!code) return log_line(LogArtifact::Kernels, w.name + ": no code in a hurry: " + error);
+    kernels::RegionSlot& slot = *w.region->slot;
+    slot.first_owner = code;
+    slot.provisional.store(true);
+    w.take(*code);
+    slot.ready.store(true, std::memory_order_release);
+    report(w, "compiled in a hurry", object.emit_seconds + object.codegen_seconds, *code, &object);
+}
+
+// A call that begins meanwhile sees that the code is not provisional any more, or the word set here.
+void leave_provisional(kernels::RegionSlot& slot) {
+    static constexpr int32_t kLeave = -1;
+    if (!slot.provisional.exchange(false)) return;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    slot.breaker = &kLeave;
+}
+
 void compile_now(const Work& w) {
     if (w.slot.ready.load(std::memory_order_relaxed)) return;  // done before a fork
     const Names names(w);
@@ -201,16 +242,20 @@ void compile_now(const Work& w) {
     if (!private_names && serve_from_cache(w, key, prefix)) return;
 
     const auto start = std::chrono::steady_clock::now();
-    const Object object = w.emit(emission);
-    if (!object.error.empty()) return fail(w.slot, object.error);
-    std::string error;
-    const auto code = load(w, object.bytes, prefix, error);
+    FirstObject first = first_code(w.region && w.region->wait);
+    if (w.region) first.take = [&](const Object& o) { publish_first(w, o, prefix); };
+    const Object object = w.emit(emission, first);
+    std::string error = object.error;
+    if (error.empty() && object.bytes.empty() && first.only) return;
+    const auto code = error.empty() ? load(w, object.bytes, prefix, error) : nullptr;
+    if (!code && w.slot.ready) return log_line(LogArtifact::Kernels, w.name + ": no better code: " + error);
     if (!code) return fail(w.slot, error);
     const double seconds = seconds_since(start);
     counters.compiles.fetch_add(1, std::memory_order_relaxed);
     counters.microseconds.fetch_add(static_cast<int64_t>(seconds * 1e6), std::memory_order_relaxed);
     if (!private_names) remember(key, code);
     publish(w, code, false, seconds);
+    if (w.region) leave_provisional(*w.region->slot);
     report(w, "compiled", seconds, *code, &object);
     if (!private_names && object_cache()->store(key, object.bytes))
         counters.cache_stores.fetch_add(1, std::memory_order_relaxed);

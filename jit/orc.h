@@ -30,7 +30,8 @@ const char* llvm_version();  // "22.1.8"
 // Generates code for a program.
 Object emit_object(const kernels::Program& program, const kernels::EmitOptions& options);
 // The same for a region.
-Object emit_object(const graph::Region& region, const kernels::EmitOptions& options);
+Object emit_object(const graph::Region& region, const kernels::EmitOptions& options,
+                   const FirstObject& first = {});
 // The same from LLVM IR as text (tests).
 Object emit_object_from_ir(std::string_view ir);
 // What `emit_object` passes through, as text, for dumps. `assembly` may be null.

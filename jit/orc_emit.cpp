@@ -4,7 +4,9 @@
 // LLVM 22.1; milliseconds, first time in a process / later). Writing LLVM IR: 0.17 / 0.07. Code generation at
 // level Default: 5.5 / 2.5, at Less: the same, at None: 1.6 / 0.5 but with code several times slower; so
 // Default it is. Of its time a third is setting up some hundred passes, a third instruction selection; no
-// single pass costs more than 0.4 (loop strength reduction does), so none is left out. Mapping the library's
+// single pass costs more than 0.4 (loop strength reduction does), so none is left out. A region of thousands
+// of instructions takes 50 to 100 us for each of them, four times as long as without optimization, and what
+// that gives is a half to a quarter as fast: there it comes first (first_object). Mapping the library's
 // code pages beforehand (MADV_POPULATE_READ) costs the 1 ms that it saves. The emitter writes vectors itself
 // and folds as it goes, so no pass of the middle end runs at all. A target machine costs 0.3 and is kept.
 //
@@ -15,6 +17,7 @@
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Verifier.h>
@@ -22,16 +25,20 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <stdexcept>
+#include <vector>
 
 #include "jit/llvm_compat.h"
 #include "jit/machine.h"
 #include "jit/orc.h"
 #include "jit/orc_internal.h"
 #include "kernels/emit_llvm_region.h"
+#include "kernels/region_abi.h"
 
 namespace stator::jit {
 namespace {
@@ -47,26 +54,33 @@ struct FatalError : std::runtime_error {
 struct Codegen {
     std::mutex mutex;
     std::unique_ptr<llvm::TargetMachine> target_machine;
-    std::string error;  // why there is no target machine
+    std::unique_ptr<llvm::TargetMachine> quick;  // without optimization; made when first wanted
+    std::string error;                           // why there is no target machine
 };
 Codegen& engine() {
     static Codegen* c = new Codegen;
     return *c;
 }
 
-void create_target_machine(Codegen& c) {
+std::unique_ptr<llvm::TargetMachine> create_target_machine(llvm::CodeGenOptLevel level,
+                                                           std::string& problem) {
     const llvm::Triple& triple = host_triple();
     std::string error;
     const llvm::Target* target = compat::lookup_target(triple, error);
     if (!target) {
-        c.error = "LLVM has no code generator for " + triple.str() + ": " + error;
-        return;
+        problem = "LLVM has no code generator for " + triple.str() + ": " + error;
+        return nullptr;
     }
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    c.target_machine = compat::create_target_machine(*target, triple, host_cpu().name, host_cpu().features,
-                                                     options, llvm::CodeGenOptLevel::Default);
-    if (!c.target_machine) c.error = "LLVM cannot create a target machine for " + host_cpu().name;
+    auto machine =
+        compat::create_target_machine(*target, triple, host_cpu().name, host_cpu().features, options, level);
+    if (!machine) problem = "LLVM cannot create a target machine for " + host_cpu().name;
+    return machine;
+}
+
+void create_target_machine(Codegen& c) {
+    c.target_machine = create_target_machine(llvm::CodeGenOptLevel::Default, c.error);
 }
 
 struct Diagnostics : llvm::DiagnosticHandler {
@@ -104,10 +118,10 @@ std::string verification(llvm::Module& module) {
 }
 
 // Runs code generation into `out`; on a problem returns it as text.
-std::string generate(Codegen& c, llvm::Module& module, llvm::CodeGenFileType type,
+std::string generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenFileType type,
                      llvm::raw_pwrite_stream& out) {
     llvm::legacy::PassManager passes;
-    if (c.target_machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
+    if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
         return "LLVM cannot write this kind of file for this target";
     passes.run(module);
     return "";
@@ -115,12 +129,52 @@ std::string generate(Codegen& c, llvm::Module& module, llvm::CodeGenFileType typ
 
 void nothing(llvm::Module&, llvm::TargetMachine&) {}
 
+// Polls look up anew where the interpreter's word is: better code leads them elsewhere.
+void look_up_breaker(llvm::Module& module) {
+    for (llvm::Function& f : module) {
+        if (f.isDeclaration() || f.hasLocalLinkage()) continue;
+        std::vector<llvm::LoadInst*> polls;
+        for (llvm::BasicBlock& block : f)
+            for (llvm::Instruction& i : block)
+                if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i);
+                    load && load->isVolatile() &&
+                    load->getPointerOperand()->getName() == kernels::kBreakerName)
+                    polls.push_back(load);
+        for (llvm::LoadInst* poll : polls) {
+            llvm::IRBuilder<> b(poll);
+            llvm::Type* ptr = b.getPtrTy();
+            llvm::Value* cell = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), f.getArg(0),
+                                                             offsetof(kernels::RegionArgs, breaker_cell));
+            cell = b.CreateLoad(ptr, cell);
+            poll->setOperand(0, b.CreateLoad(ptr, cell, /*isVolatile=*/true));
+        }
+    }
+}
+
+// The object of a copy of `module`, in a hurry.
+Object first_object(Codegen& c, const llvm::Module& module, double emit_seconds) {
+    Object object;
+    object.emit_seconds = emit_seconds;
+    const auto start = Clock::now();
+    if (!c.quick) c.quick = create_target_machine(llvm::CodeGenOptLevel::None, object.error);
+    if (!c.quick) return object;
+    const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    look_up_breaker(*copy);
+    llvm::SmallVector<char, 0> buffer;
+    llvm::raw_svector_ostream out(buffer);
+    object.error = generate(*c.quick, *copy, llvm::CodeGenFileType::ObjectFile, out);
+    object.bytes.assign(buffer.data(), buffer.size());
+    object.codegen_seconds = seconds_since(start);
+    return object;
+}
+
 // `make` yields the module in a context and `finish` may work on it before code is generated; the object or
 // text of `type` comes back through `bytes`.
 template <class Make, class Finish>
-std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Object& object) {
+std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Object& object,
+                        const FirstObject& wanted = {}) {
     Codegen& c = engine();
-    std::lock_guard lock(c.mutex);
+    std::unique_lock lock(c.mutex);
     initialize_llvm();
     if (!c.target_machine) create_target_machine(c);
     if (!c.target_machine) return c.error;
@@ -134,17 +188,31 @@ std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Ob
         prepare(*module, *c.target_machine);
         if (std::string error = verification(*module); !error.empty()) return error;
         object.emit_seconds = seconds_since(start);
+        if (wanted.take && static_cast<int64_t>(module->getInstructionCount()) >= wanted.from) {
+            Object first = first_object(c, *module, object.emit_seconds);
+            if (!errors.empty()) return errors;
+            lock.unlock();
+            wanted.take(std::move(first));
+            if (wanted.only) return "";
+            lock.lock();
+            if (!c.target_machine) return "LLVM gave up meanwhile";
+        }
+
         start = Clock::now();
         finish(*module, *c.target_machine);
+
         llvm::SmallVector<char, 0> buffer;
         llvm::raw_svector_ostream out(buffer);
-        if (std::string error = generate(c, *module, type, out); !error.empty()) return error;
+        if (std::string error = generate(*c.target_machine, *module, type, out); !error.empty()) return error;
         object.codegen_seconds = seconds_since(start);
+
         if (errors.empty()) object.bytes.assign(buffer.data(), buffer.size());
     } catch (const std::exception& e) {
+        if (!lock.owns_lock()) return e.what();  // not LLVM's
         // In an unknown state: kept, not destroyed.
         static auto* given_up = new std::vector<std::unique_ptr<llvm::TargetMachine>>;
         given_up->push_back(std::move(c.target_machine));
+        given_up->push_back(std::move(c.quick));
         return std::string("LLVM gave up: ") + e.what();
     }
     return errors;
@@ -182,7 +250,9 @@ void finish_module(const kernels::Program&, llvm::Module&, llvm::TargetMachine&)
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const graph::Region& region,
                                           const kernels::EmitOptions& options) {
     graph::Region r = region;
+    auto t0 = Clock::now();
     graph::optimize(r);
+
     return kernels::emit_llvm_region(context, r, options);
 }
 void finish_module(const graph::Region&, llvm::Module& module, llvm::TargetMachine& tm) {
@@ -191,7 +261,7 @@ void finish_module(const graph::Region&, llvm::Module& module, llvm::TargetMachi
 
 template <class Source>
 std::string emit(const Source& source, const kernels::EmitOptions& options, llvm::CodeGenFileType type,
-                 std::string* llvm_ir, Object& object) {
+                 std::string* llvm_ir, Object& object, const FirstObject& first = {}) {
     const auto make = [&](llvm::LLVMContext& context, std::string&) {
         return emit_module(context, source, options);
     };
@@ -201,13 +271,14 @@ std::string emit(const Source& source, const kernels::EmitOptions& options, llvm
         llvm::raw_string_ostream stream(*llvm_ir);
         module.print(stream, nullptr);
     };
-    return with_module(make, finish, type, object);
+    return with_module(make, finish, type, object, first);
 }
 
 template <class Source>
-Object emit_to_object(const Source& source, const kernels::EmitOptions& options) {
+Object emit_to_object(const Source& source, const kernels::EmitOptions& options,
+                      const FirstObject& first = {}) {
     Object object;
-    object.error = emit(source, options, llvm::CodeGenFileType::ObjectFile, nullptr, object);
+    object.error = emit(source, options, llvm::CodeGenFileType::ObjectFile, nullptr, object, first);
     return object;
 }
 
@@ -226,8 +297,9 @@ Object emit_object(const kernels::Program& program, const kernels::EmitOptions& 
     return emit_to_object(program, options);
 }
 
-Object emit_object(const graph::Region& region, const kernels::EmitOptions& options) {
-    return emit_to_object(region, options);
+Object emit_object(const graph::Region& region, const kernels::EmitOptions& options,
+                   const FirstObject& first) {
+    return emit_to_object(region, options, first);
 }
 
 Object emit_object_from_ir(std::string_view ir) {

@@ -4,6 +4,9 @@
 // A CodeSlot belongs to one Program of one trace, a RegionSlot to one Region. It starts empty (tier 0
 // serves), and a compile thread publishes `ready` with release order when machine code is there. Slots are
 // reference-counted by std::shared_ptr: dropping a trace while its compilation is queued is fine.
+//
+// A large region gets code twice: `ready` comes with what takes a quarter of the time to make and runs half
+// as fast or so; `fn` changes when the better code is there (RegionSlot).
 #pragma once
 
 #include <atomic>
@@ -29,14 +32,20 @@ struct CompileState {
     std::atomic<bool> failed{false};
     std::shared_ptr<void> owner;  // keeps the machine code alive
     bool from_cache = false;
-    double compile_seconds = 0;  // wall time of code generation, 0 when from the cache
-    std::string error;           // when failed
+    std::atomic<double> compile_seconds{0};  // wall time of code generation, 0 when from the cache
+    std::string error;                       // when failed
 };
 struct CodeSlot : CompileState {
     std::vector<NestFn> nests;  // valid once ready
 };
 struct RegionSlot : CompileState {
-    RegionFn fn = nullptr;  // valid once ready
+    std::atomic<RegionFn> fn{nullptr};     // valid once ready
+    std::atomic<bool> provisional{false};  // better code follows
+    std::shared_ptr<void> first_owner;     // keeps the provisional code alive: it may run still
+    // RegionArgs::breaker_cell of the call that runs: set before `provisional` is looked at for the last
+    // time. When better code is there it leads to a word that is not 0, so that a long loop leaves at its
+    // next header as if there were a signal, finds nothing to do and enters the better code.
+    const volatile int32_t* volatile breaker = nullptr;
 };
 
 struct CompileRequest {

@@ -77,7 +77,7 @@ void RegionEmitter::prologue() {
     scalars_ = field(offsetof(RegionArgs, scalars), ptr, "scalars");
     out_ = field(offsetof(RegionArgs, out), ptr, "out");
     calls_ = field(offsetof(RegionArgs, calls), ptr, "calls");
-    breaker_ = field(offsetof(RegionArgs, breaker), ptr, "breaker");
+    breaker_ = field(offsetof(RegionArgs, breaker), ptr, kBreakerName);
     mask_ = field(offsetof(RegionArgs, breaker_mask), b_.getInt32Ty(), "mask");
     scratch_ = field(offsetof(RegionArgs, scratch), ptr, "scratch");
     grow_ = field(offsetof(RegionArgs, grow), ptr, "grow");

@@ -9,6 +9,9 @@
 
 namespace stator::kernels {
 
+// The name of RegionArgs::breaker in it. Polls are the volatile loads from there.
+inline constexpr char kBreakerName[] = "breaker";
+
 // The region must be one that graph::verify accepts.
 std::unique_ptr<llvm::Module> emit_llvm_region(llvm::LLVMContext& context, const graph::Region& region,
                                                const EmitOptions& options);

@@ -48,6 +48,9 @@ struct RegionArgs {
         int64_t since = 0;    // entries since then
     }* trust;
     bool (*grow)(ScratchCell* cell, int64_t bytes);  // false: no memory; 64-byte aligned otherwise
+    // Where code for now finds `breaker` anew at each header: to be led elsewhere, out of the loop, when
+    // there is better code (RegionSlot). Optimized code does not look at it.
+    const volatile int32_t* volatile* breaker_cell = nullptr;
 };
 
 // Runs the region; returns the exit taken.

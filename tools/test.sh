@@ -3,7 +3,7 @@
 # every other supported Python of this machine; says at the end what ran and what was skipped. An empty suite fails.
 # --gpu runs the tests of CUDA kernels alone; they need NVRTC, but no GPU.
 #
-# PYTEST_ARGS  more arguments for pytest, e.g. "-k roll -x"      TORCH=0  leaves torch out
+# PYTEST_ARGS  more arguments for pytest, e.g. "-k roll -x", or "-n 0 --pdb" (one process)      TORCH=0  leaves torch out
 . "$(dirname "$0")/common.sh"
 
 preset=release
@@ -52,6 +52,9 @@ mapfile -t suites < <(printf '%s\n' tests/python; git ls-files --cached --others
 mapfile -t other_suites < <(printf '%s\n' "${suites[@]}" | grep -vx tests/gpu)
 [ $only_gpu = no ] || suites=(tests/gpu)
 
+# One process for each core; tests differ in length a thousandfold, so idle ones take over from others.
+processes=(-n auto --maxprocesses 8 --dist worksteal)
+
 build() { cmake --build "build/$preset" -j "$(nproc)" --target "$@"; }
 unit_tests() { ctest --test-dir "build/$preset" --output-on-failure --no-tests=error; }
 
@@ -65,7 +68,7 @@ run_pytest() {
             ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1)
     fi
     # shellcheck disable=SC2086
-    env "${env[@]}" "$python" -m pytest "$@" ${PYTEST_ARGS:-}
+    env "${env[@]}" "$python" -m pytest "${processes[@]}" "$@" ${PYTEST_ARGS:-}
 }
 
 # Environments of the other Pythons first, so that one configure run knows all of them.
@@ -107,7 +110,7 @@ if phase "build" build all; then
         other_list+=(3.14)
         # shellcheck disable=SC2086
         phase "build, Python 3.14 (sid)" tools/py314.sh build &&
-            phase "pytest, Python 3.14 (sid)" tools/py314.sh test "${other_suites[@]}" ${PYTEST_ARGS:-} || true
+            phase "pytest, Python 3.14 (sid)" tools/py314.sh test "${processes[@]}" "${other_suites[@]}" ${PYTEST_ARGS:-} || true
     fi
 fi
 if [ $others = yes ]; then

@@ -400,6 +400,20 @@ Left CompiledRegion::run_on_device(const RegionArgs& args, int32_t* exit) {
     return Left::Failed;
 }
 
+int32_t CompiledRegion::run_code(kernels::RegionArgs& args) {
+    kernels::RegionSlot& slot = *request_->slot;
+    was_replaced = false;
+    if (!slot.provisional.load()) return slot.fn.load(std::memory_order_acquire)(&args);
+    slot.breaker = args.breaker;
+    args.breaker_cell = &slot.breaker;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const kernels::RegionFn fn = slot.fn.load();
+    if (!slot.provisional.load()) return slot.fn.load()(&args);
+    const int32_t exit = fn(&args);
+    was_replaced = !slot.provisional.load();
+    return exit;
+}
+
 Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch) {
     std::vector<PyRef> owned;
     if (busy_ || retired || !ready() || (!device_ && !resolve_calls()) || !admit(f, &owned) || !read_inputs())
@@ -420,7 +434,7 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     if (watch) watch->entered(f, entry_);
     const int64_t called = calls_through_python(), had_grown = grown;
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
-    if (!device_) exit = request_->slot->fn(&args);
+    if (!device_) exit = run_code(args);
     python_calls += calls_through_python() - called;
     allocations += grown - had_grown;
     if (ran != Left::End) {

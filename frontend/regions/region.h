@@ -58,6 +58,7 @@ class CompiledRegion {
     int64_t python_calls = 0, allocations = 0;  // while it ran
     std::vector<int64_t> taken;                 // how often it left through each exit
     bool retired = false;
+    bool was_replaced = false;  // its code, by better code, while it ran: its loop will be entered again
 
   private:
     bool admit(Frame& f, std::vector<PyRef>* owned);
@@ -66,6 +67,7 @@ class CompiledRegion {
     bool disjoint() const;
     bool resolve_calls();
     bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const;
+    int32_t run_code(kernels::RegionArgs& args);
     Left run_on_device(const kernels::RegionArgs& args, int32_t* exit);
 
     std::unique_ptr<BuiltRegion> built_;

@@ -52,6 +52,9 @@ bool waits_for_code(const LoopHeader& h) {
     return !h.regions.empty() && !h.regions.back()->ready() && !h.regions.back()->failed();
 }
 
+// It left an iteration of its loop, perhaps at an inner header, for its better code to be entered.
+bool comes_back(const LoopHeader& h) { return !h.regions.empty() && h.regions.front()->was_replaced; }
+
 // The region's code for the GPU. Null without: where there is no GPU the function goes on without the option,
 // else the loop stays with Python.
 std::unique_ptr<regions::DeviceRegion> on_device(FunctionState::Impl& fs,
@@ -135,7 +138,7 @@ LoopsAround loops_around(const FunctionState::Impl& fs, const CodePlaces& places
     for (const auto& [header, h] : places.headers) {
         if (header == apart_from || h.dead || !h.has(pc)) continue;
         around.untried += is_to_come(h);
-        around.waiting += waits_for_code(h);
+        around.waiting += waits_for_code(h) || comes_back(h);
     }
     return around;
 }
@@ -227,6 +230,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 continue;
             }
             h.serves = true;
+            if (region->was_replaced) fs.last_region = now_ns();
             if (i > 0) std::swap(h.regions[i], h.regions[0]);
             ++fs.counters.kernels_launched;
             // Entering and leaving take a microsecond or so.
