@@ -1,7 +1,10 @@
 // See own_warnings.h. Operands without elements are looked at elsewhere (quiet_about_nothing).
 #include "frontend/hosts/numpy/own_warnings.h"
 
+#include <atomic>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "frontend/hosts/numpy/lower.h"
 
@@ -85,34 +88,49 @@ bool transform_warns(const Arguments& a) { return given(a.get(1, "s")); }
 
 using Check = bool (*)(const Arguments&);
 
-const std::unordered_map<PyObject*, Check>& checks() {
-    static const auto* made = [] {
-        auto* m = new std::unordered_map<PyObject*, Check>;
-        auto add = [&](const char* module, const char* type, const char* name, Check check) {
-            PyRef at = PyRef::steal(PyImport_ImportModule(module));
-            if (at && type) at = PyRef::steal(PyObject_GetAttrString(at.get(), type));
-            PyRef f = PyRef::steal(at ? PyObject_GetAttrString(at.get(), name) : nullptr);
-            PyErr_Clear();
-            if (f) m->emplace(f.release(), check);
-        };
-        for (const char* type : {static_cast<const char*>(nullptr), "ndarray"}) {
-            add("numpy", type, "mean", mean_warns);
-            add("numpy", type, "var", variance_warns);
-            add("numpy", type, "std", variance_warns);
-        }
-        add("numpy", nullptr, "cross", cross_warns);
-        for (const char* name : {"fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"})
-            add("numpy", "fft", name, transform_warns);
-        return m;
-    }();
-    return *made;
+using Checks = std::unordered_map<PyObject*, Check>;
+
+// Null when an exception other than of a missing attribute came up, a signal handler's say.
+std::unique_ptr<Checks> find_checks() {
+    auto all = std::make_unique<Checks>();
+    bool found = true;
+    const auto add = [&](const char* module, const char* type, const char* name, Check check) {
+        PyRef at = PyRef::steal(PyImport_ImportModule(module));
+        if (at && type) at = PyRef::steal(PyObject_GetAttrString(at.get(), type));
+        PyRef f = PyRef::steal(at ? PyObject_GetAttrString(at.get(), name) : nullptr);
+        found = found && (f || PyErr_ExceptionMatches(PyExc_AttributeError));
+        PyErr_Clear();
+        if (f) all->emplace(f.release(), check);
+    };
+    for (const char* type : {static_cast<const char*>(nullptr), "ndarray"}) {
+        add("numpy", type, "mean", mean_warns);
+        add("numpy", type, "var", variance_warns);
+        add("numpy", type, "std", variance_warns);
+    }
+    add("numpy", nullptr, "cross", cross_warns);
+    for (const char* name : {"fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"})
+        add("numpy", "fft", name, transform_warns);
+    return found ? std::move(all) : nullptr;
+}
+
+// Looked up once. Not as the initializer of a static variable: looking up may hand the GIL to another thread,
+// which would wait for this one with the GIL held.
+const Checks* checks() {
+    static std::atomic<const Checks*> made{nullptr};
+    if (const Checks* m = made.load(std::memory_order_acquire)) return m;
+    std::unique_ptr<Checks> fresh = find_checks();
+    const Checks* none = nullptr;
+    if (fresh && made.compare_exchange_strong(none, fresh.get())) (void)fresh.release();
+    return made.load(std::memory_order_acquire);
 }
 
 }  // namespace
 
 bool warns_by_itself(PyObject* callable, PyObject* const* argv, size_t nargs, PyObject* kwnames) {
-    const auto found = checks().find(callable);
-    return found != checks().end() && found->second({argv, nargs, kwnames});
+    const Checks* all = checks();
+    if (!all) return true;  // next time
+    const auto found = all->find(callable);
+    return found != all->end() && found->second({argv, nargs, kwnames});
 }
 
 }  // namespace stator::frontend::numpy
