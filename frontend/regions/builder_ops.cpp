@@ -544,7 +544,7 @@ bool Builder::call_minmax(bool greatest, std::vector<Value>& args, Value* out) {
 bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* out) {
     static PyObject *const range = builtin("range"), *const len = builtin("len"), *const abs = builtin("abs"),
                            *const min = builtin("min"), *const max = builtin("max"),
-                           *const divmod = builtin("divmod");
+                           *const divmod = builtin("divmod"), *const pow = builtin("pow");
     if (callable == range) return call_range(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PySlice_Type)) return call_slice(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PyEnum_Type)) return call_enumerate(args, out);
@@ -582,6 +582,7 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
     if (callable == abs && args.size() == 1 && args[0].is_array() && !graph::is_complex(args[0].dtype) &&
         !graph::is_unsigned(args[0].dtype) && args[0].dtype != DType::Bool)
         return elementwise(graph::Op::Absolute, args[0].dtype, args[0].dtype, {args[0]}, out);
+    if (callable == pow && args.size() == 2) return binary(8, false, args[0], args[1], out);  // NB_POWER
     if (callable == divmod && args.size() == 2 && args[0].kind == Kind::Int && args[1].kind == Kind::Int) {
         Value q, m;
         if (!binary(2, false, args[0], args[1], &q) || !binary(6, false, args[0], args[1], &m)) return false;

@@ -6,6 +6,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
+#include "frontend/regions/gapped_reduction.h"
 
 namespace stator::frontend::regions {
 
@@ -228,10 +229,17 @@ bool Builder::is_dense(const Value& v) const {
 // were one.
 bool Builder::reduce(const std::string& ufunc, const Value& a, Value* out) {
     const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || a.dtype == DType::I64;
-    if (!a.is_array() || !types || a.permuted || (a.rank != 1 && !is_dense(a)))
-        return unknown("a reduction of " + describe(a));
+    if (!a.is_array() || !types || a.permuted) return unknown("a reduction of " + describe(a));
     Value x;
     if (!as_array(a, &x)) return false;
+    if (a.rank != 1 && !is_dense(a)) {
+        LibraryRoutine routine = gapped_reduction_routine(ufunc, a.dtype, a.rank);
+        Value cell;
+        if (!routine.fn) return unknown("a reduction of " + describe(a));
+        return memory(a.dtype, {}, false, &cell) &&
+               library(ufunc + ".reduce gathered", std::move(routine), cell, {x.id}) &&
+               load_element(cell, {}, out);
+    }
     if (x.rank > 1) {
         graph::Inst flat;
         flat.op = graph::RegionOp::Flatten;

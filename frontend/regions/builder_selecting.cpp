@@ -61,6 +61,15 @@ std::optional<bool> Builder::call_selecting(PyObject* callable, std::vector<Valu
         for (const char* name : {"sum", "count_nonzero", "any", "all"})
             if (is(name)) return reduce_mask(name, args[0], out);
     if (is("mean")) return mean(args[0], out);
+    // Without weights, as numpy.average says.
+    if (is("average") && (args[0].dtype == DType::F64 || args[0].dtype == DType::F32))
+        return mean(args[0], out);
+    // Of real numbers the method returns the array itself.
+    if ((callable == array_method("conj") || callable == array_method("conjugate")) &&
+        !graph::is_complex(args[0].dtype)) {
+        *out = args[0];
+        return true;
+    }
     if (is("conj") && graph::is_complex(args[0].dtype)) return unary_complex("conjugate", args[0], out);
     return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/library.h"
+#include "frontend/regions/no_collection.h"
 #include "guards/check.h"
 
 namespace stator::frontend::regions {
@@ -19,19 +20,6 @@ namespace stator::frontend::regions {
 namespace {
 
 constexpr int kMostArguments = 12;
-
-// Garbage collection could run code of the program's in the middle of a region.
-class NoCollection {
-  public:
-    NoCollection() : was_on_(PyGC_Disable()) {}
-    ~NoCollection() {
-        if (was_on_) PyGC_Enable();
-    }
-    NoCollection(const NoCollection&) = delete;
-
-  private:
-    int was_on_;
-};
 
 struct Span {
     const char *begin, *end;

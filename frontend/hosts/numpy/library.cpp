@@ -146,29 +146,31 @@ namespace {
 
 constexpr CallRow kRows[] = {
 #define ROW(where) {where, lower_library},
-    ROW("dot") ROW("vdot") ROW("inner") ROW("outer") ROW("tensordot") ROW("einsum") ROW("kron") ROW(
-        "cross") ROW("trace") ROW("convolve") ROW("correlate") ROW("interp") ROW("trapezoid") ROW("cumsum")
-        ROW("cumprod") ROW("nancumsum") ROW("nancumprod") ROW("sort") ROW("argsort") ROW("lexsort") ROW(
-            "partition") ROW("argpartition") ROW("searchsorted") ROW("digitize") ROW("bincount")
-            ROW("histogram_bin_edges") ROW("unique") ROW("median") ROW("percentile") ROW("quantile") ROW(
-                "var") ROW("std") ROW("nansum") ROW("nanprod") ROW("nanargmin") ROW("nanargmax")
-                ROW("count_nonzero") ROW("flatnonzero") ROW("argwhere") ROW("ptp") ROW("linspace") ROW(
-                    "logspace") ROW("geomspace") ROW("eye") ROW("identity") ROW("tri") ROW("tril") ROW("triu")
-                    ROW("vander") ROW("diagflat") ROW("fft.fft") ROW("fft.ifft") ROW("fft.rfft")
-                        ROW("fft.irfft") ROW("fft.fft2") ROW("fft.ifft2") ROW("fft.rfft2") ROW(
-                            "fft.irfft2") ROW("fft.fftn") ROW("fft.ifftn") ROW("fft.rfftn") ROW("fft.irfftn")
-                            ROW("fft.fftfreq") ROW("fft.rfftfreq") ROW("fft.fftshift") ROW("fft.ifftshift")
-                                ROW("linalg.norm") ROW("linalg.solve") ROW("linalg.inv") ROW("linalg.det")
-                                    ROW("linalg.pinv") ROW("linalg.cholesky") ROW("linalg.matrix_power")
-                                        ROW("linalg.eigvals") ROW("linalg.eigvalsh") ROW("linalg.cond") ROW(
-                                            "linalg.matrix_rank") ROW("linalg.multi_dot") ROW("take")
-                                            ROW("take_along_axis") ROW("compress") ROW("extract") ROW(
-                                                "repeat") ROW("tile") ROW("choose") ROW("select") ROW("isin")
-                                                ROW("union1d") ROW("intersect1d") ROW("setdiff1d") ROW(
-                                                    "round") ROW("around") ROW("isclose") ROW("allclose")
-                                                    ROW("array_equal") ROW("nan_to_num") ROW("unwrap")
-                                                        ROW("polyval") ROW("i0") ROW("sinc") ROW("packbits")
-                                                            ROW("unpackbits") ROW("ediff1d") ROW(".dot")
+    ROW("dot") ROW("vdot") ROW("inner") ROW("outer") ROW("tensordot") ROW("einsum") ROW("kron") ROW("cross")
+        ROW("trace") ROW("convolve") ROW("correlate") ROW("interp") ROW("trapezoid") ROW("cumsum")
+            ROW("cumprod") ROW("nancumsum") ROW("nancumprod") ROW("sort") ROW("argsort") ROW("lexsort") ROW(
+                "partition") ROW("argpartition") ROW("searchsorted") ROW("digitize") ROW("bincount")
+                ROW("histogram_bin_edges") ROW("unique") ROW("median") ROW("percentile") ROW("quantile") ROW(
+                    "var") ROW("std") ROW("average") ROW("nansum") ROW("nanprod") ROW("nanargmin")
+                    ROW("nanargmax") ROW("count_nonzero") ROW("flatnonzero") ROW("argwhere") ROW("ptp") ROW(
+                        "linspace") ROW("logspace") ROW("geomspace") ROW("eye") ROW("identity") ROW("tri")
+                        ROW("tril") ROW("triu") ROW("vander") ROW("diagflat") ROW("fft.fft") ROW("fft.ifft")
+                            ROW("fft.rfft") ROW("fft.irfft") ROW("fft.fft2") ROW("fft.ifft2") ROW("fft.rfft2")
+                                ROW("fft.irfft2") ROW("fft.fftn") ROW("fft.ifftn") ROW("fft.rfftn") ROW(
+                                    "fft.irfftn") ROW("fft.fftfreq") ROW("fft.rfftfreq") ROW("fft.fftshift")
+                                    ROW("fft.ifftshift") ROW("linalg.norm") ROW("linalg.solve") ROW(
+                                        "linalg.inv") ROW("linalg.det") ROW("linalg.pinv")
+                                        ROW("linalg.cholesky") ROW("linalg.matrix_power") ROW(
+                                            "linalg.eigvals") ROW("linalg.eigvalsh") ROW("linalg.cond")
+                                            ROW("linalg.matrix_rank") ROW("linalg.multi_dot") ROW("take") ROW(
+                                                "take_along_axis") ROW("compress")
+                                                ROW("extract") ROW("repeat") ROW("tile") ROW("choose") ROW(
+                                                    "select") ROW("isin") ROW("union1d") ROW("intersect1d")
+                                                    ROW("setdiff1d") ROW("round") ROW("around")
+                                                        ROW("isclose") ROW("allclose") ROW("array_equal") ROW(
+                                                            "nan_to_num") ROW("unwrap") ROW("polyval")
+                                                            ROW("i0") ROW("sinc") ROW("packbits") ROW(
+                                                                "unpackbits") ROW("ediff1d") ROW(".dot")
                                                                 ROW(".cumsum") ROW(".cumprod") ROW(".argsort")
                                                                     ROW(".argpartition") ROW(".searchsorted")
                                                                         ROW(".var") ROW(".std") ROW(".trace")

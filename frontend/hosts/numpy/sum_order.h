@@ -9,4 +9,8 @@ namespace stator::frontend::numpy {
 // 8,192 elements before, nothing when NumPy does something else again. Found by trying, once.
 int64_t longest_pairwise_run();
 
+// The same of an array with gaps between its rows, whose elements are gathered in a buffer and added up as
+// one run while all of them fit there. np.setbufsize is not followed.
+int64_t longest_gathered_run();
+
 }  // namespace stator::frontend::numpy
