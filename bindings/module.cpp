@@ -356,7 +356,7 @@ void check_hosts() {
 }  // namespace
 }  // namespace stator::bindings
 
-PYBIND11_MODULE(_stator, m) {
+PYBIND11_MODULE(_stator_bindings, m) {
     using namespace stator::bindings;
     m.doc() = "The compiled part of stator; use the package stator.";
     m.attr("__version__") = STATOR_VERSION;
@@ -369,4 +369,12 @@ PYBIND11_MODULE(_stator, m) {
     add_cuda(m);
     add_cuda_launcher(m);
     start_options();
+}
+
+// NumPy, pybind11's registry and the eval-frame hook belong to the interpreter that was first; in another one
+// pybind11 would wait for a thread state that never comes.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__stator() {
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__stator_bindings();
+    PyErr_SetString(PyExc_ImportError, "stator serves the main interpreter only, not subinterpreters");
+    return nullptr;
 }
