@@ -191,7 +191,8 @@ std::optional<std::string> ObjectCache::load(std::string_view key) {
     std::lock_guard lock(mutex_);
     if (!open_locked()) return std::nullopt;
     const std::string name = hash128(key).hex();
-    const File file(openat(fd_, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    // What is no file is found out by looking at it: opening a pipe would wait for somebody who writes to it.
+    const File file(openat(fd_, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file) {
         if (errno == ELOOP) unlinkat(fd_, name.c_str(), 0);
         return std::nullopt;
@@ -231,6 +232,7 @@ bool ObjectCache::store(std::string_view key, std::string_view object) {
     if (!written) {
         const int error = errno;
         if (file) unlinkat(fd_, temporary.c_str(), 0);
+        if (error == EISDIR) return false;  // a folder stands where the entry would: this one is not kept
         // A full disk or a folder that went away: say so once, and stop trying.
         log_warning("the object cache is off: cannot write to '" + dir_ + "' (" + std::strerror(error) + ")");
         forget_folder();

@@ -1,11 +1,14 @@
 #include "jit/object_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -102,6 +105,47 @@ TEST_F(ObjectCacheTest, ADamagedEntryIsAMissAndGoes) {
         fs::remove(p.string() + "2");
     });
     EXPECT_TRUE(lines.empty());
+}
+
+TEST_F(ObjectCacheTest, WhatIsNoFileIsAMiss) {
+    fs::path entry;
+    const auto store_and_remove = [&] {
+        ObjectCache cache(dir_, kLarge);
+        ASSERT_TRUE(cache.store("key", "object"));
+        ASSERT_EQ(entries().size(), 1u);
+        entry = entries()[0];
+        fs::remove(entry);
+    };
+    store_and_remove();
+    ASSERT_EQ(mkfifo(entry.c_str(), 0600), 0);
+    {
+        ObjectCache cache(dir_, kLarge);
+        EXPECT_EQ(cache.load("key"), std::nullopt);  // and does not wait for a writer
+        EXPECT_TRUE(cache.store("key", "object"));
+        EXPECT_EQ(cache.load("key"), "object");
+    }
+    store_and_remove();
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    ASSERT_LT(entry.string().size(), sizeof address.sun_path);
+    std::strcpy(address.sun_path, entry.c_str());
+    const int at = socket(AF_UNIX, SOCK_STREAM, 0);
+    ASSERT_EQ(bind(at, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    {
+        ObjectCache cache(dir_, kLarge);
+        EXPECT_EQ(cache.load("key"), std::nullopt);
+        EXPECT_TRUE(cache.store("key", "object"));
+        EXPECT_EQ(cache.load("key"), "object");
+    }
+    close(at);
+    store_and_remove();
+    fs::create_directory(entry);
+    ObjectCache cache(dir_, kLarge);
+    EXPECT_EQ(cache.load("key"), std::nullopt);
+    EXPECT_FALSE(cache.store("key", "object"));
+    EXPECT_TRUE(cache.store("another", "object")) << "the others are kept";
+    EXPECT_EQ(cache.load("another"), "object");
+    EXPECT_EQ(entries().size(), 2u) << "no temporary file is left";
 }
 
 TEST_F(ObjectCacheTest, StaysWithinItsLimitAndDropsTheLeastRecentlyUsed) {
