@@ -63,7 +63,8 @@ void write_perf_map(const LinkedObject& linked, std::string_view prefix, std::st
     // CPython writes the same file when its own perf support is on: whole lines are appended, never
     // truncated.
     const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    const int fd =
+        open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0 || write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
         static const bool said = [&] {
             log_warning("STATOR_PERF: cannot write " + path + " (" + std::strerror(errno) + ")");

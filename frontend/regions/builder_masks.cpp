@@ -4,6 +4,7 @@
 // on several that have the same mask keep it, so that `z[m] = z[m] ** 2 + c[m]` is one nest with a condition.
 // Everything else packs it: how many elements there are is a value of the region.
 
+#include "frontend/once.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -14,14 +15,13 @@ using graph::RegionOp;
 
 // np.count_nonzero gives an int, and a NumPy scalar from NumPy 2.4 on.
 bool counts_are_scalars() {
-    static const bool scalars = [] {
+    return once([] {
         const PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
         const PyRef n =
             PyRef::steal(numpy ? PyObject_CallMethod(numpy.get(), "count_nonzero", "(i)", 1) : nullptr);
         if (!n) PyErr_Clear();
         return n && !PyLong_CheckExact(n.get());
-    }();
-    return scalars;
+    });
 }
 
 }  // namespace

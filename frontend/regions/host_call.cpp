@@ -1,13 +1,15 @@
 // Pure functions of NumPy that regions call through Python, on operands that are boxed for the call.
 //
 // The operands are views of the region's memory, the result stays in the array that NumPy made.
-// Floating-point conditions that np.errstate does something about fail the call, so nothing is reported
-// twice: whatever goes wrong, the region leaves in front of the statement and Python does it again. What a
-// call gives was found out while the region was built (probe_host) and is compared with each result.
+// Floating-point conditions that np.errstate does something about fail the call, and so do warnings: nothing
+// is reported twice. Whatever goes wrong, the region leaves in front of the statement and Python does it
+// again. What a call gives was found out while the region was built (probe_host) and is compared with each
+// result.
 #include <algorithm>
 #include <cstring>
 #include <span>
 
+#include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -101,21 +103,22 @@ struct Reader {
     }
 };
 
-PyRef call(const HostFunction& f, const std::vector<PyRef>& args) {
+PyRef call(const HostFunction& f, const std::vector<PyRef>& args, OnWarning on_warning) {
     PyObject* argv[kMostArguments];
     for (size_t i = 0; i < args.size(); ++i) argv[i] = args[i].get();
     const size_t named = f.names.get() ? static_cast<size_t>(PyTuple_GET_SIZE(f.names.get())) : 0;
-    if (numpy::warns_by_itself(f.callable.get(), argv, args.size() - named, f.names.get())) {
+    if (on_warning == OnWarning::Fail &&
+        numpy::warns_by_itself(f.callable.get(), argv, args.size() - named, f.names.get())) {
         PyErr_SetString(PyExc_RuntimeError, "stator: a call that would warn");
         return {};
     }
-    return PyRef::steal(PyObject_Vectorcall(f.callable.get(), argv, args.size() - named, f.names.get()));
+    return call_pure(f.callable.get(), argv, args.size() - named, f.names.get(), on_warning);
 }
 
-// A signal's exception is the program's: the signal comes again when Python goes on.
-void forget_error() {
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+// Python meets it when it does the statement again.
+uint32_t fails() {
     PyErr_Clear();
+    return kernels::kFaultHost;
 }
 
 bool is_scalar_of(PyObject* o, DType t) { return Py_TYPE(o) == numpy::descr_of(t)->typeobj; }
@@ -200,8 +203,7 @@ uint32_t run_append(void* data, int64_t* words) {
     if (item && numpy::is_array(item.get()))
         item = PyRef::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(item.get()), NPY_CORDER));
     if (item && PyList_Append(list, item.get()) == 0) return 0;
-    forget_error();
-    return kernels::kFaultHost;
+    return fails();
 }
 
 uint32_t run_host(void* data, int64_t* words) {
@@ -214,15 +216,15 @@ uint32_t run_host(void* data, int64_t* words) {
     std::vector<PyRef> args;
     for (const Value& v : h.f.args) {
         args.push_back(PyRef::steal(in.build(v)));
-        if (!args.back().get()) return forget_error(), kernels::kFaultHost;
+        if (!args.back().get()) return fails();
     }
     if (in.empty && !h.f.quiet_about_nothing) return kernels::kFaultHost;
     PyRef result;
     {
         const numpy::StrictErrors strict(0, 0);
-        result = call(h.f, args);
+        result = call(h.f, args, OnWarning::Fail);
     }
-    if (!result.get()) return forget_error(), kernels::kFaultHost;
+    if (!result.get()) return fails();
     if (!fits(result.get(), h.gives)) return kernels::kFaultHost;
     if (!array) {
         if (put_number(result.get(), h.gives, number)) return 0;
@@ -327,7 +329,7 @@ bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& 
     PyRef result;
     {
         const numpy::StrictErrors ignoring(kAll, kAll);
-        result = call(f, args);
+        result = call(f, args, OnWarning::Ignore);
     }
     if (!result.get()) return PyErr_Clear(), *why = "such arguments", false;
     if (!describe_result(result.get(), out)) return *why = "a result that is no plain array", false;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -300,9 +301,9 @@ PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs
     if (n.host == graph::HostId::NumPy) {
         if (numpy::warns_by_itself(callable, argv, nargs, kwnames)) return {};
         numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
-        return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
+        return call_pure(callable, argv, nargs, kwnames);
     }
-    PyRef result = PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
+    PyRef result = call_pure(callable, argv, nargs, kwnames);
     const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
         !lies_apart(n.host, result.get(), argv, count))

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/once.h"
 #include "guards/check_numpy_api.h"
 
 namespace stator::frontend::numpy {
@@ -41,8 +42,7 @@ struct ErrorCapsules {
 };
 
 ErrorCapsules& capsules() {
-    static ErrorCapsules c;
-    return c;
+    return once([] { return ErrorCapsules(); });
 }
 
 }  // namespace

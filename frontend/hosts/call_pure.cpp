@@ -1,0 +1,116 @@
+// See call_pure.h. Python code warns by warnings.warn, which it looks up when it does: for the time of a call
+// a function stands there that stops what this thread reports and passes on what others do. (It is built in,
+// so it changes no stack level.)
+#include "frontend/hosts/call_pure.h"
+
+#include <cstring>
+#include <utility>
+
+#include "frontend/cpython/deferred.h"
+#include "frontend/once.h"
+
+namespace stator::frontend {
+
+namespace {
+
+enum class Listening : uint8_t { No, Fail, Ignore };
+thread_local Listening t_listening = Listening::No;
+thread_local bool t_warned = false;
+
+// Guarded by the GIL.
+int g_listeners = 0;
+PyObject* g_warn = nullptr;  // what stands in warnings.warn otherwise
+
+PyObject* warn(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* names) {
+    if (t_listening == Listening::No)
+        return PyObject_Vectorcall(g_warn, args, static_cast<size_t>(nargs), names);
+    t_warned = true;
+    if (t_listening == Listening::Ignore) Py_RETURN_NONE;
+    PyErr_SetString(PyExc_RuntimeWarning, "stator: the function warns");
+    return nullptr;
+}
+
+struct WarningsModule {
+    PyRef names, key, ours;
+};
+
+WarningsModule& warnings_module() {
+    return once([] {
+        static PyMethodDef method = {"warn",
+                                     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(warn)),
+                                     METH_FASTCALL | METH_KEYWORDS, nullptr};
+        const PyRef module = PyRef::steal(PyImport_ImportModule("warnings"));
+        WarningsModule w;
+        if (module && PyModule_Check(module.get())) {
+            w.names = PyRef::borrow(PyModule_GetDict(module.get()));
+            w.key = PyRef::steal(PyUnicode_InternFromString("warn"));
+            w.ours = PyRef::steal(PyCFunction_New(&method, nullptr));
+        }
+        PyErr_Clear();
+        return w;
+    });
+}
+
+// What this thread warns about while it is alive is heard here. Exceptions are left as they are.
+class Listener {
+  public:
+    explicit Listener(Listening how) : outer_(std::exchange(t_listening, how)) {
+        t_warned = false;
+        WarningsModule& w = warnings_module();
+        if (!w.ours || g_listeners++ > 0) return;
+        PyObject* now = PyDict_GetItemWithError(w.names.get(), w.key.get());
+        if (now && now != w.ours.get()) {
+            Py_XSETREF(g_warn, Py_NewRef(now));
+            PyDict_SetItem(w.names.get(), w.key.get(), w.ours.get());
+        }
+        PyErr_Clear();
+    }
+    ~Listener() {
+        t_listening = outer_;
+        WarningsModule& w = warnings_module();
+        if (!w.ours || --g_listeners > 0) return;
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        if (PyDict_GetItemWithError(w.names.get(), w.key.get()) == w.ours.get() &&
+            PyDict_SetItem(w.names.get(), w.key.get(), g_warn) < 0)
+            PyErr_Clear();
+        PyErr_Restore(type, value, traceback);
+    }
+    Listener(const Listener&) = delete;
+
+  private:
+    Listening outer_;
+};
+
+// An exception that another thread sends is raised wherever the evaluator looks. A pure function fails in the
+// same way twice, so what does not come again was sent, and is sent once more.
+PyRef call_again(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* names) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    const PyRef first = PyRef::steal(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    PyRef result = PyRef::steal(PyObject_Vectorcall(callable, args, nargs, names));
+    if ((result || PyErr_Occurred() != first.get()) && !t_warned)
+        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), first.get());
+    return result;
+}
+
+// Methods of arrays do (var).
+bool runs_python(PyObject* callable) {
+    return !PyCFunction_Check(callable) && std::strcmp(Py_TYPE(callable)->tp_name, "numpy.ufunc") != 0;
+}
+
+}  // namespace
+
+PyRef call_pure(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* names,
+                OnWarning on_warning) {
+    const DeferredSignals deferred;
+    if (!runs_python(callable)) return PyRef::steal(PyObject_Vectorcall(callable, args, nargs, names));
+    const Listener listener(on_warning == OnWarning::Fail ? Listening::Fail : Listening::Ignore);
+    PyRef result = PyRef::steal(PyObject_Vectorcall(callable, args, nargs, names));
+    if (result || t_warned || PyErr_ExceptionMatches(PyExc_FloatingPointError)) return result;
+    return call_again(callable, args, nargs, names);
+}
+
+}  // namespace stator::frontend
