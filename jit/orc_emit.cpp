@@ -200,12 +200,10 @@ std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Ob
 
         start = Clock::now();
         finish(*module, *c.target_machine);
-
         llvm::SmallVector<char, 0> buffer;
         llvm::raw_svector_ostream out(buffer);
         if (std::string error = generate(*c.target_machine, *module, type, out); !error.empty()) return error;
         object.codegen_seconds = seconds_since(start);
-
         if (errors.empty()) object.bytes.assign(buffer.data(), buffer.size());
     } catch (const std::exception& e) {
         if (!lock.owns_lock()) return e.what();  // not LLVM's
@@ -250,9 +248,7 @@ void finish_module(const kernels::Program&, llvm::Module&, llvm::TargetMachine&)
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const graph::Region& region,
                                           const kernels::EmitOptions& options) {
     graph::Region r = region;
-    auto t0 = Clock::now();
     graph::optimize(r);
-
     return kernels::emit_llvm_region(context, r, options);
 }
 void finish_module(const graph::Region&, llvm::Module& module, llvm::TargetMachine& tm) {
