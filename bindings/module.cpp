@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <vector>
+
 #include "bindings/all_functions.h"
 #include "bindings/compiled_function.h"
 #include "bindings/core_library.h"
@@ -373,8 +375,25 @@ PYBIND11_MODULE(_stator_bindings, m) {
 
 // NumPy, pybind11's registry and the eval-frame hook belong to the interpreter that was first; in another one
 // pybind11 would wait for a thread state that never comes.
-extern "C" PYBIND11_EXPORT PyObject* PyInit__stator() {
-    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__stator_bindings();
+static int serve_main_interpreter_only(PyObject*) {
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return 0;
     PyErr_SetString(PyExc_ImportError, "stator serves the main interpreter only, not subinterpreters");
-    return nullptr;
+    return -1;
+}
+
+// Before CPython 3.13 a subinterpreter calls this itself; later ones let the main interpreter call it and run
+// only the slots, of which the check is then the first.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__stator() {
+    if (serve_main_interpreter_only(nullptr) < 0) return nullptr;
+    PyObject* made = PyInit__stator_bindings();
+    if (!made || !PyObject_TypeCheck(made, &PyModuleDef_Type)) return made;
+    auto* def = reinterpret_cast<PyModuleDef*>(made);
+    static std::vector<PyModuleDef_Slot> slots;
+    if (slots.empty()) {
+        slots.push_back({Py_mod_exec, reinterpret_cast<void*>(serve_main_interpreter_only)});
+        for (const PyModuleDef_Slot* slot = def->m_slots; slot->slot != 0; ++slot) slots.push_back(*slot);
+        slots.push_back({0, nullptr});
+        def->m_slots = slots.data();
+    }
+    return made;
 }

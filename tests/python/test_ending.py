@@ -152,7 +152,7 @@ import importlib.machinery, importlib.util
 loader = importlib.machinery.ExtensionFileLoader("stator._stator", %r)
 spec = importlib.util.spec_from_loader("stator._stator", loader)
 try:
-    importlib.util.module_from_spec(spec)
+    loader.exec_module(importlib.util.module_from_spec(spec))
 except ImportError as error:
     assert "stator serves the main interpreter only" in str(error), error
 else:
