@@ -86,8 +86,10 @@ exec(sys.argv[1])
 def test_forks_while_threads_are_in_loops(where: str) -> None:
     # What is imported when first used is imported first: a fork in the middle of an import leaves its lock locked.
     program = """
-for f in sizes:
-    f.compiled(np.ones(sizes[f]), 5)
+for _ in range(4):
+    for f in sizes:
+        f.compiled(np.ones(sizes[f]), 5)
+    stator.wait()
 for f in (elements, solve, steps, large):
     threading.Thread(target=forever, args=(f,), daemon=True).start()
 
