@@ -165,6 +165,8 @@ enum class RecipeKind : uint8_t {
     Make,      // a new object: items = callable, tuple of keywords, values (those of keywords last)
     Function,  // a Python function: items as FunctionItem says, null where it has none
     Iter,      // an iterator over items[0] that has given `index` of its items
+    Attr,      // no object but the place that a write goes to: attribute items[1] of items[0]; only in
+               // CellContents
     View,     // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
     Strided,  // a view that only a function of the host sees: of the array items[0], then its extents, its
               // strides (in elements) and its offset in the array's storage, all int
@@ -190,9 +192,10 @@ enum FunctionItem : uint8_t {
 };
 
 // What a cell is made to hold, after all objects were built: cells and functions may refer to each other in
-// cycles. `cell` is of kind Cell, or Slot for a cell that existed before the trace and was written by it.
+// cycles. `cell` is of kind Cell, or Slot for a cell that existed before the trace and was written by it, or
+// Attr for an attribute that it wrote.
 struct CellContents {
-    int32_t cell, contents;  // recipes; contents of kind Null leave it empty
+    int32_t cell, contents;  // recipes; contents of kind Null leave it empty (not of Attr)
 };
 
 // Where Python goes on, innermost frame last.

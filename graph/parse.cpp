@@ -621,6 +621,7 @@ class Parser {
         if (c.take("method(")) return {RecipeKind::Method, -1, {}, items(c, ")")};
         if (c.take("dict(")) return {RecipeKind::Dict, -1, {}, items(c, ")")};
         if (c.take("make(")) return {RecipeKind::Make, -1, {}, items(c, ")")};
+        if (c.take("attr(")) return {RecipeKind::Attr, -1, {}, items(c, ")")};
         if (c.take("strided(")) return {RecipeKind::Strided, -1, {}, items(c, ")")};
         if (c.take("view(")) {
             Id node = value(c);

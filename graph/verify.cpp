@@ -321,6 +321,8 @@ class Verifier {
             complain(fmt::format("input #{} does not exist", r.index));
         if (r.kind == RecipeKind::Slice && r.items.size() != 3) complain("a slice has three items");
         if (r.kind == RecipeKind::Method && r.items.size() != 2) complain("a method has two items");
+        if (r.kind == RecipeKind::Attr && r.items.size() != 2)
+            complain("an attribute has an object and a name");
         if (r.kind == RecipeKind::Dict && r.items.size() % 2 != 0) complain("a dict has pairs of items");
         if (r.kind == RecipeKind::Make && r.items.size() < 2) complain("a new object has two items or more");
         if (r.kind == RecipeKind::Strided && r.items.size() % 2 != 0)
@@ -338,7 +340,9 @@ class Verifier {
             recipe(c.cell), recipe(c.contents);
             if (c.cell < 0 || c.cell >= static_cast<int32_t>(g_.recipes.size())) continue;
             RecipeKind kind = g_.recipes[static_cast<size_t>(c.cell)].kind;
-            if (kind != RecipeKind::Cell && kind != RecipeKind::Slot) complain("contents of what is no cell");
+            const bool holds =
+                kind == RecipeKind::Cell || kind == RecipeKind::Slot || kind == RecipeKind::Attr;
+            if (!holds) complain("contents of what is no cell");
         }
     }
 

@@ -172,6 +172,9 @@ bool step(Run& run, const Instr& in) {
         case Op::Length: return o && check_length(in, o);
         case Op::Keys: return o && check_keys(in, o);
         case Op::TypeAttrs: return o && check_type_attrs(in, o);
+        case Op::Stored:
+            return o && Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(in.p) &&
+                   GuardProgram::can_store(o, in.q);
         case Op::Function: return o && same_function(run.p.guards[in.guard], o);
         case Op::Present: return o != nullptr;
         case Op::NoOverlap: return check_overlap(run.p, in, objects);

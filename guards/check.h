@@ -113,6 +113,10 @@ class GuardProgram {
     enum class AttrPlace : uint8_t { Unreadable, Instance, ClassAttr, Method, Module };
     static AttrPlace classify_attr(PyObject* obj, PyObject* name, PyObject** value_borrowed);
 
+    // Whether storing to obj.name runs no Python code, now or when what it held goes away: an instance dict
+    // entry, there or not, or a `__slots__` member. Dropping objects of some builtin types is seen by nobody.
+    static bool can_store(PyObject* obj, PyObject* name);
+
     void expect_type(SourceId s, PyTypeObject* type);
     void expect_present(SourceId s);
     void expect_is(SourceId s, PyObject* obj);
@@ -122,6 +126,7 @@ class GuardProgram {
     void expect_length(SourceId s, Py_ssize_t n);
     void expect_keys(SourceId s, PyObject* keys);  // a tuple of strings
     void expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* name);
+    void expect_stored(SourceId s, PyTypeObject* type, PyObject* name);
     // Code, globals, defaults and keyword defaults as now; with `same_closure` the cells too. Pass false
     // where the cells are read through func_cell, so that a closure made anew for each call still matches.
     void expect_function(SourceId s, PyObject* function, bool same_closure = true);

@@ -132,6 +132,12 @@ void GuardProgram::expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* n
     g.found = impl_->keep(class_lookup(type, name));
 }
 
+void GuardProgram::expect_stored(SourceId s, PyTypeObject* type, PyObject* name) {
+    Guard& g = add_guard(*impl_, GuardKind::Stored, s);
+    g.obj = impl_->keep(reinterpret_cast<PyObject*>(type));
+    g.name = impl_->keep(name);
+}
+
 void GuardProgram::expect_function(SourceId s, PyObject* function, bool same_closure) {
     Guard& g = add_guard(*impl_, GuardKind::Function, s);
     g.obj = impl_->keep(function);
@@ -296,7 +302,8 @@ bool implied(const Guard& g, const Guard& by) {
         case GuardKind::Float: return type == &PyFloat_Type;
         case GuardKind::Bool: return type == &PyBool_Type;
         case GuardKind::Complex: return type == &PyComplex_Type;
-        case GuardKind::TypeAttrs: return by.obj == g.obj;
+        case GuardKind::TypeAttrs:
+        case GuardKind::Stored: return by.obj == g.obj;
         default: return false;
     }
 }

@@ -125,6 +125,11 @@ std::string explain_value(const Guard& g, const std::string& source, PyObject* o
                 return "expected " + show(g.obj) + "." + PyUnicode_AsUTF8(g.name) +
                        " as it was, found it changed";
             return "expected type(" + source + ") to be " + show(g.obj) + found;
+        case GuardKind::Stored:
+            if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
+                return "expected that storing to " + source + "." + PyUnicode_AsUTF8(g.name) +
+                       " runs no Python code, found that it may";
+            return "expected type(" + source + ") to be " + show(g.obj) + found;
         case GuardKind::Type: return "expected type(" + source + ") to be " + show(g.obj) + found;
         case GuardKind::Float: return "expected " + source + " to be a float" + found;
         case GuardKind::Bool: return "expected " + source + " to be a bool" + found;
@@ -145,7 +150,9 @@ const char* guard_text(GuardKind kind) { return kTexts[static_cast<int>(kind)]; 
 std::string GuardProgram::text(int guard) const {
     const Guard& g = impl_->guards[guard];
     const std::string source = g.source >= 0 ? impl_->sources[g.source].text : "";
-    return fill(guard_text(g.kind), source, expectation(*impl_, g));
+    std::string text = fill(guard_text(g.kind), source, expectation(*impl_, g));
+    if (g.kind == GuardKind::Stored) text.replace(text.find("{1}"), 3, PyUnicode_AsUTF8(g.name));
+    return text;
 }
 
 std::vector<std::string> GuardProgram::texts() const {

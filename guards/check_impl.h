@@ -18,7 +18,7 @@ struct Guard {
     SourceId source = kNoSource;
     SourceId other = kNoSource;  // Same, NotSame
     PyObject* obj = nullptr;     // the type, object, value or function expected; owned through Impl::refs
-    PyObject* name = nullptr;    // TypeAttrs: attribute; Function: expected defaults
+    PyObject* name = nullptr;    // TypeAttrs, Stored: attribute; Function: expected defaults
     PyObject* found = nullptr;   // TypeAttrs: what the class has under that name; Function: expected closure
     PyObject* code = nullptr;    // Function: expected code
     PyObject* keywords = nullptr;  // Function: tuple (name, value, ...) of keyword defaults
@@ -118,6 +118,8 @@ PyObject* read_source(const std::vector<Source>& sources, SourceId s, PyObject* 
 uint64_t dict_version(PyObject* dict);
 // What the class holds under `name` (borrowed, nullptr when nothing).
 PyObject* class_lookup(PyTypeObject* type, PyObject* name);
+// Whether it is a `__slots__` member that holds a plain object reference.
+bool is_slot_member(PyObject* obj, PyObject* descr);
 
 // --- check_value.cpp: constants, functions, scalars ---
 bool same_value(PyObject* a, PyObject* b);  // exact type and value, bitwise for floats

@@ -51,11 +51,9 @@ PyObject* generic_attr(PyObject* obj, PyObject* name) {
 #endif
 }
 
-// A `__slots__` member that holds a plain object reference.
 Found read_member(PyObject* obj, PyObject* descr) {
+    if (!is_slot_member(obj, descr)) return {};
     const PyMemberDef* m = reinterpret_cast<PyMemberDescrObject*>(descr)->d_member;
-    constexpr int kObjectEx = 16;  // Py_T_OBJECT_EX, T_OBJECT_EX before 3.12
-    if (m->type != kObjectEx || (m->flags & ~1) || !PyObject_TypeCheck(obj, PyDescr_TYPE(descr))) return {};
     PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(obj) + m->offset);
     return value ? Found{Place::Instance, Py_NewRef(value)} : Found{};
 }
@@ -137,6 +135,13 @@ GuardProgram::AttrPlace GuardProgram::classify_attr(PyObject* obj, PyObject* nam
     Py_XDECREF(found.value);
     if (value_borrowed) *value_borrowed = found.value;
     return found.place;
+}
+
+bool is_slot_member(PyObject* obj, PyObject* descr) {
+    if (!Py_IS_TYPE(descr, &PyMemberDescr_Type)) return false;
+    const PyMemberDef* m = reinterpret_cast<PyMemberDescrObject*>(descr)->d_member;
+    constexpr int kObjectEx = 16;  // Py_T_OBJECT_EX, T_OBJECT_EX before 3.12
+    return m->type == kObjectEx && !(m->flags & ~1) && PyObject_TypeCheck(obj, PyDescr_TYPE(descr));
 }
 
 PyObject* read_attr(PyObject* obj, PyObject* name) { return read(obj, name).value; }

@@ -166,6 +166,7 @@ class TraceBuilder {
     // What the cells hold that the recipes since begin_recipes name, or that the trace wrote. False when
     // something in them cannot be rebuilt.
     bool cell_contents(std::vector<graph::CellContents>* out);
+    bool attribute_contents(std::vector<graph::CellContents>* out);
 
     // --- cells ---
     ShadowRef new_cell(ShadowRef contents);
@@ -173,6 +174,13 @@ class TraceBuilder {
     ShadowRef entry_cell(const ShadowRef& s, PyObject* cell);
     ShadowRef read_cell(const ShadowRef& cell, PyObject* contents);
     void write_cell(const ShadowRef& cell, ShadowRef contents);
+
+    // --- attributes of objects that were there at entry (builder_attributes.cpp) ---
+    // Contents of an attribute of the object that `owner` stands for, nullptr when the trace has not met it.
+    const ShadowRef* known_attribute(const ShadowRef& owner, PyObject* obj, PyObject* name);
+    // ... which is read, or is going to be written, by this trace for the first time.
+    void meet_attribute(const ShadowRef& owner, PyObject* obj, PyObject* name, ShadowRef contents);
+    void write_attribute(const ShadowRef& owner, PyObject* obj, PyObject* name, ShadowRef contents);
     void forget_cells();  // cells and functions refer to each other: breaks the cycles
 
     // --- undo ---
@@ -237,8 +245,17 @@ class TraceBuilder {
     std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
     std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;
-    std::vector<ShadowRef> cells_;         // all cells that the trace made or looked into
-    std::vector<ShadowRef> cells_to_say_;  // those in recipes since begin_recipes
+    struct Attribute {
+        ShadowRef owner, name;
+        PyRef object;        // what `owner` was while recording
+        ShadowRef contents;  // nullptr: not looked at
+        bool written = false;
+    };
+    Attribute* find_attribute(PyObject* obj, PyObject* name);
+    std::vector<Attribute> attributes_;
+    std::vector<size_t> attribute_writes_;  // into attributes_, in the order of their first writes
+    std::vector<ShadowRef> cells_;          // all cells that the trace made or looked into
+    std::vector<ShadowRef> cells_to_say_;   // those in recipes since begin_recipes
     bool in_snapshot_ = false;
     int32_t location_ = -1;
 };

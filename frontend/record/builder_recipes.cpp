@@ -133,7 +133,22 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
     return id;
 }
 
+bool TraceBuilder::attribute_contents(std::vector<graph::CellContents>* out) {
+    for (const size_t i : attribute_writes_) {
+        const Attribute& a = attributes_[i];
+        Recipe place;
+        place.kind = RecipeKind::Attr;
+        place.items = {recipe(a.owner, nullptr), recipe(a.name, nullptr)};
+        const int32_t held = recipe(a.contents, nullptr);
+        if (place.items[0] < 0 || place.items[1] < 0 || held < 0) return false;
+        out->push_back({graph.add_recipe(std::move(place)), held});
+    }
+    return true;
+}
+
 bool TraceBuilder::cell_contents(std::vector<graph::CellContents>* out) {
+    std::vector<graph::CellContents> attributes;
+    if (!attribute_contents(&attributes)) return false;  // which may name cells
     for (const ShadowRef& cell : cells_)
         if (cell->written) cells_to_say_.push_back(cell);
     // What a cell holds may name further cells.
@@ -144,6 +159,7 @@ bool TraceBuilder::cell_contents(std::vector<graph::CellContents>* out) {
         if (place < 0 || held < 0) return false;
         out->push_back({place, held});
     }
+    out->insert(out->end(), attributes.begin(), attributes.end());
     return true;
 }
 

@@ -143,6 +143,17 @@ void Recorder::close(EndKind kind) {
     b_.snapshot_hook = nullptr;
 }
 
+void Recorder::let_go() {
+    for (Level* l : levels_) l->slots.clear(), l->func.reset();
+    held_.clear();
+    ops_.clear();
+    pending_func_shadow_.reset();
+    pending_locals_.clear();
+    inline_result_.reset();
+    b_.forget_cells();
+    b_ = TraceBuilder();
+}
+
 bool Recorder::same_as_model(const ShadowRef& s, PyObject* result) {
     switch (s->kind) {
         case ShadowKind::Array: {

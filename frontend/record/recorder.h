@@ -61,6 +61,8 @@ class Recorder {
     // Ends the trace before the current instruction (Leave) or with the value on top (Return).
     void close(graph::EndKind kind);
     bool closed() const { return closed_; }
+    // Of all objects: an inlined frame that ends a recording goes on while the recorder exists.
+    void let_go();
     TraceBuilder& builder() { return b_; }
     // Why the trace was closed before the current instruction.
     Reason reason() const { return reason_; }
@@ -111,6 +113,7 @@ class Recorder {
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
     bool store_before(const Insn& insn);
+    bool store_attr_before(const Insn& insn);  // recorder_attributes.cpp
     bool is_viewed(const ShadowRef& array);
     bool unpack_array(const Operand& a, int count);
     ShadowRef sequence_binary(int nb_op, PyObject* result);  // recorder_sequences.cpp

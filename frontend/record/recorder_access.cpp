@@ -1,51 +1,11 @@
 // Attributes and items: `a.b`, `a[b]`, `a[b:c]`, and stores into them. See recorder_ops.cpp for the rules.
 
 #include <algorithm>
-#include <functional>
-#include <set>
 
 #include "frontend/hosts/torch/sizes.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
-
-bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
-                             ShadowRef* self) {
-    using Place = guards::GuardProgram::AttrPlace;
-    const ShadowRef& s = base.shadow;
-    if (s->source == guards::kNoSource) return false;
-    PyObject* value = nullptr;
-    Place place = guards::GuardProgram::classify_attr(base.obj, name, &value);
-    std::string text = b_.guards.source(s->source).text + "." + PyUnicode_AsUTF8(name);
-    switch (place) {
-        case Place::Unreadable: return false;
-        case Place::Module: *out = b_.lazy(b_.guards.attr(s->source, name), result); return true;
-        case Place::Instance:
-        case Place::ClassAttr:
-            if (value != result) return false;
-            b_.guards.expect_type_attrs(s->source, Py_TYPE(base.obj), name);
-            *out = b_.lazy(b_.guards.attr(s->source, name), result);
-            return true;
-        case Place::Method: {
-            if (!PyFunction_Check(value)) return false;
-            b_.guards.expect_type_attrs(s->source, Py_TYPE(base.obj), name);
-            auto source = b_.guards.object(value, text);
-            b_.guards.expect_function(source, value);
-            ShadowRef f = b_.constant(value);
-            if (self) {
-                *self = s;
-                *out = f;
-                return true;
-            }
-            auto m = std::make_shared<Shadow>();
-            m->kind = ShadowKind::Method;
-            m->items = {f, s};
-            *out = m;
-            return true;
-        }
-    }
-    return false;
-}
 
 // A tuple, also a named one, of arrays that a library call gave.
 static bool is_parts(const Operand& o) {
@@ -209,38 +169,6 @@ bool Recorder::store_before(const Insn& insn) {
 
 bool Recorder::on_store_done(const Insn& insn) {
     for (int i = insn.op == Opcode::StoreSlice ? 4 : 3; i > 0; --i) pop();
-    return true;
-}
-
-// Whether another shadow that the program can still reach shows memory of `array`.
-bool Recorder::is_viewed(const ShadowRef& array) {
-    std::set<const Shadow*> seen;
-    const std::function<bool(const ShadowRef&)> views = [&](const ShadowRef& s) {
-        if (!s || s == array || !seen.insert(s.get()).second) return false;
-        if (s->kind == ShadowKind::Array && s->buffer == array->buffer) return true;
-        return std::any_of(s->items.begin(), s->items.end(), views);
-    };
-    const auto any = [&](const std::vector<ShadowRef>& all) {
-        return std::any_of(all.begin(), all.end(), views);
-    };
-    return any(b_.cells_) ||
-           std::any_of(levels_.begin(), levels_.end(), [&](const Level* l) { return any(l->slots); });
-}
-
-// `array.shape = value`, which has happened. What else has attributes is Python's.
-bool Recorder::on_store_attr(const Insn& insn) {
-    const Operand value = ops_[0], base = ops_[1];
-    // A lazy shadow stands for what was there at entry; its object has changed already.
-    const bool fresh = base.shadow->kind == ShadowKind::Array;
-    const Host& host = host_of(base);
-    if (!fresh || !host.lower_set_shape || PyUnicode_CompareWithASCIIString(insn.obj, "shape") != 0)
-        return refuse(Reason::Effect, std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj));
-    if (!b_.resolve(value.shadow, value.obj)) return refuse(b_.reason, b_.reason_detail);
-    const HostScope scope(b_, host);
-    b_.reason = Reason::None;
-    if (!host.lower_set_shape(b_, base, value, !is_viewed(base.shadow)))
-        return refuse(b_.reason == Reason::None ? Reason::Unstoreable : b_.reason, b_.reason_detail);
-    pop(), pop();
     return true;
 }
 

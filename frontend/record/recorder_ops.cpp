@@ -145,6 +145,11 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
             b_.rollback(mark_);
             return Verdict::Close;
         }
+    } else if (insn.op == Opcode::StoreAttr) {
+        if (!store_attr_before(insn)) {
+            b_.rollback(mark_);
+            return Verdict::Close;
+        }
     } else if (insn.op == Opcode::Call || insn.op == Opcode::CallFunctionEx) {
         CallParts call;
         if (call_parts(insn, &call) && !prepare_inline(insn, call) && !may_be_modelled(call.callable.obj)) {

@@ -164,7 +164,10 @@ void FrameDriver::finish_recording(graph::EndKind end) {
     Recorder* r = recorder_;
     recorder_ = nullptr;
     finish(fs_, *r, end);
-    if (own_.get() == r) own_.reset();
+    if (own_.get() == r)
+        own_.reset();
+    else
+        r->let_go();
 }
 
 FrameDriver::Flow FrameDriver::raised(PyObject** result) {

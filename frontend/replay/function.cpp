@@ -263,6 +263,8 @@ std::vector<std::string> written_sources(const Trace& t) {
     for (const graph::CellContents& c : t.graph.end_cells)
         if (t.graph.recipes[c.cell].kind == graph::RecipeKind::Slot)
             sources.push_back("a variable of an enclosing function");
+        else if (t.graph.recipes[c.cell].kind == graph::RecipeKind::Attr)
+            sources.push_back("an attribute of an object");
     return sources;
 }
 

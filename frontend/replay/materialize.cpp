@@ -343,6 +343,7 @@ PyObject* Materializer::build_new(const Recipe& r) {
         case RecipeKind::Dict: return build_dict(r);
         case RecipeKind::Make: return build_made(r);
         case RecipeKind::Cell: return PyCell_New(nullptr);
+        case RecipeKind::Attr: return nullptr;  // a place
         case RecipeKind::Function: return build_function(r);
         case RecipeKind::Iter: return build_iterator(r);
         case RecipeKind::View: return build_view(r);
@@ -432,17 +433,29 @@ bool Materializer::frames(int snapshot, std::vector<ResumeFrame>* out) {
 }
 
 bool Materializer::fill_cells(const std::vector<graph::CellContents>& cells) {
-    std::vector<std::pair<PyRef, PyRef>> built;
+    struct Write {
+        PyRef place, name, contents;  // name: of an attribute
+    };
+    std::vector<Write> built;
     for (const graph::CellContents& c : cells) {
-        PyRef cell = PyRef::steal(build(c.cell)), contents;
+        const Recipe& r = st_.trace.graph.recipes[c.cell];
+        const bool attribute = r.kind == RecipeKind::Attr;
+        PyRef cell = PyRef::steal(build(attribute ? r.items[0] : c.cell)), contents, name;
+        if (attribute && !(name = PyRef::steal(build(r.items[1])))) return false;
         if (!absent(c.contents)) {
             contents = PyRef::steal(build(c.contents));
             if (!contents) return false;
         }
         if (!cell) return false;
-        built.emplace_back(std::move(cell), std::move(contents));
+        built.push_back({std::move(cell), std::move(name), std::move(contents)});
     }
-    for (auto& [cell, contents] : built) PyCell_Set(cell.get(), contents.get());
+    for (auto& [place, name, contents] : built) {
+        st_.committed = true;
+        if (!name)
+            PyCell_Set(place.get(), contents.get());
+        else if (PyObject_SetAttr(place.get(), name.get(), contents.get()) < 0)
+            return false;
+    }
     return true;
 }
 

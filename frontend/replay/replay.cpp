@@ -377,7 +377,11 @@ Outcome return_value(ReplayState& st, Materializer& m) {
     out.value = alone ? m.build_value(end.index) : m.build(g.end);
     if (out.value && !g.end_cells.empty() && !m.fill_cells(g.end_cells)) Py_CLEAR(out.value);
     out.kind = out.value ? Outcome::Returned : Outcome::Redo;
-    if (!out.value) PyErr_Clear();
+    if (out.value) return out;
+    if (st.committed)
+        out.kind = Outcome::Failed;  // with the error: there was no memory for what it wrote
+    else
+        PyErr_Clear();
     return out;
 }
 

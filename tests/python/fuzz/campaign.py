@@ -35,7 +35,7 @@ MODES = {
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
     "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
 }
-KINDS = ("straight", "branching", "closures", "structured", "leaving")
+KINDS = ("straight", "branching", "closures", "structured", "leaving", "attributes")
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -49,6 +49,12 @@ def generate(kind: str, seed: int, number: int) -> Program:
         program = generate("straight" if number % 2 else "branching", seed, number)
         program.name = name
         return captured(Choices.seeded(seed, number), program)
+    if kind == "attributes":
+        from .attributes import attributed
+
+        program = generate(("straight", "structured", "branching")[number % 3], seed, number)
+        program.name = name
+        return attributed(Choices.seeded(seed, number), program)
     if kind == "straight":
         return straight_line(Choices.seeded(seed, number), name)
     if kind == "leaving":
