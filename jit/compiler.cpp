@@ -196,8 +196,10 @@ std::string key_of(const Work& w, const Names& names) {
 
 // From how many instructions of LLVM IR on a region gets code without optimization first, which takes a
 // quarter as long as the optimized code that follows (code generation for the two loops of channel_flow of
-// NPBench on a busy machine: 85 and 310 ms, 24 and 114). The bound is an estimate; others were not tried.
-constexpr int64_t kLarge = 1000;
+// NPBench on a busy machine: 85 and 310 ms, 24 and 114). At NPBench's M preset first calls are 0.5 to 1.0
+// times as long with this bound as with 1000 (jacobi_1d 48 to 97 ms on a busy machine, floyd_warshall 35 to
+// 65), and no shorter with 100.
+constexpr int64_t kLarge = 250;
 
 // STATOR_TEST_FIRST_CODE=FROM[,only]: regions of at least so many instructions get unoptimized code first,
 // also where the caller waits; "only": and no other.

@@ -43,7 +43,8 @@ std::string emit_text(const graph::Region& region, const kernels::EmitOptions& o
 
 Linked link_by_orc(std::string_view object, const std::vector<std::string>& symbols);
 
-void open_codegen();  // what the first emit_object would have to do first
+// What the first emit_object would have to do first, and a sample of it. Gives what is wrong, or "".
+std::string open_codegen();
 
 // Taken by the fork handler, in this order, so that a child finds the locks free and LLVM between two jobs.
 void fork_lock();

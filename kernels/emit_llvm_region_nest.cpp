@@ -9,8 +9,8 @@
 // stored.
 //
 // Every nest is a function of its own, shared by all nests that read the same: loops that exist in two
-// versions hold most statements twice. In those that report flags nothing can move between the clearing and
-// the reading of flags, while the rest of the region is ordinary arithmetic.
+// versions hold most statements twice. Nothing of the region's arithmetic can move between the clearing and
+// the reading of flags, as the statement's own is behind a call.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -33,15 +33,19 @@ Value* RegionEmitter::nest(const Inst& inst) { return RegionNest(*this, inst).em
 
 // ---- frame ----
 
+// In the order of their first use, so that nests of the same shape over other arrays have the same key.
 std::vector<ValueId> RegionNest::free_values() const {
-    std::vector<ValueId> inside, out(nest_.in);
+    std::vector<ValueId> inside, out;
+    const auto use = [&](ValueId v) {
+        if (std::find(inside.begin(), inside.end(), v) == inside.end() &&
+            std::find(out.begin(), out.end(), v) == out.end())
+            out.push_back(v);
+    };
+    for (const ValueId v : nest_.in) use(v);
     for (const Inst& i : body_.insts) {
+        for (const ValueId v : i.in) use(v);
         if (i.result >= 0) inside.push_back(i.result);
-        for (const ValueId v : i.in)
-            if (std::find(inside.begin(), inside.end(), v) == inside.end()) out.push_back(v);
     }
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
 }
 
@@ -55,7 +59,7 @@ std::vector<Value**> RegionNest::parts(RegionVal& v) {
 
 // What decides the function's code, its arguments aside. Values are numbered in the order of their use.
 std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
-    std::string k = std::to_string(nest_.exit >= 0) + std::to_string(raises_flags()) +
+    std::string k = std::to_string(reads_flags() && calls_out()) + std::to_string(raises_flags()) +
                     std::to_string(may_repeat()) + std::to_string(static_cast<int>(nest_.op)) + " " +
                     std::to_string(nest_.in.size());
     llvm::raw_string_ostream out(k);
@@ -112,16 +116,36 @@ Value* RegionNest::emit() {
     Value* passed = nullptr;
     if (counts) arguments.push_back(passed = e_.slot(b_.getInt64Ty(), "passed"));
     if (!f) f = function(free, arguments);
-    auto* called = b_.CreateCall(f, arguments);
-    called->setDoesNotThrow();
+    const auto call = [&]() -> Value* {
+        auto* called = b_.CreateCall(f, arguments);
+        called->setDoesNotThrow();
+        return called;
+    };
+    Value* raised;
+    if (reads_flags() && !calls_out()) {
+        FlagScope flags(b_, e_.f_);
+        flags.enter();
+        raised = call();
+        raised = b_.CreateOr(flags.read(), raised);
+        flags.restore();
+    } else {
+        raised = call();
+    }
     if (nest_.exit >= 0) {
-        Value* wanted = b_.CreateAnd(called, b_.getInt32(static_cast<uint32_t>(nest_.ints[1])));
+        Value* wanted = b_.CreateAnd(raised, b_.getInt32(static_cast<uint32_t>(nest_.ints[1])));
         e_.leave_if(b_.CreateICmpNE(wanted, b_.getInt32(0)), nest_.exit);
     }
     return counts ? b_.CreateLoad(b_.getInt64Ty(), passed, "count") : nullptr;
 }
 
-// A function that takes what the nest uses and gives the faults it raised.
+bool RegionNest::calls_out() const {
+    return std::any_of(body_.insts.begin(), body_.insts.end(),
+                       [](const Inst& i) { return i.op == RegionOp::Call; });
+}
+
+// A function that takes what the nest uses and gives the faults that it found by itself. Its caller looks at
+// the flags, so that it serves where they are looked at later, too; but what it calls may clear them, and
+// then it has to look itself.
 llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
     std::vector<llvm::Type*> types;
     for (Value* a : arguments) types.push_back(a->getType());
@@ -147,20 +171,19 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
     }
     FlagScope flags(b_, f);
     if (raises_flags()) flags.strict();
-    if (reads_flags()) {
+    const bool reads = reads_flags() && calls_out();
+    if (reads) {
         flags.enter();
         flags_ = &flags;
-        loops(0);
-        Value* raised = b_.CreateOr(flags.read(), b_.CreateLoad(b_.getInt32Ty(), e_.faults_));
-        flags.restore();
-        give_count(f);
-        b_.CreateRet(raised);
-    } else {
-        loops(0);
-        give_count(f);
-        b_.CreateRet(nest_.exit >= 0 ? static_cast<Value*>(b_.CreateLoad(b_.getInt32Ty(), e_.faults_))
-                                     : b_.getInt32(0));
     }
+    loops(0);
+    Value* raised = b_.CreateLoad(b_.getInt32Ty(), e_.faults_);
+    if (reads) {
+        raised = b_.CreateOr(flags.read(), raised);
+        flags.restore();
+    }
+    give_count(f);
+    b_.CreateRet(raised);
     b_.setIsFPConstrained(false);
     e_.f_ = caller;
     e_.calls_ = calls;

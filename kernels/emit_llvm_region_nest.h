@@ -59,9 +59,10 @@ class RegionNest {
     LoopBlocks open(Value* begin, Value* end, Value* step);
     void close(LoopBlocks& l);
     Row& row_of(ValueId array);
-    // Whether flags that it raises are asked for, and whether it has to ask itself.
+    // Whether flags that it raises are asked for, and whether that is behind this very nest.
     bool raises_flags() const { return nest_.ints.size() > 1 && (nest_.ints[1] & kFloatFaults); }
     bool reads_flags() const { return nest_.exit >= 0 && raises_flags(); }
+    bool calls_out() const;  // functions that are not of the region
 
     // emit_llvm_region_sums.cpp: a store that stays at one place along some axes
     void find_sum();

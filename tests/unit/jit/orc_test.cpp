@@ -42,6 +42,8 @@ kernels::KernelArgs arguments(char* const* buffers) {
     return {buffers, nullptr, nullptr, nullptr, nullptr, nullptr};
 }
 
+TEST(Orc, OpeningCompilesASample) { EXPECT_EQ(open_codegen(), ""); }
+
 TEST(Orc, CompilesAndRuns) {
     const Object object = emit_object_from_ir(kAddIr);
     ASSERT_EQ(object.error, "");
