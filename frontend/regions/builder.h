@@ -153,6 +153,13 @@ struct BuiltRegion {
     };
     std::vector<Length> lengths;
     std::vector<int> empty;  // entry slots that must be empty
+    // Attributes that the region stores to (builder_attributes.cpp): what they hold lies behind the locals of
+    // the region's own frame in all its states.
+    struct Cell {
+        int owner, slot;  // entry slots of the object, and of what it holds under the name
+        PyRef name;
+    };
+    std::vector<Cell> cells;
     std::vector<Pinned> pinned;
     std::vector<Followed> functions;
     std::vector<ResumeRef> exits;  // as Region::exits
@@ -227,6 +234,12 @@ class Builder {
     bool on_load_deref(const Insn& insn);
     bool on_copy_free_variables(const Insn& insn);
 
+    // ---- builder_attributes.cpp: attributes that are stored to ----
+    bool read_stored_attributes();
+    Value* stored_attribute(const Value& owner, PyObject* name);
+    bool on_store_attr(const Insn& insn);
+    size_t place_of(const Level& level, int local) const;
+
     // ---- builder_versions.cpp: how paths meet ----
     graph::Edge edge_to(int pc, const State& s, bool* ok);
     int version_at(int pc, State& s);  // -1: too many
@@ -240,10 +253,10 @@ class Builder {
     void name_anew(State* s, graph::Block* block);
 
     // ---- resume.cpp: where Python goes on ----
-    static bool between_statements(const State& s);
+    bool between_statements(const State& s) const;
     static ResumeRef resume_at(int pc, const State& s);
     bool can_resume() const;
-    static bool wants_resume(int pc, const State& s, bool header);
+    bool wants_resume(int pc, const State& s, bool header) const;
     int exit_for(const ResumeRef& r, const char* label);
     int exit_here();  // -1 with a reason when Python could not go on
     bool leave_at(int pc, const State& s, graph::Edge* edge);
@@ -531,7 +544,12 @@ class Builder {
     bool guard(ValueId cond, bool expected = true);
     bool finite(ValueId v, DType t);
     void effect() { s_.resume = nullptr; }
-    int stack_base() const { return s_.levels.back().base + s_.levels.back().code->nlocalsplus; }
+    // Of the innermost frame's stack.
+    int stack_base(const State& s) const {
+        const int cells = s.levels.size() == 1 ? static_cast<int>(stored_attributes_.size()) : 0;
+        return s.levels.back().base + s.levels.back().code->nlocalsplus + cells;
+    }
+    int stack_base() const { return stack_base(s_); }
     const CodeInfo& code() const { return *s_.levels.back().code; }
     Value& local(int i) { return s_.slots[static_cast<size_t>(s_.levels.back().base + i)]; }
     bool inside(int pc) const { return s_.levels.size() > 1 || inside_[static_cast<size_t>(pc)]; }
@@ -566,7 +584,8 @@ class Builder {
     std::map<std::tuple<int, const CodeInfo*, int>, int> paths_;  // of the path below, code and return_pc
     std::map<std::pair<int, std::string>, int> version_index_;
     std::map<std::pair<int, int>, int> versions_per_pc_;   // of path and instruction
-    std::map<std::tuple<int, int, int>, Value> variants_;  // of path, header and local: what it is there
+    std::map<std::tuple<int, int, int>, Value> variants_;  // of path, header and local (from -1 down: stored
+                                                           // attributes): what it is there
                                                            // (kept between attempts)
     std::set<int> predicted_;  // headers of the region's own frame (kept between attempts)
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
@@ -575,6 +594,14 @@ class Builder {
     std::map<int, std::set<int>> held_slots_;
     std::map<int, std::set<int>> held_from_;  // of a variable: others that it was given the array of
     std::set<int> written_holders_;
+    // Attributes that the region stores to (kept between attempts): the object, the name, and how the object
+    // is reached, step by step, from a slot of the frame (or -1).
+    struct StoredAttribute {
+        PyRef object, name;
+        int from;
+        std::vector<std::pair<EntrySource, PyRef>> path;
+    };
+    std::vector<StoredAttribute> stored_attributes_;
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
     bool appends_ = false;     // to a list that was there at entry

@@ -124,6 +124,7 @@ bool Builder::step(const Insn& insn) {
         case Opcode::CopyFreeVars: return on_copy_free_variables(insn);
         case Opcode::LoadAttr: return on_load_attr(insn, false);
         case Opcode::LoadMethod: return on_load_attr(insn, true);
+        case Opcode::StoreAttr: return on_store_attr(insn);
         case Opcode::BinaryOp: return on_binary(insn);
         case Opcode::CompareOp: return on_compare(insn);
         case Opcode::UnaryNegative:

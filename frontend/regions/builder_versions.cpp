@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <set>
 
@@ -198,11 +199,12 @@ void Builder::normalize(int pc, State* s) {
     const Level& top = s->levels.back();
     if (!top.code->is_header[static_cast<size_t>(pc)]) return;
     predict(pc, *s);
-    for (auto it = variants_.lower_bound({top.path, pc, 0});
+    for (auto it = variants_.lower_bound({top.path, pc, INT_MIN});
          it != variants_.end() && std::get<0>(it->first) == top.path && std::get<1>(it->first) == pc; ++it) {
-        Value& v = s->slots[static_cast<size_t>(top.base + std::get<2>(it->first))];
+        const size_t place = place_of(top, std::get<2>(it->first));
+        Value& v = s->slots[place];
         if (it->second.held && can_be(it->second, v)) {
-            const int holder = top.base + std::get<2>(it->first);
+            const int holder = static_cast<int>(place);
             if (v.held && v.holder != holder) held_from_[holder].insert(v.holder);
             if (!v.held && v.slot >= 0) held_slots_[holder].insert(v.slot);
             v = as_held(v, it->second);
@@ -217,8 +219,8 @@ void Builder::normalize(int pc, State* s) {
 bool Builder::widen(int pc, const State& a, const State& b) {
     bool any = false;
     const Level& top = a.levels.back();
-    for (int i = 0; i < top.code->nlocalsplus; ++i) {
-        const auto at = static_cast<size_t>(top.base + i);
+    for (int i = -static_cast<int>(stored_attributes_.size()); i < top.code->nlocalsplus; ++i) {
+        const size_t at = place_of(top, i);
         const Value &x = a.slots[at], &y = b.slots[at];
         if (!carries(at)) continue;
         std::string sx, sy;
@@ -237,7 +239,7 @@ bool Builder::widen(int pc, const State& a, const State& b) {
         Value v = composed(Kind::Variant, {}), kind;
         if (one_kind(x, y, &kind))
             v.expected = kind.kind, v.dtype = kind.dtype;
-        else if (top.code->live(pc, i))
+        else if (i < 0 || top.code->live(pc, i))
             continue;
         auto [it, fresh] = variants_.try_emplace(key, v);
         if (!fresh && it->second.expected == v.expected && it->second.dtype == v.dtype) continue;

@@ -276,6 +276,36 @@ PyObject* moved_on(const Value& v, PyObject* old, const ExitValues& values) {
 
 }  // namespace
 
+namespace {
+
+// A number that is what it was keeps its object.
+bool same_number(PyObject* a, PyObject* b) {
+    if (Py_TYPE(a) != Py_TYPE(b)) return false;
+    if (PyFloat_CheckExact(a))
+        return std::memcmp(&reinterpret_cast<PyFloatObject*>(a)->ob_fval,
+                           &reinterpret_cast<PyFloatObject*>(b)->ob_fval, 8) == 0;
+    return PyLong_CheckExact(a) && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+}
+
+}  // namespace
+
+// Takes them out of the frame's slots. False with an error.
+bool CompiledRegion::store_attributes(std::vector<PyObject*>* slots) const {
+    if (built_->cells.empty()) return true;
+    const auto first = slots->begin() + built_->exits.front()->frames.front().code->nlocalsplus;
+    const auto last = first + static_cast<ptrdiff_t>(built_->cells.size());
+    auto at = first;
+    bool ok = true;
+    for (const BuiltRegion::Cell& c : built_->cells) {
+        PyObject *now = *at++, *before = entry_[static_cast<size_t>(c.slot)];
+        if (ok && now && now != before && !same_number(now, before))
+            ok = PyObject_SetAttr(entry_[static_cast<size_t>(c.owner)], c.name.get(), now) == 0;
+        Py_XDECREF(now);
+    }
+    slots->erase(first, last);
+    return ok;
+}
+
 // Objects are made before the frame is touched, so that a failure leaves it as it was.
 bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const {
     const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
@@ -290,17 +320,22 @@ bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) 
                                                            : stop.function);
         frame.unit = stop.code->insns[static_cast<size_t>(stop.pc)].unit;
         for (size_t i = 0; i < stop.slots.size(); ++i) {
-            const bool own = frames.size() == 1 && i < depth;
-            PyObject* o = moved_on(stop.slots[i], own ? old[i] : nullptr, values);
+            // Attributes lie between the locals and the stack.
+            const auto locals = static_cast<size_t>(stop.code->nlocalsplus);
+            const size_t cells = frames.size() == 1 ? built_->cells.size() : 0;
+            const size_t slot = i < locals + cells ? i : i - cells;
+            const bool own = frames.size() == 1 && slot < depth && (i < locals || i >= locals + cells);
+            PyObject* o = moved_on(stop.slots[i], own ? old[slot] : nullptr, values);
             if (!o) o = boxes.box(stop.slots[i]);
             if (!o && PyErr_Occurred()) return false;
             frame.slots.push_back(o);
         }
     }
+    if (!store_attributes(&frames[0].slots)) return false;
     f.clear_slots();
     for (size_t i = 0; i < frames[0].slots.size(); ++i)
         f.init_slot(static_cast<int>(i), std::exchange(frames[0].slots[i], nullptr));
-    f.set_depth(static_cast<int>(r.frames[0].slots.size()));
+    f.set_depth(static_cast<int>(frames[0].slots.size()));
     frames.erase(frames.begin());
     *inner = std::move(frames);
     return true;

@@ -229,6 +229,20 @@ bool CompiledRegion::resolve_calls() {
 
 // ---- entering ----
 
+// Whether the attribute is nobody else's variable, and storing to it later than the program does is not seen.
+bool CompiledRegion::can_store(const BuiltRegion::Cell& c) const {
+    PyObject* owner = entry_[static_cast<size_t>(c.owner)];
+    const auto& sources = built_->sources;
+    for (size_t i = 0; i < sources.size(); ++i) {
+        const EntrySource& s = sources[i];
+        if (s.kind != EntrySource::Attribute || built_->depth + static_cast<int>(i) == c.slot) continue;
+        if (s.parent >= 0 && entry_[static_cast<size_t>(s.parent)] == owner &&
+            PyUnicode_Compare(s.name.get(), c.name.get()) == 0)
+            return false;
+    }
+    return guards::GuardProgram::can_store(owner, c.name.get());
+}
+
 bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     const BuiltRegion& b = *built_;
     if (f.depth() != b.depth) return false;
@@ -255,6 +269,8 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
             PyFunction_GET_DEFAULTS(fn.function.get()) != fn.defaults.get() ||
             PyFunction_GET_KW_DEFAULTS(fn.function.get()) != fn.kwdefaults.get())
             return false;
+    for (const BuiltRegion::Cell& c : b.cells)
+        if (!can_store(c)) return false;
     if (b.deepest > 0 && recursion_left(f.ts()) < b.deepest) return false;
     if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return false;
     return true;
@@ -471,6 +487,7 @@ int CompiledRegion::traverse(visitproc visit, void* arg) const {
         Py_VISIT(s.object.get());
         Py_VISIT(s.name.get());
     }
+    for (const BuiltRegion::Cell& c : built_->cells) Py_VISIT(c.name.get());
     return 0;
 }
 

@@ -62,6 +62,8 @@ class CompiledRegion {
 
   private:
     bool admit(Frame& f, std::vector<PyRef>* owned);
+    bool can_store(const BuiltRegion::Cell& c) const;
+    bool store_attributes(std::vector<PyObject*>* slots) const;
     bool read_inputs();
     bool read_input(const EntryInput& in, bool keep);
     bool disjoint() const;

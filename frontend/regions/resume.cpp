@@ -25,9 +25,8 @@ bool becomes_object(const Value& v) {
 bool Builder::can_resume() const { return std::all_of(s_.slots.begin(), s_.slots.end(), becomes_object); }
 
 // Whether the innermost frame is between two statements.
-bool Builder::between_statements(const State& s) {
-    const Level& top = s.levels.back();
-    return std::all_of(s.slots.begin() + top.base + top.code->nlocalsplus, s.slots.end(),
+bool Builder::between_statements(const State& s) const {
+    return std::all_of(s.slots.begin() + stack_base(s), s.slots.end(),
                        [](const Value& v) { return v.is_between_statements(); });
 }
 
@@ -52,7 +51,7 @@ ResumeRef Builder::resume_at(int pc, const State& s) {
 // not done again: what is pure and short is rather done again from the caller's statement, whose frame alone
 // an exit then lists. In the middle of an expression, as behind a call that changed something, where there is
 // none in this frame.
-bool Builder::wants_resume(int pc, const State& s, bool header) {
+bool Builder::wants_resume(int pc, const State& s, bool header) const {
     const size_t frames = s.resume ? s.resume->frames.size() : s.levels.size() + 1;
     const bool wanted =
         between_statements(s) ? header || frames >= s.levels.size() : frames > s.levels.size();

@@ -105,6 +105,12 @@ bool Builder::attribute(const Value& owner, PyObject* name, Value* out, bool* is
     const std::string text = PyUnicode_AsUTF8(name);
     PyObject* o = owner.kind == Kind::Passed && owner.slot >= 0 ? object_at(owner.slot) : nullptr;
     if (!o || PyType_Check(o)) return unknown("attribute " + text + " of " + describe(owner));
+    if (Value* stored = stored_attribute(owner, name)) {
+        *is_method = false;
+        if (!bound(stored)) return false;
+        *out = *stored;
+        return true;
+    }
     PyObject* value = nullptr;
     const auto place = GuardProgram::classify_attr(o, name, &value);
     EntrySource s{EntrySource::Attribute, owner.slot};

@@ -143,6 +143,19 @@ struct Appended {
     void cut() { PyList_SetSlice(list.get(), before, PyList_GET_SIZE(list.get()), nullptr); }
 };
 
+// An attribute that the region stores to.
+struct Stored {
+    PyRef owner, name, before, after;
+    void put(const PyRef& value) const {
+        if (PyObject_SetAttr(owner.get(), name.get(), value.get()) < 0) PyErr_Clear();
+    }
+    PyRef now() const {
+        PyRef value = PyRef::steal(PyObject_GetAttr(owner.get(), name.get()));
+        if (!value) PyErr_Clear();
+        return value;
+    }
+};
+
 // A frame that the region left.
 struct Target {
     const CodeInfo* code;
@@ -237,6 +250,8 @@ struct RegionCheck::State {
     std::vector<PyRef> slots;  // of the frame at entry
     std::vector<Block> blocks;
     std::vector<Appended> lists;
+    std::vector<PyRef> reached;  // at entry
+    std::vector<Stored> attributes;
     std::set<PyObject*> seen;
 
     // While Python goes the same way.
@@ -337,6 +352,8 @@ struct RegionCheck::State {
             Pairs pairs(blocks, deep);
             for (size_t k = 0; k < levels.size(); ++k)
                 if (!same_frame(levels[k], targets[k], k + 1 == levels.size(), pairs)) return false;
+            for (const Stored& a : attributes)
+                if (!pairs.same(a.after.get(), a.now().get())) return false;
             for (const Appended& a : lists) {
                 const PyRef now =
                     PyRef::steal(PyList_GetSlice(a.list.get(), a.before, PyList_GET_SIZE(a.list.get())));
@@ -485,6 +502,7 @@ void RegionCheck::entered(const Frame& f, const std::vector<PyObject*>& reached)
     }
     for (PyObject* o : reached) {
         s.reach(o, 0);
+        s.reached.push_back(PyRef::borrow(o));
         const bool known =
             std::any_of(s.lists.begin(), s.lists.end(), [&](const Appended& a) { return a.list.get() == o; });
         if (o && PyList_CheckExact(o) && !known)
@@ -510,7 +528,14 @@ bool RegionCheck::agrees(const regions::CompiledRegion& region, Frame& f, int* p
         put_back(b.owner.get(), b.before.get());
     }
     for (Appended& a : s.lists) a.take();
+    for (const regions::BuiltRegion::Cell& c : s.built->cells) {
+        Stored& a = s.attributes.emplace_back(Stored{
+            s.reached[static_cast<size_t>(c.owner)], c.name, s.reached[static_cast<size_t>(c.slot)], {}});
+        a.after = a.now();
+        a.put(a.before);
+    }
     s.go_from_header();
+    for (const Stored& a : s.attributes) a.put(s.verdict == State::Differs ? a.before : a.after);
 
     const PyRef variables = s.verdict == State::Differs ? s.variables : PyRef{};
     PyRef found;
