@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace stator::bindings {
@@ -38,11 +39,12 @@ CompiledFunction* cast(PyObject* o) { return reinterpret_cast<CompiledFunction*>
 // --- calls ---
 
 PyObject* finish_call(CompiledFunction* self, PyObject* result) {
-    if (--self->running == 0 && self->reset_wanted) [[unlikely]] {
-        self->reset_wanted = false;
+    if (--self->running > 0) return result;
+    if (self->reset_wanted || self->state->wants_sweep()) [[unlikely]] {
         PyObject *kind, *value, *trace;
         PyErr_Fetch(&kind, &value, &trace);
-        self->state->reset();
+        if (std::exchange(self->reset_wanted, false)) self->state->reset();
+        if (self->state->wants_sweep()) self->state->sweep();
         PyErr_Restore(kind, value, trace);
     }
     return result;

@@ -70,7 +70,8 @@ struct FunctionState::Impl {
     std::unordered_map<PyCodeObject*, std::unique_ptr<CodePlaces>> codes;
     CodePlaces* latest = nullptr;  // of those, the one asked for last
     std::unordered_map<PyObject*, std::pair<PyRef, PyRef>>
-        clones;  // by code: inlined function and clone, for exits
+        clones;            // by code: inlined function and clone, for exits
+    size_t sweep_at = 64;  // functions among `codes` and `clones` that are gone are dropped at this size
     std::vector<Remark> remarks;
     const CodeInfo* code = nullptr;
     Place* entry = nullptr;

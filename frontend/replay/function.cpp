@@ -480,6 +480,32 @@ void FunctionState::reset() {
     fs.entry = fs.code ? fs.place(*fs.code, 0, true) : nullptr;
 }
 
+bool FunctionState::wants_sweep() const {
+    return std::max(impl_->codes.size(), impl_->clones.size()) >= impl_->sweep_at;
+}
+
+void FunctionState::sweep() {
+    Impl& fs = *impl_;
+    const auto only_here = [](const PyRef& object) { return Py_REFCNT(object.get()) == 1; };
+    // Destroyed at the end: finalizers may call this very function.
+    std::vector<std::pair<PyRef, PyRef>> functions;
+    std::vector<std::unique_ptr<CodePlaces>> gone;
+    for (auto it = fs.clones.begin(); it != fs.clones.end();) {
+        auto& [original, clone] = it->second;
+        const bool drop = only_here(original);
+        if (drop) functions.push_back(std::move(it->second));
+        it = drop ? fs.clones.erase(it) : std::next(it);
+    }
+    functions.clear();  // they hold code
+    for (auto it = fs.codes.begin(); it != fs.codes.end();) {
+        const bool drop = only_here(it->second->code_object);
+        if (drop) gone.push_back(std::move(it->second));
+        it = drop ? fs.codes.erase(it) : std::next(it);
+    }
+    fs.latest = nullptr;
+    fs.sweep_at = 2 * std::max({fs.codes.size(), fs.clones.size(), size_t{32}});
+}
+
 int FunctionState::traverse(visitproc visit, void* arg) const {
     Py_VISIT(impl_->func.get());
     Py_VISIT(impl_->clone.get());

@@ -77,7 +77,10 @@ class FunctionState {
     std::vector<const Trace*> traces() const;  // in order of recording
     std::vector<RegionInfo> regions() const;
     std::vector<Remark> remarks() const;
-    void reset();                                       // drops traces and counters
+    void reset();  // drops traces and counters
+    bool wants_sweep() const;
+    void
+    sweep();  // drops what is known of functions that nobody else has any more; no call may be in progress
     const CallLimits* limit(const CallLimits* limits);  // sets them, returns those before
     int traverse(visitproc visit, void* arg) const;     // for the owner's tp_traverse
     struct Impl;
