@@ -9,6 +9,7 @@
 // - Until its copies a group changes only memory that nothing has seen yet, so whatever leaves on the way may
 //   leave through the group's first exit: Python goes on in front of the group and does all of it.
 // - Instructions on scalars between the statements do not read what a group writes; they move in front of it.
+//   So do guards of extents, also those of later statements, which tell that extents are one.
 // - A statement of the group that reads what an earlier one is going to copy reads it at the same point (it
 // gets
 //   the value), or reads elements that are known to be others (`disjoint`).
@@ -28,8 +29,11 @@
 namespace stator::graph {
 namespace {
 
-constexpr size_t kMostInsts = 160;  // of a group's body
-constexpr size_t kMostArrays = 24;  // that it reads or writes
+constexpr size_t kMostInsts = 160;  // of a group's body, stores aside
+constexpr size_t kMostArrays = 24;  // that it reads, or that others see written
+// Memory of its own: most of it only names what goes from one statement to the next, and is not written where
+// nobody can look (remove_unread, region_checkpoints.cpp).
+constexpr size_t kMostOwn = 96;
 
 // Whether an operation on these types may raise a floating-point flag.
 bool may_flag(const Inst& i, const Region& r) {
@@ -85,6 +89,7 @@ class Fuser {
         int64_t flags = 0;
         bool may_flag = false, calls = false;
         int members = 0;
+        size_t insts = 0;  // of the body, stores aside
         NestBody body;
         std::map<ValueId, ValueId> at;  // value of an array's element at the nest's point
         std::map<std::string, ValueId> equal;
@@ -97,29 +102,56 @@ class Fuser {
         out_.clear(), fresh_.clear(), cells_.clear(), grouped_ = false;
         for (Inst& i : insts) {
             if (i.op == RegionOp::Nest) {
-                nest(std::move(i));
+                if (waiting_.empty())
+                    nest(std::move(i));
+                else
+                    waiting_.push_back(std::move(i));
                 continue;
             }
-            const bool load = i.op == RegionOp::Load && grouped_ && reads_before(i.in[0]);
+            const bool load = i.op == RegionOp::Load && grouped_ && waiting_.empty() && reads_before(i.in[0]);
             if (!is_scalar_work(i.op) && !load) {
-                close();
+                close_all();
                 if (i.op == RegionOp::Store)
                     changed(i.in[0]);
                 else if (has_effect(i))
                     fresh_.clear();
             } else if (grouped_ && i.exit >= 0) {
                 if (group_.exit < 0 || takes_cell(i))
-                    close();
+                    close_all();
                 else
                     i.exit = group_.exit;
                 if (grouped_ && i.op == RegionOp::Scratch) keep_clear(i);
             }
             if (i.op == RegionOp::Scratch) own(i);
             learn(i);
+            const bool tells = i.op == RegionOp::Guard;
             out_.push_back(std::move(i));
+            if (tells) join_waiting();
         }
-        close();
+        close_all();
         r_.blocks[static_cast<size_t>(b)].insts = std::move(out_);
+    }
+
+    // ---- statements that may still turn out to have the group's extents ----
+
+    // `x = a[1:] - a[:-1]; y = b[2:] * 2; z = x + y`: that x and y are of one length is asked for z. Guards
+    // move in front of the group, so what was passed over joins it then.
+    bool may_join(const Inst& i) const {
+        return i.in.size() == group_.first.in.size() && group_.exit >= 0 && !same_extents(i);
+    }
+    void join_waiting() {
+        if (waiting_.empty() || !same_extents(waiting_.front())) return;
+        nest_all(std::exchange(waiting_, {}));
+    }
+    void nest_all(std::vector<Inst> nests) {
+        for (Inst& i : nests)
+            if (waiting_.empty())
+                nest(std::move(i));
+            else
+                waiting_.push_back(std::move(i));
+    }
+    void close_all() {
+        while (close(), !waiting_.empty()) nest_all(std::exchange(waiting_, {}));
     }
 
     // ---- own memory ----
@@ -144,6 +176,9 @@ class Fuser {
                 scratch.in.push_back(v);
         };
         for (const ValueId v : group_.arrays) add(v);
+        for (const Inst& w : waiting_)
+            for (const Inst& k : r_.nests[static_cast<size_t>(w.ints[0])].insts)
+                if (k.op == RegionOp::NestLoad || k.op == RegionOp::NestStore) add(k.in[0]);
         for (const ValueId v : r_.exits[static_cast<size_t>(group_.exit)].values) add(v);
         if (scratch.in.size() == before) return;
         const auto cells = static_cast<int64_t>(scratch.in.size()) - rank + 1;
@@ -221,6 +256,10 @@ class Fuser {
 
     void nest(Inst i) {
         const NestBody body = r_.nests[static_cast<size_t>(i.ints[0])];
+        if (grouped_ && known(body) && may_join(i)) {
+            waiting_.push_back(std::move(i));
+            return;
+        }
         if (grouped_ && !(fits(i, body) && (commit(body) || compute(i, body)))) close();
         if (!grouped_) {
             if (!starts(body)) {
@@ -271,20 +310,27 @@ class Fuser {
         });
     }
 
-    bool fits(const Inst& i, const NestBody& body) {
-        if (!known(body) || i.in.size() != group_.first.in.size()) return false;
-        if (i.exit >= 0 && group_.exit < 0) return false;
+    bool same_extents(const Inst& i) const {
         for (size_t d = 0; d < i.in.size(); ++d)
             if (!equal(i.in[d], group_.first.in[d])) return false;
+        return true;
+    }
+
+    bool fits(const Inst& i, const NestBody& body) {
+        if (!known(body) || i.in.size() != group_.first.in.size()) return false;
+        if ((i.exit >= 0 && group_.exit < 0) || !same_extents(i)) return false;
         bool calls = false, flags = false;
-        std::set<ValueId> arrays = group_.arrays;
+        std::set<ValueId> arrays = group_.arrays, own = group_.written;
+        size_t insts = group_.insts;
         for (const Inst& k : body.insts) {
             calls |= k.op == RegionOp::Call;
             flags |= may_flag(k, r_);
+            insts += k.op != RegionOp::NestStore;
             if (k.op == RegionOp::NestLoad || k.op == RegionOp::NestStore) arrays.insert(k.in[0]);
+            if (k.op == RegionOp::NestStore && fresh_.contains(k.in[0])) own.insert(k.in[0]);
         }
-        if (calls != group_.calls || arrays.size() > kMostArrays ||
-            group_.body.insts.size() + body.insts.size() > kMostInsts)
+        if (calls != group_.calls || arrays.size() - own.size() > kMostArrays || own.size() > kMostOwn ||
+            insts > kMostInsts)
             return false;
         // Flags that one statement asks about and another does not.
         const int64_t asked = i.exit >= 0 ? i.ints[1] : 0;
@@ -332,6 +378,7 @@ class Fuser {
                 renamed[k.result] = v;
                 continue;
             }
+            group_.insts += k.op != RegionOp::NestStore;
             group_.body.insts.push_back(std::move(k));
         }
         if (nest.exit >= 0) group_.flags = nest.ints[1];
@@ -402,6 +449,7 @@ class Fuser {
     int64_t next_cell_;
     bool grouped_ = false;
     Group group_;
+    std::vector<Inst> waiting_;  // nests behind the group so far
     std::set<std::pair<ValueId, int64_t>> longer_;
 };
 

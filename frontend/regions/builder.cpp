@@ -165,7 +165,10 @@ bool Builder::run(Version& v) {
             if (!jump_to(pc_)) return false;
             break;
         }
-        if (wants_resume(pc_, s_, false)) s_.resume = resume_at(pc_, s_);
+        if (wants_resume(pc_, s_, false)) {
+            forget_dead(&s_, pc_);
+            s_.resume = resume_at(pc_, s_);
+        }
         if (!step(insn)) return false;
         if (!ended_) {
             ++pc_;

@@ -254,7 +254,10 @@ class Builder {
 
     // ---- resume.cpp: where Python goes on ----
     bool between_statements(const State& s) const;
-    static ResumeRef resume_at(int pc, const State& s);
+    static int place_of(const State& s, size_t level, int pc);
+    bool locals_seen(const State& s) const;
+    void forget_dead(State* s, int pc) const;
+    ResumeRef resume_at(int pc, State s) const;
     bool can_resume() const;
     bool wants_resume(int pc, const State& s, bool header) const;
     int exit_for(const ResumeRef& r, const char* label);

@@ -173,6 +173,10 @@ void Builder::predict(int pc, const State& s) {
         if (!f_.slot_is_object(i) || !f_.slot(i)) continue;
         const EntryKind now = classify(f_.slot(i));
         Value like = composed(Kind::Variant, {});
+        if (now.kind == EntryKind::Array && v.kind == Kind::Passed && !code_.live(pc, i) && !locals_seen(s)) {
+            variants_.try_emplace({0, pc, i}, like);  // see forget_dead
+            continue;
+        }
         like.dtype = now.dtype;
         switch (now.kind) {
             case EntryKind::Int: like.expected = Kind::Int, like.dtype = DType::I64; break;
@@ -295,6 +299,7 @@ void Builder::name_anew(State* s, graph::Block* block) {
 int Builder::version_at(int pc, State& s) {
     const Level& top = s.levels.back();
     const bool header = top.code->is_header[static_cast<size_t>(pc)];
+    forget_dead(&s, pc);
     normalize(pc, &s);
     std::erase_if(s.context, [&](const LoopAround& c) {
         if (c.path == top.path) return c.header == pc || pc < c.header || pc > loop_end(*top.code, c.header);

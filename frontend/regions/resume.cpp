@@ -30,7 +30,60 @@ bool Builder::between_statements(const State& s) const {
                        [](const Value& v) { return v.is_between_statements(); });
 }
 
-ResumeRef Builder::resume_at(int pc, const State& s) {
+// The instruction at which a frame is: of all but the innermost, its call.
+int Builder::place_of(const State& s, size_t level, int pc) {
+    return level + 1 == s.levels.size() ? pc : s.levels[level + 1].return_pc - 1;
+}
+
+// Whether some frame's locals may be looked up by name; then none of them is dead.
+bool Builder::locals_seen(const State& s) const {
+    return std::any_of(s.levels.begin(), s.levels.end(), [&](const Level& l) {
+        return l.code->locals_seen(l.function ? PyFunction_GET_GLOBALS(l.function) : f_.globals());
+    });
+}
+
+namespace {
+
+// Whether it is, or has, an array that the region would have to compute for it.
+bool needs_memory(const Value& v) {
+    if (v.kind == Kind::Array ? !v.part : v.kind != Kind::Tuple) return v.fresh;
+    return v.fresh || std::any_of(v.items.begin(), v.items.end(), needs_memory);
+}
+// Whether nobody can tell when the object goes away: the region would make it, and nothing hangs on it. What
+// was there at entry may have a finalizer.
+bool is_droppable(const Value& v) {
+    if (v.whole || v.held) return false;
+    switch (v.kind) {
+        case Kind::Int:
+        case Kind::Float:
+        case Kind::Bool:
+        case Kind::Scalar:
+        case Kind::Complex:
+        case Kind::ComplexScalar: return true;
+        case Kind::Array: return needs_memory(v);
+        case Kind::Tuple: return std::all_of(v.items.begin(), v.items.end(), is_droppable);
+        default: return false;
+    }
+}
+
+}  // namespace
+
+// Arrays in variables that nothing reads before they are bound again are not there where the region is left,
+// as in the snapshots of traces: so they need not be computed into memory. Numbers stay, since they cost
+// nothing and a loop's counters are what people look at where it was interrupted.
+void Builder::forget_dead(State* s, int pc) const {
+    if (locals_seen(*s)) return;
+    for (size_t k = 0; k < s->levels.size(); ++k) {
+        const Level& level = s->levels[k];
+        for (int i = 0; i < level.code->nlocalsplus; ++i) {
+            Value& v = s->slots[static_cast<size_t>(level.base + i)];
+            if (needs_memory(v) && is_droppable(v) && !level.code->live(place_of(*s, k, pc), i)) v = {};
+        }
+    }
+}
+
+ResumeRef Builder::resume_at(int pc, State s) const {
+    forget_dead(&s, pc);
     auto resume = std::make_shared<ResumePoint>();
     for (size_t k = 0; k < s.levels.size(); ++k) {
         const Level& level = s.levels[k];
@@ -40,7 +93,7 @@ ResumeRef Builder::resume_at(int pc, const State& s) {
             {level.code,
              level.function,
              level.function_slot,
-             last ? pc : s.levels[k + 1].return_pc - 1,
+             place_of(s, k, pc),
              {s.slots.begin() + level.base, s.slots.begin() + static_cast<ptrdiff_t>(end)}});
     }
     return resume;
