@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
@@ -15,10 +17,15 @@ constexpr int kMostNesting = 2;  // of tuples and lists
 
 }  // namespace
 
+// A function of NumPy's that looks for __array_function__ first, as most are.
+static bool is_dispatcher(PyObject* o) {
+    return std::string_view(Py_TYPE(o)->tp_name) == "numpy._ArrayFunctionDispatcher";
+}
+
 bool keeps_identity(PyObject* o) {
     return o == Py_None || o == Py_Ellipsis || PyModule_Check(o) || PyFunction_Check(o) ||
            PyCFunction_Check(o) || PyType_Check(o) || PyUnicode_Check(o) ||
-           PyObject_TypeCheck(o, &PyUFunc_Type);
+           PyObject_TypeCheck(o, &PyUFunc_Type) || is_dispatcher(o);
 }
 
 namespace {

@@ -16,6 +16,7 @@ CLASSES = """
 class State:
     v0 = None
     def told(self): return [(k, v) for k, v in vars(self).items()]
+    def __repr__(self): return repr(self.told())
 class Slots:
     __slots__ = NAMES
     def told(self): return [(k, getattr(self, k)) for k in self.__slots__ if hasattr(self, k)]

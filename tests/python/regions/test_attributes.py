@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import stator
 from fuzz.compare import same
+from numpy import amax, dot, zeros
 
 N = 40
 
@@ -68,6 +69,14 @@ def filtered(sim, n):
     return sim.x
 
 
+def names_of_numpys(sim, n):
+    for _ in range(n):
+        sim.x = dot(sim.F, sim.x)
+        sim.P = dot(dot(sim.F, sim.P), sim.F.T) + zeros((6, 6))
+        sim.energy = amax(sim.x)
+    return sim.x
+
+
 def in_place(sim, n):
     for k in range(n):
         sim.x *= 0.5
@@ -121,7 +130,7 @@ def of_locals(sim, n):
     return y
 
 
-FUNCTIONS = [clock, filtered, in_place, stepped, early, nested, exchanged, of_locals]
+FUNCTIONS = [clock, filtered, names_of_numpys, in_place, stepped, early, nested, exchanged, of_locals]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
