@@ -43,10 +43,13 @@ class CheckpointFinder {
         return std::any_of(l_.carried.begin(), l_.carried.end(), [&](size_t k) { return params[k] == v; });
     }
 
-    // Whether the loop is left only at its header, when a parameter that goes down by one is 0, and reads no
-    // array of the iteration before.
+    // Whether the loop is left only at its header, when a parameter that goes down by one is 0 and nothing of
+    // the iteration has been done, and reads no array of the iteration before.
     bool counts_iterations() {
         const Terminator& end = at(header_).end;
+        const auto& first = at(header_).insts;
+        if (std::any_of(first.begin(), first.end(), [](const Inst& i) { return has_effect(i); }))
+            return false;
         if (end.kind != Terminator::Branch || !inside(end.then.to) || inside(end.other.to)) return false;
         const Inst& test = memory_.maker(end.cond);
         if (test.result != end.cond || test.op != RegionOp::Pointwise || test.pointwise != Op::Greater ||
