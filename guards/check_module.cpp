@@ -30,6 +30,14 @@ bool looks_up_as_module(PyTypeObject* type) {
 
 }  // namespace
 
+bool is_plain_tuple(PyObject* o) {
+    if (PyTuple_CheckExact(o)) return true;
+    if (!PyTuple_Check(o)) return false;
+    const PyTypeObject* type = Py_TYPE(o);
+    return type->tp_iter == PyTuple_Type.tp_iter && type->tp_as_mapping &&
+           type->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript;
+}
+
 bool is_plain_dict(PyObject* o) { return PyDict_CheckExact(o) || PyODict_CheckExact(o); }
 
 bool is_module_class(PyTypeObject* type) {

@@ -17,5 +17,7 @@ PyObject* module_registered(PyObject* module, PyObject* name);
 
 // An exact dict or OrderedDict: of one as of the other, items and length are read in the same way.
 bool is_plain_dict(PyObject* o);
+// A tuple, or an object of a subclass (a named tuple) that has tuple's own items and iterator.
+bool is_plain_tuple(PyObject* o);
 
 }  // namespace stator::guards

@@ -6,6 +6,7 @@
 // guard. Nothing here is cached across calls except through CPython's own method cache and dictionary
 // versions, so nothing can go stale.
 #include <cstddef>
+#include <string_view>
 
 #include "guards/check_impl.h"
 #include "guards/check_module.h"
@@ -97,6 +98,15 @@ Found read_torch_module(PyObject* obj, PyObject* name, PyObject* descr) {
     return kind->tp_descr_get ? Found{} : Found{Place::ClassAttr, Py_NewRef(descr)};
 }
 
+// What collections.namedtuple makes for each field: it reads an item. A program could change a class of its
+// own.
+bool is_tuple_field(PyTypeObject* descriptor) {
+    const bool own = !PyType_HasFeature(descriptor, Py_TPFLAGS_HEAPTYPE) ||
+                     PyType_HasFeature(descriptor, Py_TPFLAGS_IMMUTABLETYPE);
+    return own && descriptor->tp_descr_set &&
+           std::string_view(descriptor->tp_name).ends_with("collections._tuplegetter");
+}
+
 Found read(PyObject* obj, PyObject* name) {
     if (!PyUnicode_CheckExact(name)) return {};
     if (PyType_Check(obj)) return read_class(reinterpret_cast<PyTypeObject*>(obj), name);
@@ -112,6 +122,10 @@ Found read(PyObject* obj, PyObject* name) {
     }
     PyTypeObject* kind = Py_TYPE(descr);
     if (kind == &PyMemberDescr_Type) return read_member(obj, descr);
+    if (is_tuple_field(kind) && PyTuple_Check(obj)) {
+        PyObject* value = quiet(kind->tp_descr_get(descr, obj, reinterpret_cast<PyObject*>(type)));
+        return value ? Found{Place::Instance, value} : Found{};
+    }
     if (kind->tp_descr_set) return {};
     if (PyType_HasFeature(kind, Py_TPFLAGS_METHOD_DESCRIPTOR)) {
         PyObject* method = nullptr;
@@ -155,7 +169,7 @@ PyObject* read_item(PyObject* container, PyObject* key) {
     }
     int64_t i;
     if (!int_value(key, &i)) return nullptr;
-    if (PyTuple_CheckExact(container)) {
+    if (is_plain_tuple(container)) {
         const Py_ssize_t n = PyTuple_GET_SIZE(container);
         if (i < 0) i += n;
         return i >= 0 && i < n ? PyTuple_GET_ITEM(container, i) : nullptr;

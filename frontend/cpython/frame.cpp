@@ -52,6 +52,18 @@ void Frame::drop(int n) {
     }
 }
 
+int Frame::held_by_caller(const PyObject* o) const {
+    int n = 0;
+#if PY_VERSION_HEX < 0x030C0000
+    const raw::IFrame* caller = is_linked() ? raw_->previous : nullptr;
+    for (int i = caller ? caller->f_code->co_nlocalsplus : 0; caller && i < caller->stacktop; ++i)
+        n += caller->localsplus[i] == o;
+#else
+    (void)o;
+#endif
+    return n;
+}
+
 void Frame::clear_slots() { drop(depth()); }
 
 void Frame::set_depth(int n) { raw::set_sp(raw_, raw_->localsplus + n); }

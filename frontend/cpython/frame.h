@@ -43,6 +43,9 @@ class Frame {
     void link();
     void unlink();  // no effect on a frame that is not linked
     bool is_linked() const;
+    // How many slots of the calling frame's stack hold the object, while its call is executed step by step:
+    // they are released when the call returns. 0 where CPython hands arguments over.
+    int held_by_caller(const PyObject* o) const;
     PyThreadState* ts() const { return ts_; }
     _PyInterpreterFrame* raw() const { return raw_; }
 

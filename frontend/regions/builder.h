@@ -122,7 +122,8 @@ struct EntryInput {
         IterPosition,
         Real,  // parts of a Python complex
         Imaginary,
-        List  // the address of a list that is appended to
+        List,   // the address of a list that is appended to
+        Object  // the address of an object whose method is called
     } kind;
     int slot;
     DType dtype = DType::F64;
@@ -174,6 +175,9 @@ struct BuiltRegion {
     std::map<int, LibraryRoutine> routines;  // by index into Region::calls
     bool raises = false;                     // some exit stands for a floating-point condition
     int deepest = 0;                         // calls of functions inside each other
+    // Local 0 is a comprehension's name for the iterator that it also has on the stack: nothing reads it.
+    bool hidden_iterator = false;
+    bool draws = false;  // from a generator of random numbers: cannot be done once more
 };
 
 // "Entry slots" of arrays that the region makes: each site has its own memory.
@@ -181,6 +185,9 @@ inline constexpr int kFreshSlots = 1000;
 // Faults that nests and routines leave for: divide, overflow, invalid. Underflow is ignored by default, and
 // guarded to be.
 inline constexpr int64_t kFlags = 1 | 2 | 8;
+
+// How many references there are to what is in slot `slot` of the frame, an iterator, when nobody else has it.
+Py_ssize_t own_references(const BuiltRegion& b, const Frame& f, int slot);
 
 // What is in the frame's slots and what `sources` leads to. False when something is not there.
 bool find_objects(const BuiltRegion& b, Frame& f, std::vector<PyObject*>* slots, std::vector<PyRef>* owned);
@@ -293,7 +300,20 @@ class Builder {
     bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_slice(const std::vector<Value>& args, Value* out);
-    bool call_minmax(bool greatest, std::vector<Value>& args, Value* out);
+
+    // ---- builder_builtins.cpp ----
+    std::optional<bool> call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
+    bool call_minmax(bool greatest, std::vector<Value> args, Value* out);
+    bool call_abs(const Value& a, Value* out);
+    bool call_round(const Value& a, Value* out);
+    bool call_sum(const std::vector<Value>& items, Value* total);
+    bool go_on_with(const Value& result, graph::BlockId from);
+    bool on_contains(const Insn& insn);
+    bool contains(const Value& item, const Value& in, Value* out);
+    bool compare_small(int py_op, const Value& a, const Value& b, Value* out);
+
+    // ---- builder_draws.cpp ----
+    std::optional<bool> call_draw(PyObject* callable, std::vector<Value>& args, PyObject* names, Value* out);
 
     // ---- builder_math.cpp ----
     bool as_double(const Value& v, ValueId* out);
@@ -312,9 +332,11 @@ class Builder {
     bool triangle(bool upper, const std::vector<Value>& args, Value* out);
 
     // ---- builder_append.cpp ----
-    ValueId address_of(int slot);
+    ValueId address_of(int slot, EntryInput::Kind kind);
     bool append_item(Value* v);
     std::optional<bool> call_append(PyObject* callable, std::vector<Value>& args, Value* out);
+    bool on_list_append(const Insn& insn);
+    bool append_to(const Value& list, Value item);
 
     // ---- builder_iterate.cpp: iterators ----
     bool on_for_iter(const Insn& insn);
@@ -381,7 +403,9 @@ class Builder {
     bool fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checked);
     bool scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out,
                     bool fresh = false);
-    bool fresh_array(Value* v);                 // a Lazy one that a variable is going to hold
+    bool fresh_array(Value* v);
+    bool copied_array(Value* v);
+    ValueId has_gaps(const Value& array);       // a Lazy one that a variable is going to hold
     bool as_array(const Value& v, Value* out);  // a Lazy one is computed into scratch memory
     bool align(const Value& v, const std::vector<ValueId>& extents, Value* out);
     bool align(const ExprRef& e, const std::vector<ValueId>& own, const std::vector<ValueId>& extents,
@@ -422,7 +446,7 @@ class Builder {
     // ---- builder_shapes.cpp ----
     bool permute(const Value& a, const std::vector<int>& axes, Value* out);
     bool transpose(const Value& a, const std::vector<Value>& given, Value* out);
-    bool reshape(const Value& a, const std::vector<Value>& given, Value* out);
+    bool reshape(const Value& a, const std::vector<Value>& given, Value* out, bool ravels = false);
     bool call_shape(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out);
 
     // ---- builder_products.cpp, builder_host.cpp: library routines ----

@@ -26,11 +26,11 @@ bool holds(const Value& v, ValueId array) {
 }  // namespace
 
 // The address of an object that was there at entry, as an input.
-ValueId Builder::address_of(int slot) {
+ValueId Builder::address_of(int slot, EntryInput::Kind kind) {
     for (const EntryInput& in : out_->inputs)
-        if (in.kind == EntryInput::List && in.slot == slot) return in.value;
+        if (in.kind == kind && in.slot == slot) return in.value;
     EntryInput in{};
-    in.kind = EntryInput::List;
+    in.kind = kind;
     in.slot = slot;
     in.dtype = DType::I64;
     in.rank = -1;
@@ -74,22 +74,30 @@ std::optional<bool> Builder::call_append(PyObject* callable, std::vector<Value>&
     static PyObject* const append =
         PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "append");
     if (callable != append || args.size() != 2) return std::nullopt;
-    const Value& list = args[0];
+    *out = known(Py_None);
+    return append_to(args[0], args[1]);
+}
+
+// The list that a comprehension makes lies on the stack.
+bool Builder::on_list_append(const Insn& insn) {
+    const Value item = pop();
+    return append_to(top(insn.arg - 1), item);
+}
+
+bool Builder::append_to(const Value& list, Value item) {
     const bool at_entry = list.kind == Kind::Passed && list.slot >= 0 && object_at(list.slot) &&
                           PyList_CheckExact(object_at(list.slot));
     if (!at_entry) return unknown("appending to " + describe(list));
     if (!list_values_.empty()) return unknown("appending to a list, where lists are read");
-    Value item = args[1];
     if (!append_item(&item)) return false;
     if (!no_lazy_left()) return false;
-    std::vector<ValueId> operands{address_of(list.slot)};
+    std::vector<ValueId> operands{address_of(list.slot, EntryInput::List)};
     item_words(item, &operands);
     Value cell;
     if (!memory(DType::I64, {}, false, &cell) || !library("append", append_routine(item), cell, operands))
         return false;
     appends_ = true;
     effect();
-    *out = known(Py_None);
     return true;
 }
 

@@ -190,6 +190,14 @@ bool Builder::fresh_array(Value* v) {
     return scratch_of(v->expr, v->extents, v, true);
 }
 
+// A vector that Python copied (Value::copied).
+bool Builder::copied_array(Value* v) {
+    Value copy;
+    if (!guard(v->copied) || !copy_of(*v, &copy) || !fresh_array(&copy)) return false;
+    *v = std::move(copy);
+    return true;
+}
+
 bool Builder::copy_of(const Value& array, Value* out) {
     *out = {};
     out->kind = Kind::Lazy;

@@ -39,7 +39,14 @@ std::vector<int64_t> extents_now(PyObject* array) {
 
 // How many references there are to an iterator that nobody else has: the frame's, or that of the iterator in
 // which it is, of what that told of itself and of source_objects_.
-Py_ssize_t Builder::holders(int slot) const { return slot < out_->depth ? 1 : 3; }
+Py_ssize_t Builder::holders(int slot) const {
+    return slot < out_->depth ? own_references(*out_, f_, slot) : 3;
+}
+
+Py_ssize_t own_references(const BuiltRegion& b, const Frame& f, int slot) {
+    if (!b.hidden_iterator || slot == 0 || f.slot(slot) != f.slot(0)) return 1;
+    return 2 + f.held_by_caller(f.slot(slot));
+}
 
 // enumerate, zip or reversed; `std::nullopt` when they are over something else than regions know, or others
 // hold the iterators in them.
@@ -201,6 +208,9 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
 bool Builder::read_entry() {
     const int depth = f_.depth();
     out_->depth = depth;
+    out_->hidden_iterator =
+        nlocals_ > 0 && f_.slot_is_object(0) &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code_.code->co_localsplusnames, 0), ".0") == 0;
     std::vector<char> named(static_cast<size_t>(depth), 0);
     for (size_t i = 0; i < code_.insns.size(); ++i) {
         const Insn& insn = code_.insns[i];

@@ -143,7 +143,21 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
     out->fresh = true;
     out->part = !gives.owns;  // a variable would hold a view
     out_->raises = true;
-    return out->id >= 0;
+    if (out->id < 0 || !gives.flat) return out->id >= 0;
+    // ... of a vector that only it names.
+    graph::Inst flat;
+    flat.op = graph::RegionOp::Reshape;
+    ValueId total = const_int(1);
+    for (const ValueId e : extents_of(*out))
+        total = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {total, e});
+    flat.in = {out->id, total};
+    Value vector = *out;
+    vector.part = false;
+    vector.rank = 1;
+    vector.id = emit(std::move(flat), {out->dtype, 1});
+    extents_.try_emplace({vector.id, 0}, total);
+    out->items = {vector};
+    return true;
 }
 
 }  // namespace stator::frontend::regions

@@ -152,7 +152,7 @@ bool Builder::parse_key(const Value& array, const Value& key, std::vector<KeyPar
 Value Builder::part_of(const Value& array) {
     Value v = array;
     v.whole = v.held = false;
-    v.part_of = -1;
+    v.part_of = v.copied = -1;
     if (array.held) v.slot = -1;
     if (array.part) return v;
     v.part = array.fresh || array.held || array.slot == -2;

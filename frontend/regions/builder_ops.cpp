@@ -104,6 +104,7 @@ bool Builder::step(const Insn& insn) {
         case Opcode::StoreFast: {
             Value v = pop();
             if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
+            if (v.copied >= 0 && !copied_array(&v)) return false;
             // An iterator moves on; here each place that holds one would have its own.
             if (v.kind == Kind::Empty || !becomes_object(v) || has_iterator(v))
                 return unknown("a variable that holds " + describe(v));
@@ -143,6 +144,8 @@ bool Builder::step(const Insn& insn) {
             push(bool_value(const_bool(same != (insn.arg == 1))));
             return true;
         }
+        case Opcode::ContainsOp: return on_contains(insn);
+        case Opcode::ListAppend: return on_list_append(insn);
         case Opcode::BinarySubscr:
         case Opcode::BinarySlice: return on_subscript(insn);
         case Opcode::StoreSubscr:
@@ -326,9 +329,9 @@ bool Builder::on_compare(const Insn& insn) {
         push(std::move(out));
         return true;
     }
-    if (!a.is_number() || !b.is_number())
+    if (!compare_small(insn.arg, a, b, &out) && !(a.is_number() && b.is_number()))
         return unknown("a comparison of " + describe(a) + " with " + describe(b));
-    if (!compare(insn.arg, a, b, &out)) return false;
+    if (out.kind == Kind::Empty && !compare(insn.arg, a, b, &out)) return false;
     if (insn.flags & Insn::kToBool) {
         ValueId t;
         if (!truth(out, &t)) return false;
@@ -366,6 +369,11 @@ bool Builder::on_unary(const Insn& insn) {
                 out = a;
                 out.whole = false;
                 out.id = pointwise(graph::Op::Invert, a.dtype, a.dtype, {a.id});
+                break;
+            }
+            if (a.kind == Kind::Scalar && a.dtype == DType::Bool) {
+                out = scalar_value(DType::Bool,
+                                   pointwise(graph::Op::LogicalNot, DType::Bool, DType::Bool, {a.id}));
                 break;
             }
             if (a.is_array() && (a.dtype == DType::Bool || graph::is_integer(a.dtype))) {
@@ -484,7 +492,7 @@ bool Builder::on_call(const Insn& insn) {
     const bool numpys = PyFunction_Check(callable.obj) && is_numpy_function(callable.obj);
     if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable, args, names);
     if (!call_known(callable.obj, args, names, &out)) return false;
-    push(std::move(out));
+    if (!ended_) push(std::move(out));  // else each way goes on with a result of its own
     return true;
 }
 
@@ -492,6 +500,7 @@ bool Builder::on_call(const Insn& insn) {
 // then does no harm.
 bool Builder::call_known(PyObject* callable, const std::vector<Value>& args, PyObject* names, Value* out) {
     std::vector<Value> bound = args;
+    if (const std::optional<bool> done = call_draw(callable, bound, names, out)) return *done;
     const bool bound_all = bind_known(callable, &bound, names);
     if (bound_all && call_python(callable, bound, out)) return true;
     return otherwise([&] {
@@ -523,35 +532,14 @@ bool Builder::call_slice(const std::vector<Value>& args, Value* out) {
     return true;
 }
 
-// min and max keep the first of equal ones.
-bool Builder::call_minmax(bool greatest, std::vector<Value>& args, Value* out) {
-    if (args.size() < 2) return unknown("min() or max() of one argument");
-    Value best = args[0];
-    for (size_t i = 1; i < args.size(); ++i) {
-        const Value& v = args[i];
-        if (v.kind != best.kind || v.dtype != best.dtype || !v.is_number())
-            return unknown("min() or max() of " + describe(best) + " and " + describe(v));
-        Value better;
-        if (!compare(greatest ? Py_GT : Py_LT, v, best, &better)) return false;
-        ValueId t;
-        if (!truth(better, &t)) return false;
-        best.id = pointwise(graph::Op::Where, v.dtype, v.dtype, {t, v.id, best.id});
-        best.whole = false;
-    }
-    *out = best;
-    return true;
-}
-
 bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* out) {
     static PyObject *const range = builtin("range"), *const len = builtin("len"), *const abs = builtin("abs"),
-                           *const min = builtin("min"), *const max = builtin("max"),
                            *const divmod = builtin("divmod"), *const pow = builtin("pow");
     if (callable == range) return call_range(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PySlice_Type)) return call_slice(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PyEnum_Type)) return call_enumerate(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PyZip_Type)) return call_zip(args, out);
     if (callable == reinterpret_cast<PyObject*>(&PyReversed_Type)) return call_reversed(args, out);
-    if (callable == min || callable == max) return call_minmax(callable == max, args, out);
     if (callable == len && args.size() == 1) {
         args[0] = looked_into(args[0]);
         if (args[0].kind == Kind::Tuple || args[0].kind == Kind::List) {
@@ -563,20 +551,6 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
             return drop(args[0]);
         }
         return unknown("len() of " + describe(args[0]));
-    }
-    if (callable == abs && args.size() == 1 && args[0].is_number()) {
-        const Value& a = args[0];
-        *out = a;
-        out->whole = false;
-        if (a.kind == Kind::Float || (a.kind == Kind::Scalar && graph::is_float(a.dtype))) {
-            out->id = pointwise(graph::Op::Absolute, a.dtype, a.dtype, {a.id});
-            return true;
-        }
-        if (a.kind != Kind::Int) return unknown("abs() of " + describe(a));
-        const ValueId minus = checked(graph::RegionOp::CheckedSub, DType::I64, const_int(0), a.id);
-        if (minus < 0) return false;
-        out->id = pointwise(graph::Op::Maximum, DType::I64, DType::I64, {a.id, minus});
-        return true;
     }
     if (callable == abs && args.size() == 1 && args[0].is_array() && graph::is_complex(args[0].dtype))
         return unary_complex("absolute", args[0], out);
@@ -613,9 +587,10 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         *out = int_value(cast(a.id, a.dtype, DType::I64));
         return true;
     }
-    for (const auto& done :
-         {call_append(callable, args, out), call_math(callable, args, out), call_complex(callable, args, out),
-          call_scalar_type(callable, args, out), call_array(callable, args, out)})
+    for (const auto call : {&Builder::call_builtin, &Builder::call_append})
+        if (const std::optional<bool> done = (this->*call)(callable, args, out)) return *done;
+    for (const auto& done : {call_math(callable, args, out), call_complex(callable, args, out),
+                             call_scalar_type(callable, args, out), call_array(callable, args, out)})
         if (done) return *done;
     return call_numpy(callable, args, out);
 }

@@ -277,7 +277,13 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
     using graph::RegionOp;
     DType t;
     ValueId x, y;
-    if (!promote(a, b, nb == TrueDivide, &t) || !convert(a, t, &x) || !convert(b, t, &y)) return false;
+    if (!promote(a, b, nb == TrueDivide, &t)) return false;
+    // Of NumPy's ints and Python's floats the ufunc makes powers, and not the C library.
+    const auto is_int = [](const Value& v) { return v.kind == Kind::Scalar && !graph::is_float(v.dtype); };
+    if (nb == Power && graph::is_float(t) &&
+        ((is_int(a) && b.kind == Kind::Float) || (is_int(b) && a.kind == Kind::Float)))
+        return operator_by_host(nb, false, a, b, out);
+    if (!convert(a, t, &x) || !convert(b, t, &y)) return false;
     const auto done = [&](ValueId id) {
         *out = scalar_value(t, id);
         return id >= 0;

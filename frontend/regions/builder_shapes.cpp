@@ -46,9 +46,37 @@ bool Builder::transpose(const Value& a, const std::vector<Value>& given, Value* 
     return permute(a, axes, out);
 }
 
+// Whether a part of a dense array has gaps between its rows, so that NumPy cannot but copy it where it makes
+// a vector of it; -1 where that is not known.
+ValueId Builder::has_gaps(const Value& array) {
+    if (array.kind != Kind::Array || array.rank < 2 || array.part_of < 0) return -1;
+    const auto input = input_of_.find(array.part_of);
+    const bool dense =
+        dense_.contains(array.part_of) ||
+        (input != input_of_.end() && out_->inputs[static_cast<size_t>(input->second)].contiguous);
+    const auto& insts = r_->blocks[static_cast<size_t>(block_)].insts;
+    const auto made =
+        std::find_if(insts.begin(), insts.end(), [&](const graph::Inst& i) { return i.result == array.id; });
+    if (!dense || made == insts.end() || made->op != graph::RegionOp::View) return -1;
+    const graph::ViewAxis& last = r_->views[static_cast<size_t>(made->ints[0])].back();
+    const int axes = r_->types[static_cast<size_t>(array.part_of)].rank;
+    if (last.kind != graph::ViewAxis::Slice || last.axis != axes - 1) return -1;
+    const auto holds = [&](graph::Op op, ValueId x, ValueId y) {
+        return pointwise(op, DType::I64, DType::Bool, {x, y});
+    };
+    const ValueId columns = extent(array.id, array.rank - 1), rows = extent(array.id, array.rank - 2);
+    const ValueId several = holds(graph::Op::Greater, columns, const_int(1));
+    const ValueId many = holds(graph::Op::Greater, rows, const_int(1));
+    const ValueId narrow = holds(graph::Op::Less, columns, extent(array.part_of, axes - 1));
+    const auto both = [&](ValueId x, ValueId y) {
+        return pointwise(graph::Op::LogicalAnd, DType::Bool, DType::Bool, {x, y});
+    };
+    return both(narrow, both(several, many));
+}
+
 // The elements in the order of C with other extents, one of which may be -1. Of an array in one piece it is a
 // view of it; of others it is a copy or a view, so only expressions may read it.
-bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* out) {
+bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* out, bool ravels) {
     using graph::Op;
     using graph::RegionOp;
     const std::vector<Value>& items =
@@ -84,18 +112,26 @@ bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* ou
     }
     if (named != total && !holds(Op::Equal, named, total)) return false;
     Value of = a;
+    ValueId copied = -1;
     const bool dense = a.kind == Kind::Array && is_dense(a);
     if (!dense) {
         ExprRef e;
         if (a.permuted && a.kind == Kind::Lazy)
             return unknown("a reshape of an expression of transposed arrays");
-        if (!lazy_of(a, &e) || !scratch_of(e, extents_of(a), &of)) return false;
+        const bool kept = code().insns[static_cast<size_t>(pc_ + 1)].op == Opcode::StoreFast;
+        const ValueId gaps = kept && extents.size() == 1 ? has_gaps(a) : -1;
+        // A vector of what has gaps views a copy that only it names, but ravel's is the copy.
+        if (gaps >= 0 && !ravels && !guard(gaps)) return false;
+        if (gaps >= 0 && ravels) copied = gaps;
+        const bool hidden = kept && ((a.kind == Kind::Lazy && !a.mask) || (gaps >= 0 && !ravels));
+        if (!lazy_of(a, &e) || !scratch_of(e, extents_of(a), &of, hidden)) return false;
     }
     graph::Inst inst;
     inst.op = RegionOp::Reshape;
     inst.in = {of.id};
     inst.in.insert(inst.in.end(), extents.begin(), extents.end());
     *out = part_of(of);
+    out->copied = copied;
     out->walk.clear();
     out->rank = static_cast<int>(extents.size());
     out->id = emit(std::move(inst), {of.dtype, static_cast<int8_t>(out->rank)});
@@ -119,7 +155,7 @@ bool Builder::call_shape(PyObject* callable, const std::vector<Value>& args, boo
     const Value flat = composed(Kind::Tuple, {int_value(const_int(-1))});
     if (is("transpose", &method)) return transpose(args[0], rest, out);
     if (is("reshape", &method) && (method || rest.size() == 1)) return reshape(args[0], rest, out);
-    if (is("ravel", &method) && rest.empty()) return reshape(args[0], {flat}, out);
+    if (is("ravel", &method) && rest.empty()) return reshape(args[0], {flat}, out, true);
     if (is("flatten", &method) && method && rest.empty()) {
         Value view;
         return reshape(args[0], {flat}, &view) && copy_of(view, out);

@@ -290,7 +290,7 @@ void Builder::name_anew(State* s, graph::Block* block) {
             id = param;
         });
         // What made it is not known here any more.
-        s->slots[i].part_of = -1;
+        s->slots[i].part_of = s->slots[i].copied = -1;
         s->slots[i].walk.clear();
     }
     for (size_t i = 0; i < arrays.size(); ++i) *arrays[i] = *arrays[same[i]];

@@ -70,6 +70,7 @@ struct Reader {
     PyObject* build(const Value& v) {
         switch (v.kind) {
             case Kind::Known: return Py_NewRef(v.obj);
+            case Kind::Passed: return Py_NewRef(reinterpret_cast<PyObject*>(bits()));
             case Kind::Int: return PyLong_FromLongLong(bits());
             case Kind::Bool: return PyBool_FromLong(static_cast<char>(bits()) != 0);
             case Kind::Float: {
@@ -133,13 +134,23 @@ bool is_plain(PyArrayObject* a) {
     return PyArray_ISALIGNED(a) && PyArray_ISNOTSWAPPED(a);
 }
 
+// Whether it shows all elements of a vector that nobody else has, as what NumPy reshapes at the end does.
+bool shows_vector(PyArrayObject* a) {
+    PyObject* base = PyArray_BASE(a);
+    if (!base || !numpy::is_array(base) || Py_REFCNT(base) != 1) return false;
+    auto* v = reinterpret_cast<PyArrayObject*>(base);
+    return PyArray_NDIM(v) == 1 && is_plain(v) && PyArray_CHKFLAGS(v, NPY_ARRAY_OWNDATA) &&
+           PyArray_BYTES(v) == PyArray_BYTES(a) && PyArray_SIZE(v) == PyArray_SIZE(a) &&
+           PyArray_DESCR(v) == PyArray_DESCR(a);
+}
+
 bool fits(PyObject* o, const HostResult& r) {
     switch (r.kind) {
         case Kind::Array: {
             if (!numpy::is_array(o)) return false;
             auto* a = reinterpret_cast<PyArrayObject*>(o);
             return PyArray_NDIM(a) == r.rank && PyArray_DESCR(a) == numpy::descr_of(r.dtype) && is_plain(a) &&
-                   PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) == r.owns;
+                   PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) == r.owns && (!r.flat || shows_vector(a));
         }
         case Kind::Scalar:
         case Kind::ComplexScalar: return is_scalar_of(o, r.dtype);
@@ -204,6 +215,32 @@ uint32_t run_append(void* data, int64_t* words) {
         item = PyRef::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(item.get()), NPY_CORDER));
     if (item && PyList_Append(list, item.get()) == 0) return 0;
     return fails();
+}
+
+// What it gives follows from the kinds of its arguments, so that behind a call that succeeds nothing fails.
+uint32_t run_draw(void* data, int64_t* words) {
+    ++calls_through_python();
+    auto& h = *static_cast<HostCall*>(data);
+    const NoCollection quiet;
+    Reader in{words};
+    const ArrayWords to = take_array(&in.words, std::max(h.gives.rank, 0));
+    std::vector<PyRef> args;
+    for (const Value& v : h.f.args) {
+        args.push_back(PyRef::steal(in.build(v)));
+        if (!args.back().get()) return fails();
+    }
+    const PyRef result = call(h.f, args, OnWarning::Ignore);
+    if (!result.get()) return fails();
+    if (!fits(result.get(), h.gives)) return kernels::kFaultHost;
+    if (h.gives.kind != Kind::Array) {
+        if (put_number(result.get(), h.gives, to.address)) return 0;
+        return kernels::kFaultHost;
+    }
+    auto* a = reinterpret_cast<PyArrayObject*>(result.get());
+    for (int d = 0; d < to.rank; ++d)
+        if (PyArray_DIM(a, d) != to.extents[d]) return kernels::kFaultHost;
+    std::memcpy(to.address, PyArray_BYTES(a), static_cast<size_t>(PyArray_NBYTES(a)));
+    return 0;
 }
 
 uint32_t run_host(void* data, int64_t* words) {
@@ -298,10 +335,13 @@ struct Prober {
     }
 };
 
+}  // namespace
+
 bool describe_result(PyObject* o, HostResult* out) {
     if (numpy::is_array(o)) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
         *out = {Kind::Array, DType::F64, PyArray_NDIM(a), PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) != 0};
+        out->flat = !out->owns && shows_vector(a);
         return out->rank > 0 && numpy::dtype_of(PyArray_DESCR(a), &out->dtype);
     }
     if (PyFloat_CheckExact(o)) return *out = {Kind::Float, DType::F64, -1}, true;
@@ -313,8 +353,6 @@ bool describe_result(PyObject* o, HostResult* out) {
     if (graph::is_complex(out->dtype)) out->kind = Kind::ComplexScalar;
     return out->dtype != DType::F16 && is_scalar_of(o, out->dtype);
 }
-
-}  // namespace
 
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why) {
@@ -354,11 +392,19 @@ LibraryRoutine append_routine(Value item) {
     return {run_append, std::make_shared<AppendCall>(std::move(item))};
 }
 
-LibraryRoutine host_routine(HostFunction f, HostResult result) {
+static std::shared_ptr<HostCall> host_call(HostFunction f, HostResult result) {
     auto h = std::make_shared<HostCall>();
     h->f = std::move(f);
     h->gives = result;
-    return {run_host, h};
+    return h;
+}
+
+LibraryRoutine host_routine(HostFunction f, HostResult result) {
+    return {run_host, host_call(std::move(f), result)};
+}
+
+LibraryRoutine draw_routine(HostFunction f, HostResult result) {
+    return {run_draw, host_call(std::move(f), result)};
 }
 
 }  // namespace stator::frontend::regions

@@ -54,9 +54,15 @@ struct HostResult {
     Kind kind = Kind::Empty;
     DType dtype = DType::F64;
     int rank = -1;
-    bool owns = true;  // an array that shows no other one's memory
+    bool owns = true;   // an array that shows no other one's memory
+    bool flat = false;  // an array that shows all of a vector, which nobody else has
 };
+// False when regions do not know such objects.
+bool describe_result(PyObject* o, HostResult* out);
 LibraryRoutine host_routine(HostFunction f, HostResult result);
+// A call that must not be done twice, because it draws random numbers. The result goes into the first
+// operand.
+LibraryRoutine draw_routine(HostFunction f, HostResult result);
 // Calls it on small arrays to see what it gives; false with a reason when that is nothing that regions know.
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);

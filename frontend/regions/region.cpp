@@ -249,6 +249,7 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     for (int i = 0; i < b.depth; ++i)
         if (!f.slot_is_object(i)) return false;
     entry_.clear();
+    frame_ = &f;
     if (!find_objects(b, f, &entry_, owned)) return false;
     const auto at = [&](int slot) { return entry_[static_cast<size_t>(slot)]; };
     for (const auto& [slot, o] : b.same)
@@ -297,8 +298,8 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
     };
     PyObject* o = entry_[static_cast<size_t>(in.slot)];
     if (!o) return false;
-    const Py_ssize_t holders =
-        in.slot < built_->depth ? 1 : 2;  // of an iterator: the frame, or what it is in and we
+    // Of an iterator: the frame, or what it is in and we.
+    const Py_ssize_t holders = in.slot < built_->depth ? own_references(*built_, *frame_, in.slot) : 2;
     switch (in.kind) {
         case EntryInput::Int: {
             int overflow = 0;
@@ -354,6 +355,11 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
         }
         case EntryInput::List: {
             if (!PyList_CheckExact(o)) return false;
+            const auto v = reinterpret_cast<int64_t>(o);
+            scalar(&v, 8);
+            break;
+        }
+        case EntryInput::Object: {
             const auto v = reinterpret_cast<int64_t>(o);
             scalar(&v, 8);
             break;

@@ -81,6 +81,7 @@ class CompiledRegion {
     // finalizers may come here again.
     bool busy_ = false;
     bool resolved_ = false, unresolvable_ = false;
+    const Frame* frame_ = nullptr;  // while it is being entered
     std::vector<PyObject*> entry_;  // what was in the frame's slots, and what sources lead to; borrowed
     std::vector<char*> arrays_;
     std::vector<int64_t> dims_;

@@ -8,6 +8,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
+#include "guards/check_module.h"
 
 namespace stator::frontend::regions {
 
@@ -59,7 +60,8 @@ Value Builder::source_value(EntrySource s, PyObject* now) {
 Value Builder::looked_into(const Value& v) {
     if (v.kind != Kind::Passed || v.slot < 0 || !object_at(v.slot)) return v;
     PyObject* o = object_at(v.slot);
-    if (classify(o).kind != EntryKind::List || appends_) return v;
+    const bool named = !PyTuple_CheckExact(o) && guards::is_plain_tuple(o);
+    if (!named && (classify(o).kind != EntryKind::List || appends_)) return v;
     auto [it, fresh] = list_values_.try_emplace(v.slot);
     if (fresh) {
         Value list = entry_items(o, v.slot);
@@ -176,14 +178,15 @@ PyRef iterator_state(PyObject* o) {
 
 namespace {
 
-// New reference; nullptr when it is not as it was. `depth`: of the frame.
-PyObject* find(const EntrySource& s, PyObject* parent, int depth) {
+// New reference; nullptr when it is not as it was. `holders`: references to an iterator that nobody else has.
+PyObject* find(const EntrySource& s, PyObject* parent, Py_ssize_t holders) {
     PyObject* o = s.parent >= 0 ? parent : s.object.get();
     PyObject* found = nullptr;
     if (!o) return nullptr;
     switch (s.kind) {
         case EntrySource::Item:
-            if (PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) > s.index) found = PyTuple_GET_ITEM(o, s.index);
+            if (guards::is_plain_tuple(o) && PyTuple_GET_SIZE(o) > s.index)
+                found = PyTuple_GET_ITEM(o, s.index);
             if (PyList_CheckExact(o) && PyList_GET_SIZE(o) > s.index) found = PyList_GET_ITEM(o, s.index);
             break;
         case EntrySource::Bound:
@@ -203,7 +206,7 @@ PyObject* find(const EntrySource& s, PyObject* parent, int depth) {
             break;
         }
         case EntrySource::State: {
-            if (!o || Py_REFCNT(o) != (s.parent < depth ? 1 : 2)) return nullptr;  // others see it move
+            if (!o || Py_REFCNT(o) != holders) return nullptr;  // others see it move
             const PyRef state = iterator_state(o);
             if (!state || PyTuple_GET_SIZE(state.get()) != s.count) return nullptr;
             return Py_NewRef(PyTuple_GET_ITEM(state.get(), s.index));
@@ -221,8 +224,9 @@ PyObject* find(const EntrySource& s, PyObject* parent, int depth) {
 bool find_objects(const BuiltRegion& b, Frame& f, std::vector<PyObject*>* slots, std::vector<PyRef>* owned) {
     for (int i = 0; i < b.depth; ++i) slots->push_back(f.slot(i));
     for (const EntrySource& s : b.sources) {
-        owned->push_back(PyRef::steal(
-            find(s, s.parent >= 0 ? (*slots)[static_cast<size_t>(s.parent)] : nullptr, b.depth)));
+        PyObject* parent = s.parent >= 0 ? (*slots)[static_cast<size_t>(s.parent)] : nullptr;
+        const Py_ssize_t holders = s.parent >= 0 && s.parent < b.depth ? own_references(b, f, s.parent) : 2;
+        owned->push_back(PyRef::steal(find(s, parent, holders)));
         slots->push_back(owned->back().get());
         if (!slots->back()) return false;
     }

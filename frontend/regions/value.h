@@ -114,6 +114,9 @@ struct Value {
     // Array: a view is the same array as another one that was made of `part_of` by the same instruction
     // operands, so that storing a part to its own place is known to change nothing.
     ValueId part_of = -1;
+    // A vector that lies in memory of the region's own, which Python would have copied if this holds: then a
+    // variable can have a copy.
+    ValueId copied = -1;
     // A vector: along which axis of a whole array, and by which step, it goes; "" when that is not known.
     std::string walk{};
     bool backward = false;  // an Array some stride of which is negative

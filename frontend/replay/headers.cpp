@@ -212,7 +212,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             const int header = *pc;
             const int64_t begun = now_ns();
             RegionCheck check(fs, code, header);
-            const bool checked = verifying_calls() && !region->device();
+            const bool checked = verifying_calls() && !region->device() && !region->built().draws;
             const regions::Left left = region->run(f, pc, inner, checked ? &check : nullptr);
             // A signal that waits would be handled, and its exception lost, while the check runs.
             if (checked && left != regions::Left::NotEntered && left != regions::Left::Failed &&
