@@ -9,6 +9,7 @@
 
 #include "frontend/record/locations.h"
 #include "frontend/record/recorder.h"
+#include "frontend/record/wording.h"
 
 namespace stator::frontend {
 
@@ -133,7 +134,7 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
         return Verdict::Close;
     }
     if (!table()[static_cast<int>(insn.op)].handler) {
-        refuse(Reason::UnknownOp, name(insn.op));
+        refuse(Reason::UnknownOp, in_words(insn.op));
         return Verdict::Close;
     }
     capture(pops(insn));

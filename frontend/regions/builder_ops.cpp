@@ -5,6 +5,7 @@
 
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/record/wording.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 
@@ -182,7 +183,7 @@ bool Builder::step(const Insn& insn) {
         case Opcode::JumpIfFalseOrPop: return on_branch(insn);
         case Opcode::GetIter: return on_get_iter(insn);
         case Opcode::ForIter: return on_for_iter(insn);
-        default: return unknown(name(insn.op));
+        default: return unknown(in_words(insn.op));
     }
 }
 

@@ -136,3 +136,19 @@ def test_a_generator_of_another_class():
         assert compiled(kind(np.random.PCG64(seed)), 30) == expected
         stator.wait()
     assert Loud.drawn == 60
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("for i in range(n):\n    a, *b = i, s, x[i]\n    s = b[0] + 1\nreturn s", "starred target"),
+        ("for i in range(n):\n    s += len({i, 1}) * x[i]\nreturn s", "a set"),
+    ],
+    ids=["starred", "set"],
+)
+def test_reasons_speak_of_the_program(body, words):
+    """Not of bytecode."""
+    compiled = stator.compile(function_of(_text(body)))
+    for _ in range(3):
+        compiled(*_arguments(7))
+    assert words in str(stator.explain(compiled)(*_arguments(7)))
