@@ -328,6 +328,8 @@ class Builder {
 
     // ---- builder_assembly.cpp ----
     bool joined(const std::vector<Value>& pieces, int axis, int rank, Value* out);
+    bool rolled(const Value& a, ValueId shift, int axis, Value* out);
+    std::optional<bool> call_roll(const std::vector<Value>& args, Value* out);
     std::optional<bool> call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool triangle(bool upper, const std::vector<Value>& args, Value* out);
 

@@ -1,4 +1,4 @@
-// Arrays put together out of others, and triangles of them: concatenate and its like, triu, tril.
+// Arrays put together out of others, and triangles of them: concatenate and its like, roll, triu, tril.
 //
 // The pieces are computed where they are to lie, in memory of the region's own. What NumPy's result looks
 // like follows from operands in the order of C alone; for others it is NumPy's call.
@@ -63,11 +63,64 @@ bool Builder::joined(const std::vector<Value>& pieces, int axis, int rank, Value
     return true;
 }
 
+// What lies at i along `axis` comes to lie at (i + shift) mod n, n being the axis's extent.
+bool Builder::rolled(const Value& a, ValueId shift, int axis, Value* out) {
+    const std::vector<ValueId> extents = extents_of(a);
+    const ValueId n = extents[static_cast<size_t>(axis)], none = const_int(0), one = const_int(1);
+    const auto i64 = [&](Op op, ValueId x, ValueId y) {
+        return pointwise(op, DType::I64, DType::I64, {x, y});
+    };
+    const ValueId first = checked(graph::RegionOp::FloorMod, DType::I64, shift, i64(Op::Maximum, n, one));
+    const ValueId rest = i64(Op::Subtract, n, first);
+    if (!memory(a.dtype, extents, true, out)) return false;
+    const struct {
+        ValueId from, to, count;
+    } pieces[] = {{rest, none, first}, {none, first, rest}};
+    for (const auto& piece : pieces) {
+        std::vector<KeyPart> parts(extents.size(), KeyPart{KeyPart::All}), places = parts;
+        parts[static_cast<size_t>(axis)] = {KeyPart::Slice, piece.from, piece.count, one};
+        places[static_cast<size_t>(axis)] = {KeyPart::Slice, piece.to, piece.count, one};
+        Value read, place;
+        ExprRef e;
+        if (!view(a, parts, &read) || !view(*out, places, &place) || !lazy_of(read, &e) ||
+            !fill(place.id, extents_of(read), e, true))
+            return false;
+    }
+    return true;
+}
+
+// np.roll(a, shift, axis) by integers along axes that are known. No value: it is another call of it.
+std::optional<bool> Builder::call_roll(const std::vector<Value>& args, Value* out) {
+    if (args.size() < 2 || !args[0].is_array() || args[0].permuted || args[0].mask || args[0].rank == 0)
+        return std::nullopt;
+    const auto each = [](const Value& v) { return v.kind == Kind::Tuple ? v.items : std::vector<Value>{v}; };
+    const std::vector<Value> shifts = each(args[1]);
+    std::vector<Value> axes = each(args.size() > 2 ? args[2] : Value{});
+    if (left_out(args, 2) && args[0].rank == 1 && shifts.size() == 1) axes = {int_value(const_int(0))};
+    if (axes.size() != shifts.size() || axes.empty()) return std::nullopt;
+    std::vector<int> along;
+    for (size_t k = 0; k < axes.size(); ++k) {
+        if (shifts[k].kind != Kind::Int || axes[k].kind != Kind::Int) return std::nullopt;
+        const std::optional<int64_t> axis = known_int(axes[k].id);
+        if (!axis || *axis < -args[0].rank || *axis >= args[0].rank) return std::nullopt;
+        along.push_back(static_cast<int>(*axis < 0 ? *axis + args[0].rank : *axis));
+    }
+    Value a;
+    if (!as_array(args[0], &a)) return false;
+    for (size_t k = 0; k < along.size(); ++k) {
+        const Value before = a;
+        if (!rolled(before, shifts[k].id, along[k], &a)) return false;
+    }
+    *out = a;
+    return true;
+}
+
 // No value: it is none of these functions.
 std::optional<bool> Builder::call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out) {
     static PyObject* const numpy = PyModule_GetDict(PyImport_ImportModule("numpy"));
     const auto is = [&](const char* name) { return callable == PyDict_GetItemString(numpy, name); };
     if (is("triu") || is("tril")) return triangle(is("triu"), args, out);
+    if (is("roll")) return call_roll(args, out);
     const bool joins = is("concatenate"), stacks = is("stack"), above = is("vstack"), beside = is("hstack"),
                columns = is("column_stack");
     if (!joins && !stacks && !above && !beside && !columns) return std::nullopt;
