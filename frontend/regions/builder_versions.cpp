@@ -165,7 +165,9 @@ void Builder::predict(int pc, const State& s) {
     if (s.levels.size() > 1 || !predicted_.insert(pc).second) return;
     std::set<int> bound;
     for (int at = pc; at <= loop_end(code_, pc); ++at)
-        if (const Insn& insn = code_.insns[static_cast<size_t>(at)]; insn.op == Opcode::StoreFast)
+        // The range has more than the loop where a handler lies behind the function's end.
+        if (const Insn& insn = code_.insns[static_cast<size_t>(at)];
+            insn.op == Opcode::StoreFast && carries(static_cast<size_t>(insn.arg)))
             bound.insert(insn.arg);
     for (const int i : bound) {
         const Value& v = s.slots[static_cast<size_t>(i)];
