@@ -96,7 +96,8 @@ std::optional<bool> Builder::call_roll(const std::vector<Value>& args, Value* ou
     const auto each = [](const Value& v) { return v.kind == Kind::Tuple ? v.items : std::vector<Value>{v}; };
     const std::vector<Value> shifts = each(args[1]);
     std::vector<Value> axes = each(args.size() > 2 ? args[2] : Value{});
-    if (left_out(args, 2) && args[0].rank == 1 && shifts.size() == 1) axes = {int_value(const_int(0))};
+    const bool flat = left_out(args, 2) && args[0].rank == 1 && shifts.size() == 1;
+    if (flat) axes = {int_value(const_int(0))};
     if (axes.size() != shifts.size() || axes.empty()) return std::nullopt;
     std::vector<int> along;
     for (size_t k = 0; k < axes.size(); ++k) {
@@ -111,6 +112,7 @@ std::optional<bool> Builder::call_roll(const std::vector<Value>& args, Value* ou
         const Value before = a;
         if (!rolled(before, shifts[k].id, along[k], &a)) return false;
     }
+    if (flat) return view(a, {KeyPart{KeyPart::All}}, out);  // NumPy reshapes a vector that nobody else has
     *out = a;
     return true;
 }

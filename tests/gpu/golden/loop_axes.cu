@@ -254,6 +254,22 @@ extern "C" __global__ void __launch_bounds__(256) axes_40_region(u8* a0, u8* a1,
     p42 = memory;
     n42_0 = s6;
     t42_0 = 8;
+    n44_0 = s5;
+    t44_0 = 0;
+    n44_1 = n42_0;
+    t44_1 = t42_0;
+    p44 = p42;
+    room = 8;
+    if (product_overflows<i64>(room, s6)) goto x1;
+    room *= s6;
+    if (product_overflows<i64>(room, s5)) goto x1;
+    room *= s5;
+    cell = 1, memory = c1, has = k1;
+    p48 = memory;
+    n48_0 = s5;
+    n48_1 = s6;
+    t48_1 = 8;
+    t48_0 = t48_1 * n48_1;
     if (s7 > 0) {
         const i64 total = 1 * s7;
         for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < total; at += (i64)gridDim.x * blockDim.x) {
@@ -280,11 +296,6 @@ extern "C" __global__ void __launch_bounds__(256) axes_40_region(u8* a0, u8* a1,
             *(f64*)(e35) = s54;
         }
     }
-    n44_0 = s5;
-    t44_0 = 0;
-    n44_1 = n42_0;
-    t44_1 = t42_0;
-    p44 = p42;
     if (s6 > 0) {
         const i64 total = 1 * s6;
         for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < total; at += (i64)gridDim.x * blockDim.x) {
@@ -311,17 +322,6 @@ extern "C" __global__ void __launch_bounds__(256) axes_40_region(u8* a0, u8* a1,
     grid_meet(ctl);
     if (ctl->bad[turn]) goto x2;
     turn ^= 1;
-    room = 8;
-    if (product_overflows<i64>(room, s6)) goto x2;
-    room *= s6;
-    if (product_overflows<i64>(room, s5)) goto x2;
-    room *= s5;
-    cell = 1, memory = c1, has = k1;
-    p48 = memory;
-    n48_0 = s5;
-    n48_1 = s6;
-    t48_1 = 8;
-    t48_0 = t48_1 * n48_1;
     if (s5 > 0 && s6 > 0) {
         const i64 total = 1 * s5 * s6;
         for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < total; at += (i64)gridDim.x * blockDim.x) {
