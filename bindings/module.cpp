@@ -223,6 +223,7 @@ std::pair<py::object, py::dict> profiled(py::function call) {
     d["launch"] = us(profile.total - profile.guards - profile.kernels - profile.host);
     d["kernels"] = us(profile.kernels);
     d["numpy"] = us(profile.host);
+    d["loops"] = us(profile.loops);
     return {result, d};
 }
 

@@ -16,6 +16,7 @@
 
 #include "frontend/cpython/pending.h"
 #include "frontend/replay/on_device.h"
+#include "frontend/replay/profile.h"
 #include "frontend/replay/verify_region.h"
 
 namespace stator::frontend {
@@ -213,7 +214,10 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             const int64_t begun = now_ns();
             RegionCheck check(fs, code, header);
             const bool checked = verifying_calls() && !region->device() && !region->built().draws;
-            const regions::Left left = region->run(f, pc, inner, checked ? &check : nullptr);
+            const regions::Left left = [&] {
+                const Timed timed(&Profile::loops);
+                return region->run(f, pc, inner, checked ? &check : nullptr);
+            }();
             // A signal that waits would be handled, and its exception lost, while the check runs.
             if (checked && left != regions::Left::NotEntered && left != regions::Left::Failed &&
                 left != regions::Left::Poll && !check.agrees(*region, f, pc, inner)) {

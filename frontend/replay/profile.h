@@ -14,6 +14,7 @@ struct Profile {
     int64_t guards = 0;   // checks at entry, also those that failed
     int64_t kernels = 0;  // in compiled nests, or in tier 0
     int64_t host = 0;     // in calls left to the host's own functions
+    int64_t loops = 0;    // in regions, which no replay is part of: not in `total`
 };
 
 // nullptr: nobody asks. Of each thread: a replay in another one may outlive the measurement.

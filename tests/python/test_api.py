@@ -551,7 +551,7 @@ def test_explain_says_where_the_time_went():
     stator.wait()
     explanation = stator.explain(f)(X)
     times = dict(explanation.microseconds)
-    assert times.pop("replays") == 1
+    assert times.pop("replays") == 1 and times.pop("loops") == 0
     assert times.keys() == {"guards", "launch", "kernels", "numpy"}
     assert all(t > 0 for t in times.values()) and sum(times.values()) < 1e6 * explanation.seconds
     assert "kernels " in str(explanation)
@@ -560,6 +560,21 @@ def test_explain_says_where_the_time_went():
     f(X)  # nobody measures any more
     assert f.traces[0].recorded_ms > 0 and f.traces[0].prepared_ms > 0
     assert len(f.traces[0].compiled_ms) == f.traces[0].segments
+
+
+def test_explain_tells_the_time_in_native_loops():
+    def f(u, n):
+        for _ in range(n):
+            u = u * 0.5 + 1.0
+        return u
+
+    compiled = stator.compile(f)
+    for _ in range(3):
+        compiled(X, 100)
+        stator.wait()
+    explanation = stator.explain(compiled)(X, 100)
+    assert 0 < explanation.microseconds["loops"] < 1e6 * explanation.seconds
+    assert "loops " in str(explanation)
 
 
 def test_graph_prints_and_renders():

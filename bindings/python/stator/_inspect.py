@@ -157,7 +157,8 @@ class Explanation:
         How long the call took.
     microseconds : dict
         Where the time of the call's replays went: `guards`, `launch` (finding memory, making results), `kernels`, and
-        `numpy` (calls left to NumPy inside traces); `replays` says how many there were. The rest of the call is Python.
+        `numpy` (calls left to NumPy inside traces); `replays` says how many there were. `loops` is the time in loops that are
+        native code as a whole, entering and leaving included. The rest of the call is Python.
     call : dict
         Counters of this call alone; `stats` has those since start or reset.
     traces : list
@@ -332,9 +333,9 @@ def _counter_lines(counters):
 
 
 def _time_lines(microseconds, seconds):
-    if not microseconds["replays"]:
+    if not microseconds["replays"] and not microseconds["loops"]:
         return []
-    parts = {name: microseconds[name] for name in ("guards", "launch", "kernels", "numpy")}
+    parts = {name: microseconds[name] for name in ("guards", "launch", "kernels", "numpy", "loops")}
     parts["python"] = max(0.0, 1e6 * seconds - sum(parts.values()))
     return [", ".join(f"{name} {value:.1f} µs" for name, value in parts.items() if value)]
 
