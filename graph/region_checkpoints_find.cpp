@@ -72,6 +72,9 @@ class CheckpointFinder {
                     return;
                 }
                 ++back;
+                // Nor hands one on: what two variables exchange depends on how many iterations there were.
+                const auto& own = at(header_).params;
+                for (const size_t k : l_.carried) fits &= e.args[k] == own[k] || !is_carried(e.args[k]);
                 const Inst& next = memory_.maker(e.args[l_.counter]);
                 fits &= next.result == e.args[l_.counter] && next.op == RegionOp::Pointwise &&
                         next.pointwise == Op::Subtract && next.in[0] == *left &&

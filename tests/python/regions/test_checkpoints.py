@@ -259,3 +259,23 @@ def test_held_results_are_no_obstacle(name):
     )[1]
     headers = [line for line in fast.splitlines() if line.startswith("b") and "(" in line and "l2" in line]
     assert headers and not any("[1]" in line for line in headers)
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_arrays_that_variables_exchange(n, monkeypatch):
+    """What they are where the rounds of an inner loop end depends on how many iterations there were."""
+    monkeypatch.setattr(stator.options, "async", False)
+
+    def f(a, x, y, n):
+        for _ in range(6):
+            b = a + 1.0
+            for _ in range(n):
+                b, a = a, b
+                y[:] -= x
+        return a, b, y
+
+    compiled = stator.compile(f)
+    for _ in range(3):
+        expected = f(np.arange(3.0), np.ones(3), np.arange(3.0), n)
+        found = compiled(np.arange(3.0), np.ones(3), np.arange(3.0), n)
+        assert all(np.array_equal(e, g) for e, g in zip(expected, found, strict=True))
