@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -125,7 +126,7 @@ class Freezer:
             return ("complex", self.freeze(x.real), self.freeze(x.imag))
         if isinstance(x, int):  # decimals of large ones are limited
             return (type(x).__name__, repr(x) if abs(x) < 1 << 200 else hex(x))
-        return (type(x).__name__, repr(x))
+        return (type(x).__name__, re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(x)))
 
 
 def frozen_arguments(args: Iterable[Any]) -> tuple:
