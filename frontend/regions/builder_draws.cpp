@@ -26,8 +26,9 @@ constexpr std::string_view kRandomState[] = {
     "laplace",        "logistic",        "lognormal",  "normal",        "poisson",  "rand",
     "randint",        "randn",           "random",     "random_sample", "rayleigh", "standard_exponential",
     "standard_gamma", "standard_normal", "triangular", "uniform",       "weibull"};
+// Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw.
 constexpr std::string_view kRandom[] = {"expovariate", "gauss",     "normalvariate", "randint",
-                                        "random",      "randrange", "triangular",    "uniform"};
+                                        "random",      "randrange", "uniform"};
 
 // A class of generators, and one of its own to try calls on.
 struct Source {

@@ -4,6 +4,8 @@ comprehensions that are long, random numbers. Each loop is one region that nothi
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 import stator
@@ -152,3 +154,21 @@ def test_reasons_speak_of_the_program(body, words):
     for _ in range(3):
         compiled(*_arguments(7))
     assert words in str(stator.explain(compiled)(*_arguments(7)))
+
+
+def test_draws_whose_kind_depends_on_values(monkeypatch):
+    """random.triangular gives the bound itself where the bounds are equal, when it has drawn already."""
+    monkeypatch.setattr(stator.options, "async", False)
+
+    def f(low, high, mode, n):
+        s = 0.0
+        for _ in range(n):
+            s += random.triangular(low, high, mode)
+        return s, random.random()
+
+    compiled = stator.compile(f)
+    for bounds in ((1, 4, 2), (1, 4, 2), (3, 3, 3), (3, 3, 3), (1.0, 1.0, 1.0)):
+        random.seed(6)
+        expected = f(*bounds, 30)
+        random.seed(6)
+        assert compiled(*bounds, 30) == expected
