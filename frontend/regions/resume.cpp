@@ -53,17 +53,9 @@ bool needs_memory(const Value& v) {
 // was there at entry may have a finalizer.
 bool is_droppable(const Value& v) {
     if (v.whole || v.held) return false;
-    switch (v.kind) {
-        case Kind::Int:
-        case Kind::Float:
-        case Kind::Bool:
-        case Kind::Scalar:
-        case Kind::Complex:
-        case Kind::ComplexScalar: return true;
-        case Kind::Array: return needs_memory(v);
-        case Kind::Tuple: return std::all_of(v.items.begin(), v.items.end(), is_droppable);
-        default: return false;
-    }
+    if (v.is_number() || v.is_complex_number()) return true;
+    if (v.kind == Kind::Tuple) return std::all_of(v.items.begin(), v.items.end(), is_droppable);
+    return v.kind == Kind::Array && needs_memory(v);
 }
 
 }  // namespace
