@@ -14,6 +14,10 @@
 // gets
 //   the value), or reads elements that are known to be others (`disjoint`).
 //
+// What a group computes behind its last copy goes to the next one where a statement that does not fit the
+// group fits there (`part = 2 * b[1:-1]; c[1:-1] = b[2:] - part`, behind a statement that stores to b): else
+// its values would go through memory (`restart`).
+//
 // Memory that only took values from one statement to the next is then written by nothing (remove_unread).
 #include <algorithm>
 #include <map>
@@ -168,18 +172,23 @@ class Fuser {
     // others.
     void keep_clear(Inst& scratch) {
         if (scratch.ints.size() < 2) return;
-        const auto rank = static_cast<ptrdiff_t>(r_.types[static_cast<size_t>(scratch.result)].rank);
-        const size_t before = scratch.in.size();
-        const auto add = [&](ValueId v) {
-            if (!r_.types[static_cast<size_t>(v)].is_array() || root(v) >= 0) return;
-            if (std::find(scratch.in.begin() + rank, scratch.in.end(), v) == scratch.in.end())
-                scratch.in.push_back(v);
-        };
-        for (const ValueId v : group_.arrays) add(v);
+        std::vector<ValueId> needed(group_.arrays.begin(), group_.arrays.end());
         for (const Inst& w : waiting_)
             for (const Inst& k : r_.nests[static_cast<size_t>(w.ints[0])].insts)
-                if (k.op == RegionOp::NestLoad || k.op == RegionOp::NestStore) add(k.in[0]);
-        for (const ValueId v : r_.exits[static_cast<size_t>(group_.exit)].values) add(v);
+                if (k.op == RegionOp::NestLoad || k.op == RegionOp::NestStore) needed.push_back(k.in[0]);
+        const auto& listed = r_.exits[static_cast<size_t>(group_.exit)].values;
+        needed.insert(needed.end(), listed.begin(), listed.end());
+        keep_clear_of(scratch, needed);
+    }
+    void keep_clear_of(Inst& scratch, const std::vector<ValueId>& arrays) {
+        if (scratch.ints.size() < 2) return;
+        const auto rank = static_cast<ptrdiff_t>(r_.types[static_cast<size_t>(scratch.result)].rank);
+        const size_t before = scratch.in.size();
+        for (const ValueId v : arrays) {
+            if (!r_.types[static_cast<size_t>(v)].is_array() || root(v) >= 0) continue;
+            if (std::find(scratch.in.begin() + rank, scratch.in.end(), v) == scratch.in.end())
+                scratch.in.push_back(v);
+        }
         if (scratch.in.size() == before) return;
         const auto cells = static_cast<int64_t>(scratch.in.size()) - rank + 1;
         scratch.ints = {next_cell_, cells};
@@ -260,23 +269,91 @@ class Fuser {
             waiting_.push_back(std::move(i));
             return;
         }
-        if (grouped_ && !(fits(i, body) && (commit(body) || compute(i, body)))) close();
-        if (!grouped_) {
-            if (!starts(body)) {
-                for (const Inst& k : body.insts)
-                    if (k.op == RegionOp::NestStore) changed(k.in[0]);
-                if (!known(body)) fresh_.clear();
-                out_.push_back(std::move(i));
-                return;
-            }
-            group_ = {};
-            longer_.clear();
-            group_.first = i;
-            group_.exit = i.exit >= 0 ? i.exit : exit_of_memory(body);
-            grouped_ = true;
-            compute(i, body);
-        }
+        if (grouped_ && (add(i, body) || restart(i, body))) return;
+        close();
+        if (starts(body)) return begin(i, body);
+        for (const Inst& k : body.insts)
+            if (k.op == RegionOp::NestStore) changed(k.in[0]);
+        if (!known(body)) fresh_.clear();
+        out_.push_back(std::move(i));
+    }
+
+    void begin(const Inst& i, const NestBody& body) {
+        group_ = {};
+        longer_.clear();
+        group_.first = i;
+        group_.exit = i.exit >= 0 ? i.exit : exit_of_memory(body);
+        group_.members = 1;
+        grouped_ = true;
+        compute(i, body);
+        tail_ = {i};
+    }
+
+    bool add(const Inst& i, const NestBody& body) {
+        if (!fits(i, body)) return false;
+        const bool commits = commit(body);
+        if (!commits && !compute(i, body)) return false;
         ++group_.members;
+        if (commits)
+            copied_ = group_, tail_.clear();
+        else
+            tail_.push_back(i);
+        return true;
+    }
+
+    // Closes the group without what it computes behind its last copy, which begins another together with the
+    // statement. Where that does not fit there either, all is as before.
+    bool restart(const Inst& i, const NestBody& body) {
+        if (tail_.empty() || group_.commits.empty()) return false;
+        // What reads memory that the group does not show to others would have it written for that.
+        std::set<ValueId> kept = copied_.written, moved;
+        std::vector<Inst> stay, go;
+        for (const Inst& n : tail_) {
+            const NestBody& b = r_.nests[static_cast<size_t>(n.ints[0])];
+            const bool stays = (go.empty() && n.exit < 0) || loads_any(b, kept);
+            if (stays && loads_any(b, moved)) return false;
+            for (const Inst& k : b.insts)
+                if (k.op == RegionOp::NestStore) (stays ? kept : moved).insert(k.in[0]);
+            (stays ? stay : go).push_back(n);
+        }
+        if (go.empty()) return false;
+        const Group group = group_, copied = copied_;
+        const auto tail = tail_;
+        const auto fresh = fresh_;
+        const auto longer = longer_;
+        const size_t insts = out_.size(), nests = r_.nests.size();
+        for (const ValueId v : moved) fresh_[v] = -1;
+        group_ = copied_;
+        for (const Inst& n : stay) {
+            const NestBody& b = r_.nests[static_cast<size_t>(n.ints[0])];
+            for (const Inst& k : b.insts)
+                if (k.op == RegionOp::NestStore) fresh_[k.in[0]] = -1;
+            compute(n, b);
+            ++group_.members;
+        }
+        close();
+        begin(go[0], NestBody(r_.nests[static_cast<size_t>(go[0].ints[0])]));
+        bool all = std::all_of(go.begin() + 1, go.end(), [&](const Inst& n) {
+            return add(n, NestBody(r_.nests[static_cast<size_t>(n.ints[0])]));
+        });
+        all = all && add(i, body);
+        if (!all) {
+            out_.resize(insts);
+            r_.nests.resize(nests);
+            group_ = group, copied_ = copied, tail_ = tail, fresh_ = fresh, longer_ = longer;
+            grouped_ = true;
+            return false;
+        }
+        // Its memory was made with the exit of the group before in mind.
+        for (Inst& s : out_)
+            if (s.op == RegionOp::Scratch && group_.written.contains(s.result))
+                keep_clear_of(s, r_.exits[static_cast<size_t>(group_.exit)].values);
+        return true;
+    }
+    static bool loads_any(const NestBody& body, const std::set<ValueId>& arrays) {
+        return std::any_of(body.insts.begin(), body.insts.end(), [&](const Inst& k) {
+            return k.op == RegionOp::NestLoad && arrays.contains(k.in[0]);
+        });
     }
 
     // Where it may leave in front of a nest that has no exit: as its memory does.
@@ -449,6 +526,8 @@ class Fuser {
     int64_t next_cell_;
     bool grouped_ = false;
     Group group_;
+    Group copied_;               // the group as it was behind its last copy
+    std::vector<Inst> tail_;     // what it computes behind that
     std::vector<Inst> waiting_;  // nests behind the group so far
     std::set<std::pair<ValueId, int64_t>> longer_;
 };

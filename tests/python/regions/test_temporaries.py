@@ -67,12 +67,30 @@ def written_apart_with_while(a, b, n):
     return a
 
 
+def written_apart_behind_a_copy(a, b, n):
+    for _ in range(n):
+        along = (a[1:-1, 2:] - a[1:-1, :-2]) / 3.0
+        across = (a[2:, 1:-1] - a[:-2, 1:-1]) / 7.0
+        b[1:-1, 1:-1] = 0.25 * (along + across)
+        half = b[1:-1, 1:-1] * 0.5  # is known where b is stored, and needed where its neighbours are
+        a[1:-1, 1:-1] = half + b[:-2, 1:-1]
+    return a
+
+
 def _arguments():
     a = np.linspace(-1.0, 2.0, 30 * 40).reshape(30, 40)
     return a, np.zeros((30, 40)), 12
 
 
-@pytest.mark.parametrize("way", [written_apart, written_apart_in_a_function, written_apart_with_while])
+@pytest.mark.parametrize(
+    "way",
+    [
+        written_apart,
+        written_apart_in_a_function,
+        written_apart_with_while,
+        written_apart_behind_a_copy,
+    ],
+)
 def test_what_is_written_apart_is_not_stored(way):
     expected = in_one_piece(*_arguments())
     counts = []
@@ -99,6 +117,7 @@ CASES = {
     "deleted where it may not be bound": "def f(x, n):\n    try:\n        for i in range(n):\n            if i < 5:\n                t = x * 2\n                x[:] = t - 1\n            del t\n    except UnboundLocalError as e:\n        return x, i, str(e)\n    return x\n",
     "bound on some ways": "def f(x, n):\n    t = None\n    for i in range(n):\n        if x[0] < 0.5:\n            t = x * 2\n            x[:] = t - 1\n        else:\n            x[0] -= 0.75\n    return x, t is None\n",
     "a closure's": "def f(x, n):\n    for i in range(n):\n        t = x * 2\n        x[:] = t - 1\n    g = lambda: t\n    return g(), x\n",
+    "read behind a copy": "def f(x, n):\n    y = np.zeros(12)\n    t = s = x\n    for i in range(n):\n        y[1:-1] = x[1:-1] * 0.5\n        t = y[1:-1] * y[1:-1]\n        s = t + 1\n        x[1:-1] = y[2:] - t + s / (x[0] + 1.5 - i)\n    return x, y, t, s\n",
     "in tuples": "def f(x, n):\n    for i in range(n):\n        p = (x * 2, i, x + 1)\n        q = p\n        x[:] = q[0] - p[2]\n    return x, i\n",
     "one array in two variables": "def f(x, n):\n    for i in range(n):\n        t = x * 2\n        s = t\n        s[0] = i\n        x[:] = t - 1\n        t = x + 1\n        x[:] = s * t\n    return x\n",
     "a part of one": "def f(x, n):\n    for i in range(n):\n        t = x * 2\n        s = t[1:]\n        t = x - 1\n        x[1:] = s + t[:-1]\n    return x\n",
