@@ -119,6 +119,7 @@ void RegionEmitter::input_array(const graph::RegionInput& in, int index, int& di
         if (in.contiguous && d + 1 < rank) wide_.insert(dense);
         if (in.contiguous && d > 0) dense = b_.CreateMul(dense, v.extents[d], "", true, true);
     }
+    v.dense = in.contiguous;
     dim += 2 * t.rank;
 }
 
@@ -132,6 +133,7 @@ RegionVal RegionEmitter::parameter(RegionType t) {
         return v;
     }
     v.address = b_.CreatePHI(b_.getPtrTy(), 2);
+    v.dense = true;
     for (int d = 0; d < t.rank; ++d) v.extents.push_back(b_.CreatePHI(b_.getInt64Ty(), 2));
     for (int d = 0; d < t.rank; ++d) v.strides.push_back(b_.CreatePHI(b_.getInt64Ty(), 2));
     return v;

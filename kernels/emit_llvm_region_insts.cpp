@@ -296,17 +296,28 @@ RegionVal RegionEmitter::view(const Inst& i) {
     const RegionVal a = value(i.in[0]);
     RegionVal v;
     v.address = a.address;
+    // Rows of a contiguous array are, and so is what is one and the same everywhere.
+    v.dense = a.dense || a.extents.empty();
+    int last = -1;
     const auto operand = [&](int k) { return number(i.in[static_cast<size_t>(k)]); };
     for (const graph::ViewAxis& x : r_.views[static_cast<size_t>(i.ints[0])]) {
         if (x.kind == graph::ViewAxis::New) {
             v.extents.push_back(operand(x.count));
             v.strides.push_back(i64(0));
+            v.dense = v.dense && a.extents.empty();
             continue;
         }
         const auto axis = static_cast<size_t>(x.axis);
         Value* stride = a.strides[axis];
         if (x.start) v.address = step(v.address, operand(x.start), stride, type(i.in[0]).dtype);
-        if (x.kind == graph::ViewAxis::Drop) continue;
+        if (x.kind == graph::ViewAxis::Drop) {
+            v.dense = v.dense && v.extents.empty();
+            continue;
+        }
+        const bool whole = !x.count || operand(x.count) == a.extents[axis];
+        v.dense = v.dense && (!x.step || operand(x.step) == i64(1)) &&
+                  (v.extents.empty() || (x.axis > last && whole));
+        last = x.axis;
         v.extents.push_back(x.count ? operand(x.count) : a.extents[axis]);
         v.strides.push_back(x.step ? times(stride, operand(x.step)) : stride);
     }
@@ -381,6 +392,7 @@ RegionVal RegionEmitter::scratch(const Inst& i) {
     }
     leave_if(overflow, i.exit);
     v.address = ensure(free_cell(i), bytes, exit_block(i.exit));
+    v.dense = true;
     return v;
 }
 

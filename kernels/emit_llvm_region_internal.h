@@ -28,6 +28,7 @@ struct RegionVal {
     Val scalar;
     llvm::Value* address = nullptr;
     std::vector<llvm::Value*> extents, strides;
+    bool dense = false;  // may well be C-contiguous, as far as how it was made tells
 };
 
 class RegionEmitter {

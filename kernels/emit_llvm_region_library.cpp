@@ -15,6 +15,7 @@ int words_of(graph::RegionType t) { return t.is_array() ? 1 + 2 * t.rank : kScal
 }  // namespace
 
 void RegionEmitter::dense_strides(RegionVal& v, DType t) {
+    v.dense = true;
     v.strides.resize(v.extents.size());
     Value* dense = i64(graph::info(t).size);
     for (size_t d = v.extents.size(); d-- > 0;) {

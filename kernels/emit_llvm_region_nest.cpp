@@ -8,6 +8,9 @@
 // first of the remaining points once more, so they raise no flag which that point does not raise, and are not
 // stored.
 //
+// Where all arrays turn out to be without gaps between the rows, rows are put together to one, so that short
+// ones cost no more than long ones (`put_together`).
+//
 // Every nest is a function of its own, shared by all nests that read the same: loops that exist in two
 // versions hold most statements twice. Nothing of the region's arithmetic can move between the clearing and
 // the reading of flags, as the statement's own is behind a call.
@@ -59,9 +62,9 @@ std::vector<Value**> RegionNest::parts(RegionVal& v) {
 
 // What decides the function's code, its arguments aside. Values are numbered in the order of their use.
 std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
-    std::string k = std::to_string(reads_flags() && calls_out()) + std::to_string(raises_flags()) +
-                    std::to_string(may_repeat()) + std::to_string(static_cast<int>(nest_.op)) + " " +
-                    std::to_string(nest_.in.size());
+    std::string k = std::to_string(may_be_one_row()) + std::to_string(reads_flags() && calls_out()) +
+                    std::to_string(raises_flags()) + std::to_string(may_repeat()) +
+                    std::to_string(static_cast<int>(nest_.op)) + " " + std::to_string(nest_.in.size());
     llvm::raw_string_ostream out(k);
     for (const ValueId v : nest_.in) out << " e" << index_in(free, v);
     std::vector<ValueId> wholes;
@@ -240,6 +243,37 @@ RegionNest::Row& RegionNest::row_of(ValueId array) {
     return rows_.back();
 }
 
+// Whether rows without gaps between them may be expected, and nothing asks for positions. Written so that it
+// is not looked for in vain: each array is to come from a contiguous one, none is the same for several rows.
+bool RegionNest::may_be_one_row() const {
+    if (nest_.in.size() < 2) return false;
+    return std::all_of(body_.insts.begin(), body_.insts.end(), [&](const Inst& i) {
+        if (i.op != RegionOp::NestLoad && i.op != RegionOp::NestStore) return i.op != RegionOp::NestIndex;
+        return e_.value(i.in[0]).dense;
+    });
+}
+
+// An axis is part of the next inner one where a step along it leads, in all arrays, to where that one ends.
+void RegionNest::put_together() {
+    const size_t last = extents_.size() - 1;
+    Value *together = b_.getTrue(), *row = extents_[last];
+    for (size_t axis = last; axis-- > 0;) {
+        std::vector<std::pair<Value*, Value*>> seen;  // equal strides are looked at once
+        for (const Row& r : rows_) {
+            const auto& strides = e_.value(r.array).strides;
+            const std::pair of{strides[axis], strides[last]};
+            if (std::find(seen.begin(), seen.end(), of) != seen.end()) continue;
+            seen.push_back(of);
+            Value* end = b_.CreateMul(strides[last], row);
+            together = b_.CreateAnd(together, b_.CreateICmpEQ(strides[axis], end));
+        }
+        Value* longer = b_.CreateMul(row, extents_[axis]);
+        extents_[axis] = b_.CreateSelect(together, i64(1), extents_[axis]);
+        row = b_.CreateSelect(together, longer, row, "one.row");
+    }
+    extents_[last] = row;
+}
+
 void RegionNest::loops(size_t axis) {
     const size_t rank = nest_.in.size();
     if (axis == 0) {
@@ -251,6 +285,7 @@ void RegionNest::loops(size_t axis) {
         at_.assign(rank, nullptr);
         find_loop_calls();
         find_sum();
+        if (may_be_one_row() && !sum_) put_together();
     }
     if (rank == 0) return loop_calls_.empty() ? body({1, i64(0)}) : chunk(i64(0), i64(1));
     if (axis + 1 == rank) return row();

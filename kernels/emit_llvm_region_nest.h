@@ -46,6 +46,8 @@ class RegionNest {
     void swap_in(llvm::Function* f, const std::vector<ValueId>& free, const std::vector<Value*>& arguments);
     std::vector<ValueId> free_values() const;
     static std::vector<Value**> parts(RegionVal& v);
+    bool may_be_one_row() const;
+    void put_together();
     void loops(size_t axis);
     void row();
     void stretch(Value* begin, Value* end);
