@@ -148,6 +148,7 @@ class Checkpoints final : RegionCopy {
 
     void store_directly(std::vector<Inst>& body, const CheckpointStatement& s) {
         for (const CheckpointCommit& c : s.commits) {
+            if (is_unread(c.to)) continue;
             const ValueId from = mapped(c.from);
             const auto put = std::find_if(body.rbegin(), body.rend(), [&](const Inst& k) {
                 return k.op == RegionOp::NestStore && k.in[0] == from;

@@ -73,9 +73,12 @@ bool one_array(const Value& a, const Value& b, Value* out) {
 
 namespace {
 
-// Whether a variable that is such an array at a header can be this value there.
+// Whether a variable that is such an array at a header can be this value there. What follows the header may
+// rely on the order of its axes.
 bool can_be(const Value& like, const Value& v) {
-    return can_hold(v) && (is_unread(v) || (v.dtype == like.dtype && v.rank == like.rank));
+    if (!can_hold(v) || is_unread(v)) return can_hold(v);
+    return v.dtype == like.dtype && v.rank == like.rank && (like.permuted || !v.permuted) &&
+           (like.backward || !v.backward);
 }
 
 }  // namespace

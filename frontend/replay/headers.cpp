@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/replay/on_device.h"
 #include "frontend/replay/profile.h"
@@ -87,6 +88,8 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     regions::Builder builder(f, code, pc);
     std::unique_ptr<regions::BuiltRegion> built;
     try {
+        // The builder asks Python and goes another way where that fails: a handler's exception would be lost.
+        const DeferredSignals deferred;
         built = builder.build();
     } catch (const std::exception& e) {
         return internal_error(e.what());

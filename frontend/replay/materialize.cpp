@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/record/array_meta.h"
@@ -424,6 +425,9 @@ void Materializer::leave_contexts() {
 }
 
 bool Materializer::frames(int snapshot, std::vector<ResumeFrame>* out) {
+    // np.errstate is a Python class: what a signal's handler raises in it would be no exception of the
+    // program's.
+    const DeferredSignals deferred;
     reset();
     entered_.clear();
     const graph::Snapshot& s = st_.trace.graph.snapshots[snapshot];

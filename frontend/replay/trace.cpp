@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "frontend/cpython/deferred.h"
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/replay/driver.h"
@@ -418,6 +419,8 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->name = name;
     t->gpu = b.device;
     b.graph.name = name;
+    // What fails here is cleared and left out: a handler's exception would be lost with it.
+    const DeferredSignals deferred;
     b.finish();
     t->recorded_text = graph::print(b.graph);
     count_operations(*t, b.graph);

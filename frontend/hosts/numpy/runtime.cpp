@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 
+#include "frontend/cpython/deferred.h"
 #include "frontend/hosts/numpy/fresh.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/pool.h"
@@ -122,7 +123,10 @@ bool init_runtime(std::string* error) {
     PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
     if (umath) g_extobj_var = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
     PyErr_Clear();
-    g_geterr = PyObject_GetAttrString(np.get(), "geterr");
+    // What np.geterr asks, without Python code, in which a signal's handler could run and raise.
+    if (umath) g_geterr = PyObject_GetAttrString(umath.get(), "_get_extobj_dict");
+    PyErr_Clear();
+    if (!g_geterr) g_geterr = PyObject_GetAttrString(np.get(), "geterr");
     register_ufuncs();
     if (!g_geterr || !find_ufunc("add")) {
         PyErr_Clear();
@@ -288,8 +292,8 @@ struct ErrorState {
     uint32_t matter, raise;
 };
 
-// Runs np.geterr.
 ErrorState read_error_state() {
+    const DeferredSignals deferred;  // np.geterr is a Python function
     PyRef dict = PyRef::steal(PyObject_CallNoArgs(g_geterr));
     if (!dict || !PyDict_Check(dict.get())) {
         PyErr_Clear();

@@ -60,3 +60,24 @@ def test_arrays_of_other_dtypes_have_versions_of_their_own():
     for _ in range(3):
         assert repr(compiled(np.arange(5), 8)) == repr(f(np.arange(5), 8))
     assert stator.stats(compiled)["regions"] == 1
+
+
+def test_arrays_in_other_orders_have_versions_of_their_own(monkeypatch):
+    """A version of the loop whose variable may hold arrays that it made relies on the order of their axes."""
+    monkeypatch.setattr(stator.options, "async", False)
+
+    def f(a, b, n):
+        for i in range(n):
+            if i % 3 == 1:
+                a, b = b, a
+            elif i % 3 == 2:
+                a = a + a
+        return a, b
+
+    compiled = stator.compile(f)
+    for n in (4, 5, 6, 7, 9, 12):
+        for swapped in (False, True):
+            pair = np.ones((3, 5)), np.asfortranarray(np.full((3, 5), 2.0))
+            a, b = pair[::-1] if swapped else pair
+            for e, g in zip(f(a, b, n), compiled(a, b, n), strict=True):
+                assert e.strides == g.strides and (e == g).all(), n

@@ -279,3 +279,21 @@ def test_arrays_that_variables_exchange(n, monkeypatch):
         expected = f(np.arange(3.0), np.ones(3), np.arange(3.0), n)
         found = compiled(np.arange(3.0), np.ones(3), np.arange(3.0), n)
         assert all(np.array_equal(e, g) for e, g in zip(expected, found, strict=True))
+
+
+def test_a_statement_into_a_result_that_nothing_reads(monkeypatch):
+    """The version without checks has neither."""
+    monkeypatch.setattr(stator.options, "async", False)
+
+    def f(a, b, x, n):
+        for i in range(n):
+            b[i] = a @ a
+            v = x + 1
+            v -= a
+
+    compiled = stator.compile(f)
+    for n in (0, 1, 2, 4):
+        expected, found = np.ones(5), np.ones(5)
+        f(np.arange(3.0), expected, np.ones(3), n)
+        compiled(np.arange(3.0), found, np.ones(3), n)
+        assert (expected == found).all()
