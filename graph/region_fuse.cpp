@@ -112,7 +112,8 @@ class Fuser {
                     waiting_.push_back(std::move(i));
                 continue;
             }
-            const bool load = i.op == RegionOp::Load && grouped_ && waiting_.empty() && reads_before(i.in[0]);
+            const bool load =
+                i.op == RegionOp::Load && grouped_ && reads_before(i.in[0]) && !will_write(i.in[0]);
             if (!is_scalar_work(i.op) && !load) {
                 close_all();
                 if (i.op == RegionOp::Store)
@@ -142,6 +143,13 @@ class Fuser {
     // move in front of the group, so what was passed over joins it then.
     bool may_join(const Inst& i) const {
         return i.in.size() == group_.first.in.size() && group_.exit >= 0 && !same_extents(i);
+    }
+    // Whether one of the statements that were passed over changes the array.
+    bool will_write(ValueId array) {
+        for (const Inst& w : waiting_)
+            for (const Inst& k : r_.nests[static_cast<size_t>(w.ints[0])].insts)
+                if (k.op == RegionOp::NestStore && !apart(array, k.in[0])) return true;
+        return false;
     }
     void join_waiting() {
         if (waiting_.empty() || !same_extents(waiting_.front())) return;
