@@ -25,6 +25,7 @@
 namespace stator::kernels::emit {
 
 constexpr size_t kShortBody = 16;
+constexpr size_t kManyAlike = 4;
 
 // Its size where it is not in the list.
 template <class T>
@@ -243,6 +244,50 @@ RegionNest::Row& RegionNest::row_of(ValueId array) {
     return rows_.back();
 }
 
+// Which arrays have the outer strides of several others. Where there are two such sets, none: each takes an
+// addition for every vector and a register, which is more than what it spares.
+void RegionNest::find_alike() {
+    const auto outer = [&](const Row& r) {
+        const auto& strides = e_.value(r.array).strides;
+        return std::vector<Value*>(strides.begin(), strides.end() - 1);
+    };
+    std::map<std::vector<Value*>, size_t> sets;
+    for (const Row& r : rows_) ++sets[outer(r)];
+    const auto large = [](const auto& set) { return set.second >= kManyAlike; };
+    if (std::count_if(sets.begin(), sets.end(), large) != 1) return;
+    for (Row& r : rows_) r.alike = sets[outer(r)] >= kManyAlike;
+}
+
+// On to the rows at this index of the axis. Rows of arrays with the same strides, views of one array above
+// all, share the distance from their first rows: no arithmetic for each between two short rows.
+void RegionNest::to_rows(size_t axis, Value* index) {
+    std::map<std::pair<Value*, Value*>, Value*> sums;
+    for (Row& r : rows_) {
+        Value* stride = e_.value(r.array).strides[axis];
+        Value* bytes = b_.CreateMul(index, stride, "", true, true);
+        if (!r.alike) {
+            r.address = b_.CreateGEP(b_.getInt8Ty(), r.address, bytes);
+            continue;
+        }
+        Value*& sum = sums[{r.offset, stride}];
+        if (!sum) sum = r.offset ? b_.CreateAdd(r.offset, bytes, "", true, true) : bytes;
+        r.offset = sum;
+    }
+}
+
+Value* RegionNest::row_begin(ValueId array) {
+    const Row& r = row_of(array);
+    return r.offset ? b_.CreateGEP(b_.getInt8Ty(), r.address, r.offset) : r.address;
+}
+
+Value* RegionNest::in_row(ValueId array, llvm::Type* t, Value* index) {
+    const Row& r = row_of(array);
+    if (!r.offset) return b_.CreateGEP(t, r.address, index);
+    const auto size = static_cast<int64_t>(e_.m_.getDataLayout().getTypeAllocSize(t).getFixedValue());
+    Value* bytes = b_.CreateMul(index, i64(size), "", true, true);
+    return b_.CreateGEP(b_.getInt8Ty(), r.address, b_.CreateAdd(r.offset, bytes, "", true, true));
+}
+
 // Whether rows without gaps between them may be expected, and nothing asks for positions. Written so that it
 // is not looked for in vain: each array is to come from a contiguous one, none is the same for several rows.
 bool RegionNest::may_be_one_row() const {
@@ -286,6 +331,7 @@ void RegionNest::loops(size_t axis) {
         find_loop_calls();
         find_sum();
         if (may_be_one_row() && !sum_) put_together();
+        if (rank > 1) find_alike();
     }
     if (rank == 0) return loop_calls_.empty() ? body({1, i64(0)}) : chunk(i64(0), i64(1));
     if (axis + 1 == rank) return row();
@@ -293,9 +339,7 @@ void RegionNest::loops(size_t axis) {
     LoopBlocks l = open(i64(0), extents_[axis], i64(1));
     at_[axis] = l.index;
     const std::vector<Row> outer = rows_;
-    for (Row& r : rows_)
-        r.address = b_.CreateGEP(b_.getInt8Ty(), r.address,
-                                 b_.CreateMul(l.index, e_.value(r.array).strides[axis], "", true, true));
+    to_rows(axis, l.index);
     loops(axis + 1);
     rows_ = outer;
     close(l);

@@ -25,6 +25,10 @@ class RegionNest {
         ValueId array;
         Value* address;
         bool stored = false;
+        bool alike = false;  // others have the same strides
+        // Bytes from `address` on, where other arrays' rows are as far from theirs: one sum for all. Else
+        // null.
+        Value* offset = nullptr;
     };
     // The points at hand, neighbours along the innermost axis.
     struct Points {
@@ -61,6 +65,10 @@ class RegionNest {
     LoopBlocks open(Value* begin, Value* end, Value* step);
     void close(LoopBlocks& l);
     Row& row_of(ValueId array);
+    void find_alike();
+    void to_rows(size_t axis, Value* index);
+    Value* row_begin(ValueId array);
+    Value* in_row(ValueId array, llvm::Type* t, Value* index);  // address of a row's element
     // Whether flags that it raises are asked for, and whether that is behind this very nest.
     bool raises_flags() const { return nest_.ints.size() > 1 && (nest_.ints[1] & kFloatFaults); }
     bool reads_flags() const { return nest_.exit >= 0 && raises_flags(); }

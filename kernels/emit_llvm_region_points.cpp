@@ -127,9 +127,8 @@ int RegionNest::unit(ValueId array) const {
 }
 
 Value* RegionNest::element(ValueId array, Value* index) {
-    Value *p = row_of(array).address, *stride = inner_stride(array);
-    if (fixed(array)) return p;
-    return b_.CreateGEP(b_.getInt8Ty(), p, b_.CreateMul(index, stride, "", true, true));
+    if (fixed(array)) return row_begin(array);
+    return in_row(array, b_.getInt8Ty(), b_.CreateMul(index, inner_stride(array), "", true, true));
 }
 
 Val RegionNest::load(const Inst& i, const Points& at) {
@@ -140,10 +139,10 @@ Val RegionNest::load(const Inst& i, const Points& at) {
         return {b_.CreateAlignedLoad(elt, element(i.in[0], at.index), align), false};
     if (is_part(i.in[0])) return load_part(i, at);
     // Vectors are used only where elements are adjacent, whatever the stride is called.
-    Value *row = row_of(i.in[0]).address, *p = b_.CreateGEP(elt, row, at.index);
+    Value* p = in_row(i.in[0], elt, at.index);
     llvm::Type* type = vector_of(elt, at.lanes);
     if (!at.mask) return {b_.CreateAlignedLoad(type, p, align), false};
-    Value* one = b_.CreateAlignedLoad(elt, b_.CreateGEP(elt, row, at.living), align);
+    Value* one = b_.CreateAlignedLoad(elt, in_row(i.in[0], elt, at.living), align);
     Value* others = b_.CreateVectorSplat(static_cast<unsigned>(at.lanes), one);
     return {b_.CreateMaskedLoad(type, p, align, at.mask, others), false};
 }
@@ -154,7 +153,7 @@ Val RegionNest::load_part(const Inst& i, const Points& at) {
     const DType t = e_.type(i.in[0]).dtype;
     llvm::Type* elt = element_type(e_.c_, t);
     const llvm::Align align = RegionEmitter::align_of(t);
-    Value* row = b_.CreateConstGEP1_64(elt, row_of(i.in[0]).address, static_cast<uint64_t>(-int64_t{part}));
+    Value* row = b_.CreateConstGEP1_64(elt, row_begin(i.in[0]), static_cast<uint64_t>(-int64_t{part}));
     const auto place = [&](Value* index) { return b_.CreateGEP(elt, row, b_.CreateShl(index, i64(1))); };
     Value*& both = complex_[whole];
     if (!both) {
@@ -210,7 +209,7 @@ void RegionNest::store(size_t k, const Points& at) {
         if (mask) mask = interleaved(mask, mask);
         index = b_.CreateShl(index, i64(1));
     }
-    Value* p = b_.CreateGEP(element_type(e_.c_, t), row_of(array).address, index);
+    Value* p = in_row(array, element_type(e_.c_, t), index);
     if (mask)
         b_.CreateMaskedStore(bits, p, RegionEmitter::align_of(t), mask);
     else

@@ -79,9 +79,7 @@ void RegionNest::sum_over(size_t axis, const Points& p) {
         LoopBlocks l = open(i64(0), extents_[axis], i64(1));
         at_[axis] = l.index;
         const std::vector<Row> outer = rows_;
-        for (Row& r : rows_)
-            r.address = b_.CreateGEP(b_.getInt8Ty(), r.address,
-                                     b_.CreateMul(l.index, e_.value(r.array).strides[axis], "", true, true));
+        to_rows(axis, l.index);
         sum_over(axis + 1, p);
         rows_ = outer;
         close(l);
