@@ -169,7 +169,11 @@ bool Builder::run(Version& v) {
             forget_dead(&s_, pc_);
             s_.resume = resume_at(pc_, s_);
         }
+        std::vector<char>& done = done_[&code()];
+        done.resize(code().insns.size());
+        char& this_one = done[static_cast<size_t>(pc_)];
         if (!step(insn)) return false;
+        this_one = 1;
         if (!ended_) {
             ++pc_;
             if (!inside(pc_) && !jump_to(pc_)) return false;
@@ -280,6 +284,10 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         return nullptr;
     }
     if (!held_apart()) return nullptr;
+    for (auto& part : out_->left_out) {
+        const auto done = done_.find(part.code);
+        part.in_part = done != done_.end() && done->second[static_cast<size_t>(part.pc)];
+    }
     settle_written();
     number_cells();
     graph::simplify(*r_);

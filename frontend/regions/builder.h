@@ -170,6 +170,7 @@ struct BuiltRegion {
         const CodeInfo* code;
         int pc;
         std::string detail;
+        bool in_part = false;  // other versions of the loop do it themselves
     };
     std::vector<LeftOut> left_out;           // instructions that Python does: the region leaves before them
     std::map<int, LibraryRoutine> routines;  // by index into Region::calls
@@ -605,6 +606,7 @@ class Builder {
     std::map<const CodeInfo*, std::map<int, int>> loop_ends_;  // of a header: its last back edge
     const CodeInfo* failed_code_ = nullptr;
     std::map<const CodeInfo*, std::vector<char>> leaders_;
+    std::map<const CodeInfo*, std::vector<char>> done_;  // instructions that some version does
     std::unique_ptr<BuiltRegion> out_;
     graph::Region* r_ = nullptr;
     std::unordered_map<ValueId, int> input_of_;

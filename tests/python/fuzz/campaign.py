@@ -143,7 +143,8 @@ def environment(mode: str, cache: str) -> dict[str, str]:
     env = {
         k: v
         for k, v in os.environ.items()
-        if not k.startswith("STATOR") or k in ("STATOR_LOG", "STATOR_THREADS", "STATOR_TEST_WINDOW")
+        if not k.startswith("STATOR")
+        or k in ("STATOR_LOG", "STATOR_THREADS", "STATOR_TEST_WINDOW", "STATOR_TEST_FIRST_CODE")
     }
     if mode == "tier0":
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [without_core(cache), env.get("PYTHONPATH")]))

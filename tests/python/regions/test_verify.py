@@ -180,3 +180,31 @@ def test_without_it_the_defects_are_wrong_results(monkeypatch):
         assert any(found != expected for expected, found, _ in _calls(SOURCES["arrays"]))
     finally:
         _testing.mutate_regions("", "")
+
+
+def test_what_empty_leaves_in_memory(verifying, capfd):
+    """It is anybody's, also where the region is left before something is stored to it."""
+
+    class Bag:
+        pass
+
+    bag = Bag()
+
+    def f(a, b, pick):
+        bag.v = t = a
+        for i in range(len(b)):
+            if pick[i] > 0:
+                b -= b * bag.v[i // 2]
+            else:
+                t = np.empty_like(bag.v)
+                t[...] = bag.v
+                bag.v, b, t = b, t, bag.v
+        return b, bag.v
+
+    compiled = stator.compile(f)
+    for seed in range(12):
+        a, b, pick = np.random.default_rng(seed).standard_normal((3, 6))
+        expected = f(a.copy(), b.copy(), pick)
+        found = compiled(a.copy(), b.copy(), pick)
+        assert all((e == g).all() for e, g in zip(expected, found, strict=True))
+    assert "differs" not in capfd.readouterr().err
