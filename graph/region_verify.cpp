@@ -247,8 +247,11 @@ class RegionVerifier {
                 break;
             case RegionOp::Finite:
                 must_leave();
-                want(!in(0).is_array() && (is_float(in(0).dtype) || is_complex(in(0).dtype)), where,
-                     "the operand is no floating-point scalar");
+                want(!inst.in.empty() && inst.in.size() <= 3 && !in(0).is_array() &&
+                         (is_float(in(0).dtype) || (is_complex(in(0).dtype) && inst.in.size() == 1)),
+                     where, "the operand is no floating-point scalar");
+                for (size_t i = 1; i < inst.in.size(); ++i)
+                    want(in(i) == in(0), where, "it was made of numbers of its own dtype");
                 break;
             case RegionOp::Guard:
                 must_leave();

@@ -153,6 +153,7 @@ std::string RegionPrinter::nonfinite(const Inst& i) {
     const std::string x = scalar(i.in[0]);
     const DType t = type(i.in[0]).dtype;
     if (graph::is_complex(t)) return "nonfinite(" + x + ".re) || nonfinite(" + x + ".im)";
+    if (i.in.size() > 1) return "faulty(" + x + ", " + scalar(i.in[1]) + ", " + scalar(i.in.back()) + ")";
     return "nonfinite(" + (t == DType::F16 ? "to_f32(" + x + ")" : x) + ")";
 }
 

@@ -221,8 +221,47 @@ void RegionEmitter::finite(const Inst& i) {
         return;
     }
     if (t == DType::F16) v = compute(c, Op::Cast, DType::F16, DType::F32, {v});
-    Value* magnitude = b_.CreateUnaryIntrinsic(Intrinsic::fabs, v.v);
-    leave_if(b_.CreateFCmpUEQ(magnitude, llvm::ConstantFP::getInfinity(v.v->getType())), i.exit);
+    Value* bad = not_finite(v.v);
+    if (i.in.size() == 1) return leave_if(bad, i.exit);
+    llvm::BasicBlock *look = new_block("look"), *next = new_block("go");
+    b_.CreateCondBr(bad, look, next, unlikely());
+    b_.SetInsertPoint(look);
+    Value *a = value(i.in[1]).scalar.v, *b = value(i.in.back()).scalar.v;
+    Value* raised = b_.CreateCall(raised_function(v.v->getType()), {v.v, a, b});
+    b_.CreateCondBr(raised, exit_block(i.exit), next);
+    b_.SetInsertPoint(next);
+}
+
+Value* RegionEmitter::not_finite(Value* x) {
+    return b_.CreateFCmpUEQ(b_.CreateUnaryIntrinsic(Intrinsic::fabs, x),
+                            llvm::ConstantFP::getInfinity(x->getType()));
+}
+
+// Whether an operation on a and b that gave r, which is not finite, raised a flag. One function for all
+// checks, because code that hardly ever runs should not take long to compile.
+llvm::Function* RegionEmitter::raised_function(llvm::Type* t) {
+    const std::string name = o_.prefix + (t->isFloatTy() ? "_raised_f32" : "_raised_f64");
+    if (llvm::Function* f = m_.getFunction(name)) return f;
+    auto* f = llvm::Function::Create(llvm::FunctionType::get(b_.getInt1Ty(), {t, t, t}, false),
+                                     llvm::Function::InternalLinkage, name, m_);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->addFnAttr(llvm::Attribute::NoInline);
+    f->addFnAttr(llvm::Attribute::Cold);
+    const Builder::InsertPointGuard here(b_);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(c_, "entry", f));
+    b_.SetCurrentDebugLocation(llvm::DebugLoc());
+    Value *r = f->getArg(0), *a = f->getArg(1), *b = f->getArg(2);
+    const unsigned bits = t->isFloatTy() ? 32 : 64;
+    const auto signals = [&](Value* x) {
+        Value* quiet = b_.CreateAnd(b_.CreateBitCast(x, b_.getIntNTy(bits)),
+                                    b_.getIntN(bits, uint64_t{1} << (bits == 32 ? 22 : 51)));
+        return b_.CreateAnd(b_.CreateFCmpUNO(x, x), b_.CreateICmpEQ(quiet, b_.getIntN(bits, 0)));
+    };
+    Value* of_nan = b_.CreateOr(signals(a), signals(b));
+    Value* of_others =
+        b_.CreateOr(b_.CreateFCmpUNO(r, r), b_.CreateNot(b_.CreateOr(not_finite(a), not_finite(b))));
+    b_.CreateRet(b_.CreateSelect(b_.CreateFCmpUNO(a, b), of_nan, of_others));
+    return f;
 }
 
 Value* RegionEmitter::wanted() {

@@ -78,6 +78,8 @@ class RegionEmitter {
     void dense_strides(RegionVal& v, DType t);  // of a C-contiguous array, from its extents
     RegionVal library(const Inst& inst);        // emit_llvm_region_library.cpp
     void finite(const Inst& inst);
+    llvm::Value* not_finite(llvm::Value* x);
+    llvm::Function* raised_function(llvm::Type* t);
     void poll(const Inst& inst);
     llvm::Value* wanted();  // i1: the interpreter wants attention
     RegionVal view(const Inst& inst);

@@ -422,6 +422,7 @@ class Builder {
     bool drop(const Value& v);  // nobody needs the value: what computing it would show remains
     bool copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
                      std::map<const Expr*, ExprRef>& done);
+    bool is_matrix_product(const Value& a, const Value& b);
     bool dot(const Value& a, const Value& b, bool operator_, Value* out);
     bool reduce(const std::string& ufunc, const Value& a, Value* out);
     // ---- builder_functions.cpp ----
@@ -572,7 +573,9 @@ class Builder {
     int call_index(const graph::RegionCall& c);
     ValueId extent(ValueId array, int axis);
     bool guard(ValueId cond, bool expected = true);
-    bool finite(ValueId v, DType t);
+    // With `made_of`, the operands of the one operation that made it: infinities and NaNs that these are
+    // raise no flag.
+    bool finite(ValueId v, DType t, const std::vector<ValueId>& made_of = {});
     void effect() { s_.resume = nullptr; }
     // Of the innermost frame's stack.
     int stack_base(const State& s) const {

@@ -291,6 +291,10 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         }
         return unknown("attribute " + attr + " of an array");
     }
+    if (owner.is_complex_number() && (attr == "real" || attr == "imag")) {
+        const Value& part = owner.items[attr == "imag"];
+        return done(owner.kind == Kind::Complex ? float_value(part.id) : scalar_value(part.dtype, part.id));
+    }
     return unknown("attribute " + attr + " of " + describe(owner));
 }
 
@@ -636,7 +640,9 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         return copy_of(args[0], out);
     if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && !args[0].permuted)
         return copy_of(args[0], out);
-    if (is("dot") && args.size() == 2) return dot(args[0], args[1], false, out);
+    if ((is("dot") || callable == array_method("dot")) && args.size() == 2)
+        return is_matrix_product(args[0], args[1]) ? product(args[0], args[1], out)
+                                                   : dot(args[0], args[1], false, out);
     if (args.size() == 1 && args[0].is_array()) {
         if (is("sum") || callable == array_method("sum")) return reduce("add", args[0], out);
         if (is("max") || is("amax") || callable == array_method("max"))

@@ -75,6 +75,17 @@ bool Builder::product(const Value& a, const Value& b, Value* out) {
     return true;
 }
 
+// Whether np.dot gives it the bits of `@`: of floats, where a matrix is. Both end in the same routines of
+// BLAS, but results that are one row or one column take another way from operands with gaps.
+bool Builder::is_matrix_product(const Value& a, const Value& b) {
+    const auto fits = [](const Value& v) { return v.is_array() && (v.rank == 1 || v.rank == 2); };
+    if (!fits(a) || !fits(b) || (a.rank == 1 && b.rank == 1)) return false;
+    if (a.dtype != b.dtype || (a.dtype != DType::F64 && a.dtype != DType::F32)) return false;
+    const bool several = a.rank == 2 && b.rank == 2 && plural_.count(extents_of(a).front()) &&
+                         plural_.count(extents_of(b).back());
+    return several || (is_dense(a) && is_dense(b));
+}
+
 bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
     if (!a.is_array() || !b.is_array() || a.rank != 1 || b.rank != 1 || a.dtype != b.dtype ||
         (a.dtype != DType::F64 && a.dtype != DType::F32))

@@ -294,11 +294,15 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
     }
     if (graph::is_float(t)) {
         ValueId r = -1;
+        const auto arithmetic = [&](Op op) {
+            r = pointwise(op, t, t, {x, y});
+            return done(r) && finite(r, t, {x, y});
+        };
         switch (nb) {
-            case Add: r = pointwise(Op::Add, t, t, {x, y}); break;
-            case Subtract: r = pointwise(Op::Subtract, t, t, {x, y}); break;
-            case Multiply: r = pointwise(Op::Multiply, t, t, {x, y}); break;
-            case TrueDivide: r = pointwise(Op::Divide, t, t, {x, y}); break;
+            case Add: return arithmetic(Op::Add);
+            case Subtract: return arithmetic(Op::Subtract);
+            case Multiply: return arithmetic(Op::Multiply);
+            case TrueDivide: return arithmetic(Op::Divide);
             case Power:
                 if (t != DType::F64) return unknown("a power of " + describe(a));
                 r = call({graph::RegionCall::Scalar, "pow", {t, t, t}}, t, t, {x, y});
@@ -379,7 +383,7 @@ bool Builder::unary_ufunc(const std::string& name, const Value& a, Value* out) {
         const DType result = graph::info(*op).dtype == graph::DTypeRule::bool_ ? DType::Bool : t;
         if (a.is_array()) return elementwise(*op, t, result, {operand}, out);
         *out = scalar_value(result, pointwise(*op, t, result, {operand.id}));
-        return !may_fault(*op, t) || finite(out->id, result);
+        return !may_fault(*op, t) || finite(out->id, result, {operand.id});
     }
     if (a.is_array() && graph::is_float(t)) return elementwise_call(name, t, {operand}, out);
     if (!graph::is_float(t) || a.is_array()) return unknown("np." + name + " of " + describe(a));
@@ -409,7 +413,7 @@ bool Builder::binary_ufunc(const std::string& name, const Value& a, const Value&
     if (native) {
         const DType result = graph::info(*op).dtype == graph::DTypeRule::bool_ ? DType::Bool : t;
         *out = scalar_value(result, pointwise(*op, t, result, {x, y}));
-        return !may_fault(*op, t) || finite(out->id, result);
+        return !may_fault(*op, t) || finite(out->id, result, {x, y});
     }
     if (!graph::is_float(t) || !numpy::find_loop({name, {t, t, t}}).fn) return unknown("np." + name);
     *out = scalar_value(t, call({graph::RegionCall::UfuncLoop, name, {t, t, t}}, t, t, {x, y}));

@@ -187,12 +187,13 @@ bool Builder::guard(ValueId cond, bool expected) {
     return true;
 }
 
-bool Builder::finite(ValueId v, DType t) {
+bool Builder::finite(ValueId v, DType t, const std::vector<ValueId>& made_of) {
     if (!graph::is_float(t)) return true;
     graph::Inst inst;
     inst.op = RegionOp::Finite;
     inst.operand = t;
     inst.in = {v};
+    inst.in.insert(inst.in.end(), made_of.begin(), made_of.end());
     inst.exit = exit_here();
     if (inst.exit < 0) return false;
     emit_effect(std::move(inst));

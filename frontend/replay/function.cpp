@@ -11,6 +11,7 @@
 
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/runtime.h"
+#include "frontend/regions/library.h"
 #include "frontend/replay/driver.h"
 #include "frontend/replay/headers.h"
 
@@ -408,7 +409,8 @@ PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nar
     const int64_t recordings = fs.counters.recordings;
     if (gave_up && !plain) fs.revive_entry();
     if (plain) ++fs.counters.eager_calls;
-    const int64_t in_regions = fs.in_regions, exits = fs.counters.exits, begun = now_ns();
+    const int64_t in_regions = fs.in_regions, exits = fs.counters.exits,
+                  called = regions::calls_through_python(), begun = now_ns();
     fs.judging = true;
     PyObject* result =
         plain ? fs.call_eager(args, nargsf, kwnames) : serve(fs, args, nargsf, kwnames, &replayed);
@@ -417,8 +419,12 @@ PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nar
     if (!result) return nullptr;
     const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
     const bool steady = plain || (!recorded && code_settled(fs));
-    // Loops in native code that nothing leaves are not slower than Python's.
-    const bool native = ns >= kLongCall && fs.in_regions - in_regions >= ns / 2 && fs.counters.exits == exits;
+    // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
+    // calls through Python.
+    constexpr int64_t kCall = 1000;  // ns
+    const bool calls_out = kCall * (regions::calls_through_python() - called) > ns / 4;
+    const bool native =
+        ns >= kLongCall && fs.in_regions - in_regions >= ns / 2 && fs.counters.exits == exits && !calls_out;
     if (fs.judge.note(way, size, {ns, steady, replayed ? eager_floor(*replayed, size) : 0, native})) {
         ++fs.counters.retired;
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);

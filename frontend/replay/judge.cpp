@@ -10,6 +10,7 @@ constexpr int kPairs = 3;         // served and plain calls of a full trial
 constexpr int kServedFirst = 2;   // served calls before the first plain one
 constexpr int kReplaysFirst = 6;  // the same for replays from entry to return, which seldom lose
 constexpr int kGrowth = 4;        // factor in size or time that makes a new trial worth it
+constexpr int64_t kFarAhead = 16;
 constexpr int kOthers = 4, kRestarts = 8;
 constexpr int64_t kLookEvery = 64;  // plain calls of a retired function between two that are timed
 constexpr int64_t kFirstReview = 1024;
@@ -76,7 +77,10 @@ bool Judge::note(Way way, int64_t size, const Sample& sample) {
 bool Judge::judge() {
     if (served_.count >= kServedFirst && floor_ > 0 && served_.best <= floor_) return win(), false;
     if (plain_.count == 0) return false;
-    const bool clear = served_.best / 2 >= plain_.best || plain_.best / 2 >= served_.best;
+    // One plain call that took a few times as long as usual may have been interrupted.
+    const int64_t ahead = plain_.best / std::max<int64_t>(served_.best, 1);
+    const bool clear =
+        served_.best / 2 >= plain_.best || ahead >= kFarAhead || (ahead >= 2 && plain_.count >= 2);
     if (!clear && plain_.count < kPairs) return false;
     if (served_.best <= plain_.best) return win(), false;
     lose();

@@ -258,9 +258,9 @@ extern "C" __global__ void __launch_bounds__(256) element_products_62_region(u8*
                                                     else {
                                                         s150 = *(const f64*)(p1 + s148 * t1_0 + s149 * t1_1);
                                                         s151 = __dmul_rn(s147, s150);
-                                                        bad |= nonfinite(s151);
+                                                        bad |= faulty(s151, s147, s150);
                                                         s152 = __dadd_rn(s144, s151);
-                                                        bad |= nonfinite(s152);
+                                                        bad |= faulty(s152, s144, s151);
                                                         if (!e0) e0 = p2 + s142 * t2_0 + s143 * t2_1;
                                                         m0 = s152;
                                                     }
@@ -380,9 +380,9 @@ extern "C" __global__ void __launch_bounds__(256) element_products_62_region(u8*
     if ((u64)s149 >= (u64)s9) goto x3_0;
     s150 = *(const f64*)(p1 + s148 * t1_0 + s149 * t1_1);
     s151 = __dmul_rn(s147, s150);
-    if (nonfinite(s151)) goto x3_0;
+    if (faulty(s151, s147, s150)) goto x3_0;
     s152 = __dadd_rn(s144, s151);
-    if (nonfinite(s152)) goto x3_0;
+    if (faulty(s152, s144, s151)) goto x3_0;
     *(f64*)(p2 + s142 * t2_0 + s143 * t2_1) = s152;
     if (--own_left <= 0) {
         own_left = next_look(ctl, own_seen, begun, true);

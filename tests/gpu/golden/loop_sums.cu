@@ -112,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(256) sums_34_region(u8* a0, u8* sta
     s20 = (i64)((u64)s14 - (u64)s19);
     b4:;
     s30 = __dmul_rn(s9, s29);
-    if (nonfinite(s30)) goto x1;
+    if (faulty(s30, s9, s29)) goto x1;
     s34 = (i64)((u64)s13 + (u64)s5);
     s35 = maximum(s34, s31);
     s36 = (s13 < s31);
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(256) sums_34_region(u8* a0, u8* sta
     if (n41_0 > kAlone) { u8* const was = left_by; left_by = left_next, left_next = was; }
     if (nonfinite(s43)) goto x1;
     s44 = __dadd_rn(s30, s43);
-    if (nonfinite(s44)) goto x1;
+    if (faulty(s44, s30, s43)) goto x1;
     if (!s45) goto x1;
     s46 = *(const f64*)(p0 + s31 * t0_0);
     n50_0 = s49;
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(256) sums_34_region(u8* a0, u8* sta
     if (n50_0 > kAlone) { u8* const was = left_by; left_by = left_next, left_next = was; }
     if (nonfinite(s51)) goto x1;
     s52 = __dadd_rn(s44, s51);
-    if (nonfinite(s52)) goto x1;
+    if (faulty(s52, s44, s51)) goto x1;
     if (--left <= 0) {
         left = next_look(ctl, seen, begun, false);
         if (left <= 0) goto h0;

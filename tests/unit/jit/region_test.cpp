@@ -1,6 +1,7 @@
 // Regions given as text, compiled and run on real arrays.
 #include <immintrin.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -277,6 +278,29 @@ TEST(Region, FiniteOfAllDtypes) {
     finite_of<uint16_t>("f16", {0, 0x7bff, 0xfbff, 1}, {0x7c00, 0xfc00, 0x7e00, 0x7c01});
     finite_of<C64>("c64", {{1, 2}, {0, 3e38f}}, {{1, HUGE_VALF}, {NAN, 0}});
     finite_of<C128>("c128", {{1, 2}, {0, 1e308}}, {{1, inf}, {nan, 0}, {-inf, 1}});
+}
+
+// What one operation made of infinities and quiet NaNs stays; of what signals, or of finite numbers, it
+// leaves.
+TEST(Region, FiniteOfWhatItWasMadeOf) {
+    RegionRunner r(unary_region("  input %9 : f64\n  input %10 : f64\n  input %11 : f64\n",
+                                "  finite! %9, %10, %11 else x1\n"));
+    const double inf = HUGE_VAL, nan = std::nan("");
+    const auto signals = std::bit_cast<double>(uint64_t{0x7ff0000000000001});
+    const struct {
+        double made, a, b;
+        bool stays;
+    } rows[] = {
+        {1, nan, inf, true},  {inf, inf, 2, true},     {-inf, 3, -inf, true},      {nan, nan, 2, true},
+        {nan, 2, nan, true},  {nan, nan, inf, true},   {inf, 1e308, 1e308, false}, {nan, 0, 0, false},
+        {nan, inf, 0, false}, {nan, inf, -inf, false}, {nan, signals, 1, false},   {nan, nan, signals, false},
+        {inf, 1, 0, false},
+    };
+    for (const auto& row : rows) {
+        r.forget();
+        r.scalar(row.made).scalar(row.a).scalar(row.b);
+        EXPECT_EQ(r.run(), row.stays ? 0 : 1) << row.made << " of " << row.a << " and " << row.b;
+    }
 }
 
 TEST(Region, GuardsAndBools) {
