@@ -1,6 +1,7 @@
 // Cleaning up after the frontend, which makes a parameter for whatever a loop might carry.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "graph/region.h"
 #include "graph/region_cfg.h"
@@ -208,6 +209,48 @@ bool fold(Region& r) {
     return changed;
 }
 
+// Extents of memory of the region's own and of views are what these were made with. The frontend has not
+// always known what an array comes from: it was a parameter then.
+bool fold_extents(Region& r) {
+    std::vector<const Inst*> maker(r.types.size(), nullptr);
+    for (const Block& b : r.blocks)
+        for (const Inst& i : b.insts)
+            if (i.op == RegionOp::Scratch || i.op == RegionOp::View || i.op == RegionOp::Part)
+                maker[static_cast<size_t>(i.result)] = &i;
+    std::vector<ValueId> replaced(r.types.size(), -1);
+    bool changed = false;
+    for (Block& b : r.blocks)
+        for (Inst& i : b.insts) {
+            while (i.op == RegionOp::Extent && replaced[static_cast<size_t>(i.result)] < 0) {
+                const Inst* const made = maker[static_cast<size_t>(i.in[0])];
+                if (!made) break;
+                int64_t axis = i.ints[0];
+                ValueId known = -1;
+                if (made->op == RegionOp::Scratch) {
+                    known = made->in[static_cast<size_t>(axis)];
+                } else if (made->op == RegionOp::View) {
+                    ViewSpec axes = r.views[static_cast<size_t>(made->ints[0])];
+                    std::erase_if(axes, [](const ViewAxis& a) { return a.kind == ViewAxis::Drop; });
+                    const ViewAxis& a = axes[static_cast<size_t>(axis)];
+                    if (a.count) known = made->in[static_cast<size_t>(a.count)];
+                    axis = a.axis;
+                }
+                if (known >= 0) {
+                    replaced[static_cast<size_t>(i.result)] = known;
+                } else {
+                    i.in[0] = made->in[0];
+                    i.ints[0] = axis;
+                }
+                changed = true;
+            }
+        }
+    if (!changed) return false;
+    for_uses(r, [&](ValueId& v) {
+        while (v >= 0 && replaced[static_cast<size_t>(v)] >= 0) v = replaced[static_cast<size_t>(v)];
+    });
+    return true;
+}
+
 void number_scratch(Region& r) {
     int64_t next = scratch_cells(r);
     for_insts(r, [&](Inst& i) {
@@ -233,6 +276,7 @@ void simplify(Region& r) {
     for (bool changed = true; changed;) {
         changed = trivial_parameters(r);
         changed |= fold(r);
+        changed |= fold_extents(r);
         changed |= dead_values(r);
     }
     number_scratch(r);
