@@ -1,9 +1,10 @@
 // See headers.h.
 //
-// A region is built when the header is reached for the second time in all: the first iteration has then given
-// the variables that it makes their kinds. When the frame is of another kind than those before, another one
-// is built. Loops inside of one that is in its first iteration are left alone for a while: they will be parts
-// of its region.
+// A region is built where its loop is first arrived at: the builder needs objects of the kinds that the loop
+// begins with, and no iteration that ran, which in a nest of loops may take as long as compiling it. What is
+// refused then has other chances in the next iterations, when the variables that the loop makes have values.
+// When the frame is of another kind than those before, another region is built. Loops inside of one that
+// could not be built yet are left alone for a while: they may become parts of its region.
 
 #include "frontend/replay/headers.h"
 
@@ -15,6 +16,7 @@
 #include <exception>
 
 #include "frontend/cpython/deferred.h"
+#include "frontend/cpython/iterators.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/replay/on_device.h"
 #include "frontend/replay/profile.h"
@@ -198,6 +200,17 @@ std::vector<RegionInfo> FunctionState::regions() const {
     return all;
 }
 
+namespace {
+
+// Whether the loop comes round: for a last number of a range nothing is built.
+bool comes_round(const Frame& f) {
+    const int top = f.depth() - 1;
+    PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
+    return !o || !is_range_iter(o) || range_iter_state(o).left > 1;
+}
+
+}  // namespace
+
 AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code,
                           int* pc, std::vector<ResumeFrame>* inner) {
     auto it = places.headers.find(*pc);
@@ -207,7 +220,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
     LoopHeader& h = it->second;
     if (++h.arrivals == 1) h.since = now_ns();
     const size_t before = h.regions.size();
-    if (h.arrivals >= 2 && h.regions.empty() && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
+    if (h.regions.empty() && comes_round(f) && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
         build(fs, places, h, f, code, *pc);
     h.serves = waits_for_code(h);
     for (int round = 0; round < 2 && !h.dead; ++round) {
