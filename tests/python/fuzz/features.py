@@ -69,6 +69,8 @@ def _of_statement(s: ast.stmt, loops: int, helpers: set[str]) -> Iterator[str]:
             yield "try in a loop"
         case ast.With():
             yield "with in a loop"
+        case ast.Assign(targets=[_, _, *_]):
+            yield "several targets"
         case ast.AugAssign(target=ast.Subscript()):
             yield "augmented store"
         case ast.AugAssign():
@@ -99,6 +101,18 @@ def _of_expression(e: ast.AST, loops: int, helpers: set[str]) -> Iterator[str]:
                 yield "range downwards"
         case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr="errstate"), keywords=keywords):
             yield from (f"errstate {k.value.value}" for k in keywords if isinstance(k.value, ast.Constant))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="rng") | ast.Attribute(attr="random"))) if loops:
+            yield "draw"
+        case ast.Call(func=ast.Name(id="Pair")) if loops:
+            yield "named tuple"
+        case ast.Call(func=ast.Name(id="again")):
+            yield "recursion"
+        case ast.Compare(ops=[ast.In() | ast.NotIn()]) if loops:
+            yield "containment"
+        case ast.ListComp() if loops:
+            yield "long comprehension"
+        case ast.Name(id="w0") if loops:
+            yield "complex NumPy scalar"
         case ast.Call(func=ast.Name(id=name)) if name in helpers:
             yield "helper called in a loop" if loops else "helper called"
         case ast.Call(func=ast.Name(id=name)) if name in CALLS:

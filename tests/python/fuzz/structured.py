@@ -11,6 +11,8 @@ from .arguments import Array, Scalar, Spec, View
 from .choices import Choices, Weighted
 from .idioms import idiom
 from .programs import Block, Program, Statement, errstate
+from .scripts import definitions, script
+from .scripts import opening as begin
 from .selecting import select
 from .structured_scope import FLOATS, UFUNCS, ArrayName, Index, Scope
 
@@ -68,6 +70,7 @@ class Body:
         if c.chance(0.15) and self.loops == 0 and s.indices:
             names += [s.indices[-1].name]
         some = names if c.chance(0.5) else [n for n in names if c.chance(0.5)] or names[-1:]
+        some = [*some, *s.complexes, *(f"{g}.random()" for g in s.draws)]
         return f"return {', '.join(some)}"
 
 
@@ -355,6 +358,11 @@ def around(b: Body) -> list[Statement]:
     return [*idiom(b)] or define(b)
 
 
+def scripted(b: Body) -> list[Statement]:
+    """Draws, named tuples, containment and the like; a scalar where none fits."""
+    return [*script(b)] or define(b)
+
+
 def show(b: Body) -> list[Statement]:
     if b.c.chance(0.6):
         return accumulate(b)
@@ -584,7 +592,7 @@ def under_errstate(b: Body) -> list[Statement]:
 
 SIMPLE = Weighted(
     (14, accumulate), (5, define), (14, store_element), (10, store_part), (6, update_whole), (2, define_array), (3, swap), (3, use_tuple), (3, call_helper), (2, small_sequence),
-    (4, leave_loop), (1, risky), (1, compress), (1, show), (5, choosing), (8, around),
+    (4, leave_loop), (1, risky), (1, compress), (1, show), (5, choosing), (8, around), (6, scripted),
 )  # fmt: skip
 COMPOUND = Weighted(
     (16, for_range),
@@ -670,7 +678,7 @@ def _arguments(c: Choices, scope: Scope) -> tuple[list[str], list[ArrayName]]:
 def structured(c: Choices, name: str) -> Program:
     """A random structured program and eight calls: with the same, other data, other sizes, another dtype."""
     scope = Scope(c)
-    helpers = _helpers(c, scope)
+    helpers = definitions(c, scope) + _helpers(c, scope)
     parameters, arrays = _arguments(c, scope)
     body = Body(c, scope, deepest=c.pick((3, 3, 2)))
     opening = [
@@ -690,6 +698,7 @@ def structured(c: Choices, name: str) -> Program:
     if c.chance(0.5):
         scope.lists.append("seen")
         opening += ["seen = []", "table = {'u': u, 'k': k, 'half': 0.5}"]
+    opening += begin(c, scope)
     if c.chance(0.15):  # a closure
         opening += [Block("def near(p, q=0.5)", [f"return p * q + {c.pick(('u', 'n', 'k'))}"])]
         scope.helpers["scalar"].append("near")

@@ -62,6 +62,9 @@ class Scope:
         self.indices: list[Index] = []
         self.ragged: list[str] = []
         self.lists: list[str] = []  # the list that grows, and with it a dict of parameters
+        self.draws: list[str] = []  # generators of random numbers
+        self.tuples: list[str] = []  # classes of named tuples
+        self.complexes: list[str] = []  # complex numbers of NumPy's that variables hold
         self.helpers: dict[str, list[str]] = {"scalar": [], "vector": [], "inplace": [], "reduce": []}
         self.made = 0
 
