@@ -10,4 +10,7 @@ namespace stator::frontend {
 // runs because of it is offered to a FrameHandler.
 bool serve_pending(PyThreadState* ts);
 
+// Whether another thread has sent an exception (PyThreadState_SetAsyncExc) that was not raised yet.
+inline bool async_exception_waits(const PyThreadState* ts) { return ts->async_exc != nullptr; }
+
 }  // namespace stator::frontend

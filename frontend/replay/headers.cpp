@@ -234,9 +234,9 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 const Timed timed(&Profile::loops);
                 return region->run(f, pc, inner, checked ? &check : nullptr);
             }();
-            // A signal that waits would be handled, and its exception lost, while the check runs.
+            // What another thread has sent would be raised, and lost, while the check runs.
             if (checked && left != regions::Left::NotEntered && left != regions::Left::Failed &&
-                left != regions::Left::Poll && !check.agrees(*region, f, pc, inner)) {
+                !async_exception_waits(f.ts()) && !check.agrees(*region, f, pc, inner)) {
                 fs.kill(places, h);
                 return AtHeader::Nothing;
             }

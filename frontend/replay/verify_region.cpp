@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/cpython/stepper.h"
 #include "frontend/hosts/numpy/lower.h"
@@ -541,6 +542,7 @@ void RegionCheck::entered(const Frame& f, const std::vector<PyObject*>& reached)
 bool RegionCheck::agrees(const regions::CompiledRegion& region, Frame& f, int* pc,
                          std::vector<ResumeFrame>* inner) {
     State& s = *state_;
+    const DeferredSignals deferred;  // what a handler raises would be lost with the walk
     s.built = &region.built();
     s.targets.push_back({&s.code, s.code.insns[static_cast<size_t>(*pc)].unit, State::slots_of(f)});
     for (const ResumeFrame& r : *inner) {
