@@ -1,6 +1,7 @@
 // Whether a region is well-formed: every later step relies on what is checked here.
 #include <fmt/format.h>
 
+#include "graph/dot_order.h"
 #include "graph/region.h"
 #include "graph/region_cfg.h"
 
@@ -362,6 +363,10 @@ class RegionVerifier {
                 target(inst, where, RegionCall::Dot);
                 want(in(0).rank == 1 && in(0) == in(1) && in(0).dtype == result.dtype, where,
                      "it takes two vectors of one dtype");
+                want(inst.ints.size() == 1 ||
+                         (inst.ints.size() == 2 && DotOrder::decode(inst.ints[1]).valid() &&
+                          DotOrder::decode(inst.ints[1]).encode() == inst.ints[1]),
+                     where, "it takes a call and an order of sums");
                 break;
             case RegionOp::Reduce:
                 target(inst, where, RegionCall::UfuncLoop);

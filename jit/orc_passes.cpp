@@ -41,6 +41,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include "jit/orc_internal.h"
+#include "kernels/emit_llvm_region.h"
 
 namespace stator::jit {
 namespace {
@@ -102,7 +103,8 @@ struct ScalarMotion : llvm::PassInfoMixin<ScalarMotion> {
             for (const llvm::Instruction& i : *block) {
                 const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
                 const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
-                if (callee && callee->hasLocalLinkage()) return true;
+                if (callee && callee->hasLocalLinkage() && !callee->hasFnAttribute(kernels::kScalarWork))
+                    return true;
             }
         return false;
     }

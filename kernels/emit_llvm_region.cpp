@@ -47,6 +47,9 @@ void RegionEmitter::emit() {
     prologue();
     inputs();
     blocks_[0] = b_.GetInsertBlock();
+    ahead_ = find_dots_ahead(r_, cfg_);
+    for (const auto& [where, ahead] : ahead_)
+        results_[&ahead] = {slot(b_.getInt64Ty(), "first"), slot(b_.getInt64Ty(), "results")};
     for (const BlockId id : cfg_.order)
         if (id != 0) {
             blocks_[static_cast<size_t>(id)] = new_block("b");
@@ -148,7 +151,11 @@ void RegionEmitter::parameters(BlockId id) {
 void RegionEmitter::block(BlockId id) {
     const graph::Block& b = r_.blocks[static_cast<size_t>(id)];
     b_.SetInsertPoint(blocks_[static_cast<size_t>(id)]);
-    for (const Inst& i : b.insts) inst(i);
+    for (size_t k = 0; k < b.insts.size(); ++k) {
+        here_ = {id, k};
+        inst(b.insts[k]);
+    }
+    graph::for_edges(b, [&](const graph::Edge& e) { forget_dots(id, e); });
     terminator(b);
 }
 

@@ -11,6 +11,8 @@ namespace stator::kernels {
 
 // The name of RegionArgs::breaker in it. Polls are the volatile loads from there.
 inline constexpr char kBreakerName[] = "breaker";
+// Attribute of functions of its own that are no statements over arrays.
+inline constexpr char kScalarWork[] = "stator-scalar-work";
 
 // The region must be one that graph::verify accepts.
 std::unique_ptr<llvm::Module> emit_llvm_region(llvm::LLVMContext& context, const graph::Region& region,

@@ -247,6 +247,7 @@ llvm::Function* RegionEmitter::raised_function(llvm::Type* t) {
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr(llvm::Attribute::NoInline);
     f->addFnAttr(llvm::Attribute::Cold);
+    f->addFnAttr(kScalarWork);
     const Builder::InsertPointGuard here(b_);
     b_.SetInsertPoint(llvm::BasicBlock::Create(c_, "entry", f));
     b_.SetCurrentDebugLocation(llvm::DebugLoc());
@@ -487,27 +488,6 @@ Val RegionEmitter::call(const Inst& i, const std::vector<Val>& operands) {
     b_.CreateCall(type, call_function(target), {pointers, one, strides, call_data(target)})
         ->setDoesNotThrow();
     return {b_.CreateLoad(element_type(c_, c.types.back()), cells.back()), false};
-}
-
-// NumPy's dot does not call the function for empty vectors.
-Val RegionEmitter::dot(const Inst& i) {
-    const RegionVal &x = value(i.in[0]), &y = value(i.in[1]);
-    llvm::Type* elt = element_type(c_, type(i.result).dtype);
-    auto* cell = slot(elt, "dot");
-    cell->setAlignment(llvm::Align(16));
-    b_.CreateStore(llvm::Constant::getNullValue(elt), cell);
-    llvm::BasicBlock *some = new_block("some"), *done = new_block("dotted");
-    b_.CreateCondBr(b_.CreateICmpSGT(x.extents[0], i64(0)), some, done);
-    b_.SetInsertPoint(some);
-    llvm::Type *ptr = b_.getPtrTy(), *n = b_.getInt64Ty();
-    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, n, ptr, n, ptr, n, ptr}, false);
-    b_.CreateCall(type, call_function(static_cast<int>(i.ints[0])),
-                  {x.address, x.strides[0], y.address, y.strides[0], cell, x.extents[0],
-                   llvm::ConstantPointerNull::get(b_.getPtrTy())})
-        ->setDoesNotThrow();
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
-    return {b_.CreateLoad(elt, cell), false};
 }
 
 // The loop with an accumulator that stands still is how NumPy reduces.

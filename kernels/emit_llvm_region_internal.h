@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "graph/dot_order.h"
 #include "graph/region_cfg.h"
 #include "kernels/emit_llvm_flags.h"
 #include "kernels/emit_llvm_internal.h"
 #include "kernels/emit_llvm_region.h"
 #include "kernels/region_abi.h"
+#include "kernels/region_dots.h"
 
 namespace stator::kernels::emit {
 
@@ -73,8 +75,24 @@ class RegionEmitter {
     Val floor_division(const Inst& inst);
     Val index(const Inst& inst);
     Val call(const Inst& inst, const std::vector<Val>& operands);
-    Val dot(const Inst& inst);
     Val reduce(const Inst& inst);
+    // emit_llvm_region_dots.cpp
+    struct DotOperands {
+        const RegionVal *x, *y;
+        llvm::Value* n;
+        DType dtype;
+        graph::DotOrder order;
+        int64_t shortest;  // for which the order is known
+    };
+    Val dot(const Inst& inst);
+    llvm::Value* dot_call(const Inst& inst);
+    llvm::Value* dot_alone(const Inst& inst, const DotOperands& d);
+    llvm::Value* dot_ahead(const Inst& inst, const DotOperands& d, const DotAhead& ahead);
+    llvm::Value* keeps_order(const DotOperands& d);  // i1
+    llvm::Value* compared_apart(const std::vector<DotAhead::Apart>& stores, const DotAhead& ahead,
+                                llvm::Value* more, llvm::Value* low, llvm::Value* high);
+    llvm::Function* dot_function(DType t, const graph::DotOrder& order, int lanes, int vectors);
+    void forget_dots(BlockId from, const graph::Edge& to);
     void dense_strides(RegionVal& v, DType t);  // of a C-contiguous array, from its extents
     RegionVal library(const Inst& inst);        // emit_llvm_region_library.cpp
     void finite(const Inst& inst);
@@ -140,6 +158,13 @@ class RegionEmitter {
     std::map<ValueId, std::pair<ValueId, int>> part_of_;  // of a `part`: the complex array, and which
     std::set<llvm::Value*> wide_;  // strides that are an element's size only by accident (an extent of 1)
     std::map<std::string, llvm::Function*> nests_;  // by what they do
+    std::map<std::pair<BlockId, size_t>, DotAhead> ahead_;
+    struct Results {                                     // of dots that were computed ahead
+        llvm::Value *first = nullptr, *count = nullptr;  // slots
+    };
+    std::map<const DotAhead*, Results> results_;
+    std::map<std::string, llvm::Function*> dots_;  // by what they do
+    std::pair<BlockId, size_t> here_;              // what is being emitted
 };
 
 }  // namespace stator::kernels::emit

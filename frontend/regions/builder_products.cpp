@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/regions/builder.h"
+#include "frontend/regions/dot_order.h"
 
 namespace stator::frontend::regions {
 
@@ -105,6 +106,8 @@ bool Builder::dot(const Value& a, const Value& b, bool operator_, Value* out) {
     inst.op = graph::RegionOp::Dot;
     inst.operand = a.dtype;
     inst.ints = {call_index({graph::RegionCall::Dot, operator_ ? "dot" : "np.dot", {a.dtype}})};
+    if (const graph::DotOrder order = strided_dot_order(a.dtype); order.block > 0)
+        inst.ints.push_back(order.encode());
     inst.in = {x.id, y.id};
     *out = scalar_value(a.dtype, emit(std::move(inst), {a.dtype, -1}));
     return finite(out->id, a.dtype);
