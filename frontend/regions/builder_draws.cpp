@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "frontend/hosts/numpy/lower.h"
@@ -30,39 +31,45 @@ constexpr std::string_view kRandomState[] = {
 constexpr std::string_view kRandom[] = {"expovariate", "gauss",     "normalvariate", "randint",
                                         "random",      "randrange", "uniform"};
 
-// A class of generators, and one of its own to try calls on.
+// A class of generators. Its module is not imported for this, and a generator of our own to try calls on is
+// made when a call is seen: both take milliseconds.
 struct Source {
-    PyObject *type, *sample;
-    std::vector<std::string_view> methods;
+    const char *module, *name, *maker;
+    std::span<const std::string_view> methods;
+    PyObject *type = nullptr, *sample = nullptr;  // when they were asked for first
+
+    bool is_of(PyObject* generator) {
+        if (!type) {
+            PyObject* m = PyDict_GetItemString(PyImport_GetModuleDict(), module);  // borrowed
+            if (!m || !PyModule_Check(m)) return false;
+            type = Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(m), name));
+        }
+        return reinterpret_cast<PyObject*>(Py_TYPE(generator)) == type;
+    }
+    // Borrowed; nullptr where there is none. Python code runs, during which another thread may make it, too.
+    PyObject* generator() {
+        if (!sample) {
+            const PyRef m = PyRef::steal(PyImport_ImportModule(module));
+            PyRef made = PyRef::steal(m ? PyObject_CallMethod(m.get(), maker, "i", 0) : nullptr);
+            PyErr_Clear();
+            if (!sample) sample = made.release();
+        }
+        return sample;
+    }
 };
 
-const std::vector<Source>& sources() {
-    static const std::vector<Source> all = [] {
-        std::vector<Source> out;
-        const auto add = [&](const char* module, const char* type, const char* make, auto& methods) {
-            const PyRef m = PyRef::steal(PyImport_ImportModule(module));
-            PyObject* t = m ? PyObject_GetAttrString(m.get(), type) : nullptr;
-            PyObject* sample = t ? PyObject_CallMethod(m.get(), make, "i", 0) : nullptr;
-            PyErr_Clear();
-            if (sample) out.push_back({t, sample, {std::begin(methods), std::end(methods)}});
-        };
-        add("numpy.random", "Generator", "default_rng", kGenerator);
-        add("numpy.random", "RandomState", "RandomState", kRandomState);
-        add("random", "Random", "Random", kRandom);
-        return out;
-    }();
-    return all;
-}
-
-const Source* source_of(PyObject* generator) {
-    for (const Source& s : sources())
-        if (reinterpret_cast<PyObject*>(Py_TYPE(generator)) == s.type) return &s;
+Source* source_of(PyObject* generator) {
+    static Source all[] = {{"numpy.random", "Generator", "default_rng", kGenerator},
+                           {"numpy.random", "RandomState", "RandomState", kRandomState},
+                           {"random", "Random", "Random", kRandom}};
+    for (Source& s : all)
+        if (s.is_of(generator)) return &s;
     return nullptr;
 }
 
-// Whether any module of random numbers is there: asking for it would import it.
+// Whether any module of random numbers is there.
 bool draws_are_possible() {
-    static PyObject* const modules = PyImport_GetModuleDict();
+    PyObject* modules = PyImport_GetModuleDict();
     return PyDict_GetItemString(modules, "numpy.random") || PyDict_GetItemString(modules, "random");
 }
 
@@ -119,7 +126,7 @@ std::optional<bool> Builder::call_draw(PyObject* callable, std::vector<Value>& a
     const bool bound = !self || !source_of(self);
     const PyRef owner = bound ? attribute_of(callable, "__self__") : PyRef{};
     if (bound) self = owner.get();
-    const Source* source = self ? source_of(self) : nullptr;
+    Source* source = self ? source_of(self) : nullptr;
     if (!source) return std::nullopt;
     const PyRef name = attribute_of(callable, "__name__");
     if (!name || !PyUnicode_Check(name.get())) return std::nullopt;
@@ -135,7 +142,8 @@ std::optional<bool> Builder::call_draw(PyObject* callable, std::vector<Value>& a
         return unknown(what + " with such arguments");
 
     // What such a call gives, found out on another generator.
-    const PyRef probe = attribute_of(source->sample, method.c_str());
+    PyObject* const generator = source->generator();
+    const PyRef probe = generator ? attribute_of(generator, method.c_str()) : PyRef{};
     std::vector<PyRef> held;
     std::vector<PyObject*> argv;
     long next = 0;
