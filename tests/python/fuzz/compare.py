@@ -20,6 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+def without_addresses(text: str) -> str:
+    """What `repr` says of an object that tells where it lies, without that: it differs from run to run."""
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
+
+
 class Variables(tuple):
     """(function, variables) of each frame that an exception passed through.
 
@@ -126,7 +131,7 @@ class Freezer:
             return ("complex", self.freeze(x.real), self.freeze(x.imag))
         if isinstance(x, int):  # decimals of large ones are limited
             return (type(x).__name__, repr(x) if abs(x) < 1 << 200 else hex(x))
-        return (type(x).__name__, re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(x)))
+        return (type(x).__name__, without_addresses(repr(x)))
 
 
 def frozen_arguments(args: Iterable[Any]) -> tuple:
@@ -188,9 +193,8 @@ class _Recorder(io.TextIOBase):
         self.events: list[tuple] = []
 
     def write(self, text: str) -> int:
-        if self.events and self.events[-1][0] == "printed":
-            text = self.events.pop()[1] + text
-        self.events.append(("printed", text))
+        before = self.events.pop()[1] if self.events and self.events[-1][0] == "printed" else ""
+        self.events.append(("printed", before + without_addresses(text)))
         return len(text)
 
     def show(self, message: Any, category: type, filename: str, lineno: int, *_: Any) -> None:
