@@ -1,5 +1,6 @@
 // From an exit's values to the frames in which Python goes on. See region.h and resume.cpp.
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -95,11 +96,19 @@ PyObject* Boxes::view_of(PyObject* base, const Value& v) const {
     return numpy::new_view(base, v.dtype, v.rank, w.shape, w.strides, w.data);
 }
 
+// NumPy 2.4 and later give arrays of no elements zero strides, which their parts have, too.
+bool has_zero_strides(PyObject* array) {
+    const int64_t* strides = numpy::strides(array);
+    return numpy::array_size(array) == 0 && numpy::rank(array) > 0 &&
+           std::all_of(strides, strides + numpy::rank(array), [](int64_t s) { return s == 0; });
+}
+
 PyObject* Boxes::make_array(const Value& v) {
     if (v.part) {  // of an array that may have moved into an object just now
         const PyRef whole = PyRef::steal(box(v.items[0]));
         if (!whole) return nullptr;
-        const Words w = words(v);
+        Words w = words(v);
+        if (has_zero_strides(whole.get())) std::fill_n(w.strides, v.rank, 0);
         char* data = numpy::data(whole.get()) + (w.data - words(v.items[0]).data);
         return numpy::new_view(whole.get(), v.dtype, v.rank, w.shape, w.strides, data);
     }

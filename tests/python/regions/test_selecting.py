@@ -157,3 +157,21 @@ def test_faults(name, monkeypatch):
                 expected = observe(eager, _arguments(n, dtype, "i8", wild))
                 found = observe(compiled, _arguments(n, dtype, "i8", wild))
                 assert found == expected, f"{dtype}, {n}: {report(expected, found)}"
+
+
+def test_parts_of_nothing(monkeypatch):
+    """They have the strides of the array that has no elements, which depend on NumPy's version."""
+    monkeypatch.setattr(stator.options, "async", False)
+
+    def f(a, b, n):
+        for _ in range(n):
+            r = a[a > b]
+            for _ in range(2):
+                r = r[1:]
+        return r
+
+    compiled = stator.compile(f)
+    for b in (0.0, 5.0, 2.0, 9.0, 9.0, 2.0):
+        expected, found = f(np.arange(6.0), b, 3), compiled(np.arange(6.0), b, 3)
+        assert (found.shape, found.strides) == (expected.shape, expected.strides), b
+        assert (found == expected).all()
