@@ -3,6 +3,7 @@
 #include "frontend/regions/region.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -456,7 +457,10 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     if (watch) watch->entered(f, entry_);
     const int64_t called = calls_through_python(), had_grown = grown;
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
+    // The math library's errors are nobody's here; CPython 3.11's abs of a complex NaN reads what was there.
+    const int error_before = errno;
     if (!device_) exit = run_code(args);
+    errno = error_before;
     python_calls += calls_through_python() - called;
     allocations += grown - had_grown;
     if (ran != Left::End) {
