@@ -11,6 +11,7 @@ import stator
 from fuzz.compare import observe, report
 
 from .whole import LEAVING, check_whole, function_of
+from .whole_programs import PROGRAMS
 
 ELEMENTS = """
 def f(a, b):
@@ -26,37 +27,13 @@ def f(a, b):
     return out
 """
 
-SHORTEST_PATHS = """
-def f(w, source):
-    n = len(w)
-    dist = np.full(n, np.inf)
-    previous = np.full(n, -1)
-    done = np.zeros(n, dtype=bool)
-    dist[source] = 0
-    for _ in range(n):
-        u = -1
-        best = np.inf
-        for v in range(n):
-            if not done[v] and dist[v] < best:
-                best = dist[v]
-                u = v
-        if u < 0:
-            break
-        done[u] = True
-        for v in range(n):
-            if dist[u] + w[u, v] < dist[v]:
-                dist[v] = dist[u] + w[u, v]
-                previous[v] = u
-    return dist, previous
-"""
-
 
 def test_shortest_paths():
     def arguments(n):
         w = np.random.default_rng(n).random((n, n))
         return [np.where(w < 0.3, w, np.inf), 0]
 
-    check_whole(SHORTEST_PATHS, arguments)
+    check_whole(PROGRAMS["dijkstra matrix"][0], arguments)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
