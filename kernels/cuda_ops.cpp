@@ -500,15 +500,24 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
     if (s.op == Op::Cast) return convert(t, s.dtype, in[0], uses);
     if (s.op == Op::Where)
         return "(" + convert(t, DType::Bool, in[0], uses) + " ? " + in[1] + " : " + in[2] + ")";
+    // As a call where that is wanted, and the op is one that is dear.
+    auto print_or_call = [&](const auto& print, const std::vector<std::string>& operands) {
+        const bool same =
+            std::all_of(s.in.begin(), s.in.end(), [&](int k) { return nest.stmts[k].dtype == t; });
+        if (!called || !same || code_weight(nest, i) < 2 || print(operands).empty()) return print(operands);
+        const std::string_view name = s.op == Op::HostLoop ? s.name : graph::info(s.op).text;
+        return call_of(std::string(name), half(t) ? DType::F32 : t, half(s.dtype) ? DType::F32 : s.dtype,
+                       operands, print, uses);
+    };
     if (s.op == Op::Copy || !half(t)) {
         auto print = [&](const std::vector<std::string>& operands) {
             return print_op(s.op, s.name, t, s.dtype, operands, uses);
         };
-        bool same = std::all_of(s.in.begin(), s.in.end(), [&](int k) { return nest.stmts[k].dtype == t; });
-        if (!called || !same || s.op != Op::HostLoop || code_weight(nest, i) < 2 || print(in).empty())
-            return print(in);
-        return call_of(s.name, t, s.dtype, in, print, uses);
+        return print_or_call(print, in);
     }
+    // The sign is a bit of its own.
+    if (s.op == Op::Negative) return type(t) + "{(u16)(" + in[0] + ".bits ^ 0x8000)}";
+    if (s.op == Op::Absolute) return type(t) + "{(u16)(" + in[0] + ".bits & 0x7fff)}";
     // Half precision is computed in f32 and rounded after each op, as the hosts do it; not so where the
     // result depends on how fine the numbers are.
     if (s.name == "nextafter") return {};
@@ -517,7 +526,10 @@ std::string compute(const LoopNest& nest, int i, const std::vector<std::string>&
         wide.push_back(half(nest.stmts[s.in[k]].dtype) ? "to_f32(" + in[k] + ")" : in[k]);
     }
     bool back = half(s.dtype);
-    std::string text = print_op(s.op, s.name, DType::F32, back ? DType::F32 : s.dtype, wide, uses);
+    auto print = [&](const std::vector<std::string>& operands) {
+        return print_op(s.op, s.name, DType::F32, back ? DType::F32 : s.dtype, operands, uses);
+    };
+    std::string text = print_or_call(print, wide);
     return text.empty() || !back ? text : convert(DType::F32, s.dtype, text, uses);
 }
 
@@ -533,7 +545,11 @@ int code_weight(const LoopNest& nest, int i) {
     if (s.kind != StmtKind::Compute) return 0;
     bool divides = s.op == Op::Divide || s.op == Op::Sqrt || s.op == Op::Reciprocal ||
                    s.op == Op::FloorDivide || s.op == Op::Remainder;
-    if (divides) return s.dtype == DType::F64 || graph::info(s.dtype).size == 8 ? 2 : 1;
+    if (divides && graph::is_complex(s.dtype)) return s.dtype == DType::C64 ? 4 : 6;
+    // Both are made of fmod, which is a loop.
+    if ((s.op == Op::FloorDivide || s.op == Op::Remainder) && graph::is_float(s.dtype))
+        return s.dtype == DType::F64 ? 8 : 6;
+    if (divides) return graph::info(s.dtype).size == 8 ? 2 : 1;
     if (s.op != Op::HostLoop) return 0;
     constexpr std::string_view kStraight[] = {"exp",       "exp2",     "expm1",     "log",     "log2",
                                               "log10",     "log1p",    "tanh",      "fabs",    "sign",

@@ -87,17 +87,13 @@ template <class C> __device__ __forceinline__ C multiply(C a, C b) {
 }
 template <class C> __device__ __forceinline__ C divide(C a, C b) {
     auto re = b.re < 0 ? -b.re : b.re, im = b.im < 0 ? -b.im : b.im;
-    if (re >= im) {
-        if (re == 0 && im == 0) return C{over(a.re, re), over(a.im, re)};
-        auto ratio = over(b.im, b.re);
-        decltype(ratio) one = 1;
-        auto scale = over(one, plus(b.re, times(b.im, ratio)));
-        return C{times(plus(a.re, times(a.im, ratio)), scale), times(minus(a.im, times(a.re, ratio)), scale)};
-    }
-    auto ratio = over(b.re, b.im);
+    const bool along = re >= im;
+    if (along && re == 0) return C{over(a.re, re), over(a.im, re)};
+    auto large = along ? b.re : b.im, small = along ? b.im : b.re;
+    auto x = along ? a.re : a.im, y = along ? a.im : a.re, ratio = over(small, large);
     decltype(ratio) one = 1;
-    auto scale = over(one, plus(b.im, times(b.re, ratio)));
-    return C{times(plus(times(a.re, ratio), a.im), scale), times(minus(times(a.im, ratio), a.re), scale)};
+    auto scale = over(one, plus(large, times(small, ratio))), turned = times(x, ratio);
+    return C{times(plus(x, times(y, ratio)), scale), times(along ? minus(y, turned) : minus(turned, y), scale)};
 }
 __device__ __forceinline__ f32 absolute(c64 x) { return hypotf(x.re, x.im); }
 __device__ __forceinline__ f64 absolute(c128 x) { return hypot(x.re, x.im); }
@@ -169,7 +165,6 @@ __device__ __forceinline__ f32 below(f32 a) { return floorf(a); }
 __device__ __forceinline__ f64 below(f64 a) { return floor(a); }
 template <class T> __device__ __forceinline__ T float_remainder(T a, T b) {
     T mod = modulo(a, b);
-    if (b == 0) return mod;
     if (mod == 0) return signed_as((T)0, b);
     return (b < 0) != (mod < 0) ? mod + b : mod;
 }
@@ -189,19 +184,19 @@ template <class T> __device__ __forceinline__ T float_floor_divide(T a, T b) {
     return (T)r;
 }
 )"},
-    {"gcd", "types", R"(template <class T> __device__ __forceinline__ T gcd_of(T a, T b) {
+    // The divisor of the smallest numbers is a positive one, which their type does not have.
+    {"gcd", "types", R"(template <class T> __device__ __forceinline__ u64 divisor_of(T a, T b) {
     u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
     while (y) {
         u64 r = x % y;
         x = y, y = r;
     }
-    return (T)x;
+    return x;
 }
+template <class T> __device__ __forceinline__ T gcd_of(T a, T b) { return (T)divisor_of(a, b); }
 template <class T> __device__ __forceinline__ T lcm_of(T a, T b) {
-    T g = gcd_of(a, b);
-    if (g == 0) return 0;
-    u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
-    return (T)(x / (u64)g * y);
+    u64 g = divisor_of(a, b), x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
+    return g == 0 ? (T)0 : (T)(x / g * y);
 }
 )"},
     {"sign", "types",

@@ -140,7 +140,10 @@ def _same(found, expected, exact, rtol):
     found, expected = np.asarray(found), np.asarray(expected)
     if exact or expected.dtype.kind in "biu":
         with np.errstate(all="ignore"):
-            equal = (found == expected) | ((found != found) & (expected != expected))
+            nan = (found != found) & (expected != expected)
+            equal = (found == expected) | nan
+            if expected.dtype.kind == "f":  # zeros have signs
+                equal &= nan | (np.signbit(found) == np.signbit(expected))
         return bool(np.all(equal))
     scale = float(np.max(np.abs(expected[np.isfinite(expected)]), initial=0))
     return np.allclose(found.astype(expected.dtype), expected, rtol=rtol, atol=rtol * scale, equal_nan=True)

@@ -92,6 +92,24 @@ def whole(*dtypes):
     return lambda rng, size: tuple(rng.integers(-8, 9, size).astype(d) for d in dtypes)
 
 
+def awkward(*dtypes):
+    """Of each dtype the numbers at which division, remainders and shifts have cases of their own, in all pairs."""
+
+    def numbers(dtype):
+        if dtype.kind == "f":
+            info = np.finfo(dtype)
+            some = [0.0, -0.0, 1, -1, 2.5, -2.5, 7, -7, info.max, info.tiny, np.inf, -np.inf, np.nan]
+            # of which some quotients are rounded to below a whole number
+            some += [0.1, -0.3, -65.94, -3.111, 149.67247394612858, -2.4593351434756374, 1041.7]
+        else:
+            info = np.iinfo(dtype)
+            some = [info.min, info.min + 1, info.max, 0, 1, 2, 3, 7, 8 * dtype.itemsize]
+            some += [-1, -2, -3, -7] if dtype.kind == "i" else []
+        return np.array(some, dtype)
+
+    return lambda rng, size: tuple(rng.choice(numbers(np.dtype(d)), size) for d in dtypes)
+
+
 def positive(*dtypes):
     return lambda rng, size: tuple((rng.random(size) + 0.25).astype(d) for d in dtypes)
 
@@ -127,6 +145,46 @@ def integers_i32(x, y):
 @program(of("i8", "i8"), FLAT)
 def division_i64(x, y):
     return x // (np.abs(y) + 1) + x % (np.abs(y) + 3)
+
+
+@program(awkward("i4", "i4"), FLAT)
+def quotients_i32(x, y):
+    return x // y, x % y, np.fmod(x, y)
+
+
+@program(awkward("u2", "u2"), FLAT)
+def quotients_u16(x, y):
+    return x // y + (x << y), x % y ^ (x >> y)
+
+
+@program(awkward("f4", "f4"), FLAT)
+def quotients_f32(x, y):
+    return x // y, x % y
+
+
+@program(awkward("f2", "f2"), [1, 255, 513, 4097, 4112])
+def quotients_f16(x, y):
+    return x // y, x % y, -x, np.abs(y)
+
+
+@program(awkward("f8", "f8"), [1, 255, 513, 1025, 1027])
+def quotients_f64(x, y):
+    return x // y, np.fmod(x, y), np.sign(x) + np.heaviside(y, 0.5)
+
+
+@program(awkward("i2", "i2"), [1, 255, 513, 4097, 4112])
+def divisors_i16(x, y):
+    return np.gcd(x, y), np.lcm(x, y), np.sign(x) + np.clip(y, -2, 7)
+
+
+@program(awkward("i8", "i8"), [1, 255, 513, 1025, 1027])
+def shifts_i64(x, y):
+    return np.bitwise_count(x), x << y, x >> y, np.abs(x) % y
+
+
+@program(awkward("f4", "f4"), [1, 255, 513, 1025, 1027], exact=False)
+def sums_of_logarithms(x, y):
+    return np.logaddexp(x, y), np.maximum(x, y), np.minimum(x, y), np.clip(x, -2, y)
 
 
 @program(of("u1", "u1"), WIDE)

@@ -94,6 +94,7 @@ template <class T, class F> __device__ __forceinline__ T whole_row(T x, F combin
     }
     return x;
 }
+__device__ __noinline__ f64 call_divide_f64(f64 a, f64 b) { return __ddiv_rn(a, b); }
 
 // rows, nest 0 1 2: vectors of 4, 1 operands kept in shared memory
 extern "C" __global__ void __launch_bounds__(512)
@@ -158,7 +159,7 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
         if (phase == 0) continue;
         const f32 v0_4 = sum(v0_0, a0_4);
         const f64 v0_5 = (f64)v0_4;
-        const f64 v0_6 = __ddiv_rn(v0_5, v0_2);
+        const f64 v0_6 = call_divide_f64(v0_5, v0_2);
         const f32 v0_7 = (f32)v0_6;
         const f32 v1_0 = 0x0p+0f;
         const i64 v1_1 = c1;
@@ -214,7 +215,7 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
         if (phase == 1) continue;
         const f32 v1_8 = sum(v1_0, a1_8);
         const f64 v1_9 = (f64)v1_8;
-        const f64 v1_10 = __ddiv_rn(v1_9, v1_2);
+        const f64 v1_10 = call_divide_f64(v1_9, v1_2);
         const f32 v1_11 = (f32)v1_10;
         const f32 v1_12 = __fadd_rn(v1_11, v1_3);
         const f32 v1_13 = __fsqrt_rn(v1_12);
