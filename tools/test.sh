@@ -33,7 +33,7 @@ phase() {
     say "$name"
     "$@" 2>&1 | tee "$log" || status=$?
     local closing
-    closing=$(grep -E '=+ .*(passed|failed|error|no tests ran).* =+$|tests passed|tests failed|No tests were found' "$log" |
+    closing=$(grep -E '=+ .*(passed|failed|error|no tests ran).* =+$|tests ran\.|tests passed|tests failed|No tests were found' "$log" |
         tail -1 | sed -E 's/^=+ | =+$//g' || true)
     if [ $status = 0 ]; then
         note passed "$name" "${closing:-ok} ($((SECONDS - started)) s)"
@@ -99,7 +99,11 @@ fi
 
 configure "$preset"
 if phase "build" build all; then
-    [ $only_gpu = yes ] || phase "C++ unit tests" unit_tests || true
+    if [ $only_gpu = yes ]; then
+        phase "C++ tests of the GPU" "build/$preset/test_jit" --gtest_filter='CudaDriverTest.*:NvrtcTest.*:PtxasLog.*' || true
+    else
+        phase "C++ unit tests" unit_tests || true
+    fi
     phase "pytest, Python $default_version" run_pytest .venv/bin/python "${suites[@]}" || true
     for version in "${other_list[@]}"; do
         tag=py${version/./}

@@ -19,7 +19,7 @@ from tests.gpu.mutation import mutants_of
 from tests.gpu.region_kinds import ARGUMENTS
 from tests.gpu.test_region_code import KINDS, kernels_of
 from tests.gpu.test_region_kinds import CLOSE
-from tests.gpu.test_regions import ON_DEVICE, run_exact
+from tests.gpu.test_regions import LAUNCHES, ON_DEVICE, run_exact
 
 EXACT = [name for names in ON_DEVICE for name in names]
 # The bits of these follow from the launch's products and sums, not from BLAS's.
@@ -33,12 +33,15 @@ PROGRAM = """
 from regions.programs import CASES
 case = CASES[{name!r}]
 c = stator.compile(case.function, device="cuda")
-for i in range(3):
+for i, launch in enumerate({launches!r}):
+    os.environ["STATOR_TEST_REGION_LAUNCH"] = launch
     make = lambda: case.arguments(np.random.default_rng(i), case.sizes[0])
     expected, found = observe(case.function, make()), observe(c, make())
     {looks}
     assert not cuda.fake_cuda_violations(), cuda.fake_cuda_violations().decode()
     assert expected == found, report(expected, found)
+# A kernel that fails costs the result nothing: Python goes on.
+assert stator.stats(c)["exits"] == 0, stator.stats(c)
 """
 KIND = """
 from tests.gpu.region_kinds import ARGUMENTS
@@ -68,7 +71,7 @@ def tried(name, mutant):
     if name in KINDS:
         body = CLOSE + KIND.format(name=name, looks=looks, rtol=1e-11 if name in CLOSE_TO else 0)
     else:
-        body = PROGRAM.format(name=name, looks=looks)
+        body = PROGRAM.format(name=name, looks=looks, launches=LAUNCHES)
     try:
         said = run_exact(
             body, "3,32,0", STATOR_TEST_CUDA_MUTATE=rule(mutant.before, mutant.after), PYTHONPATH=_path()

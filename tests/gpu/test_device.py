@@ -83,6 +83,23 @@ def test_new_shapes():
     """)
 
 
+def test_modules_go_with_what_was_compiled():
+    run("""
+    import gc
+    def modules():
+        return [l for l in cuda.fake_cuda_leaks().decode().splitlines() if "module" in l]
+    for i in range(3):
+        def f(x):
+            return x * 2 + i
+        c = check(f, lambda i: (rows(i),))
+        assert len(modules()) == 1, modules()
+        del c, f
+        gc.collect()
+        assert not modules(), modules()
+    clean()
+    """)
+
+
 def test_arguments_are_changed_in_place():
     run("""
     def f(x, y, z):
