@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.gpu.arguments import awkward, of, positive, values, whole
+
 
 @dataclass
 class Program:
@@ -68,50 +70,6 @@ def program(arguments, sizes, *, exact=True, rtol=2e-5, fastmath=False):
         return function
 
     return add
-
-
-def _values(rng, shape, dtype):
-    dtype = np.dtype(dtype)
-    if dtype.kind == "b":
-        return rng.random(shape) < 0.5
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return rng.integers(max(info.min, -1000), min(info.max, 1000), shape).astype(dtype)
-    if dtype.kind == "c":
-        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
-    return (3 * rng.standard_normal(shape)).astype(dtype)
-
-
-def of(*dtypes, extra=()):
-    """One array of the size for each dtype, then what else is passed."""
-    return lambda rng, size: (*[_values(rng, size, d) for d in dtypes], *extra)
-
-
-def whole(*dtypes):
-    """Small whole numbers, of which sums are exact in every order."""
-    return lambda rng, size: tuple(rng.integers(-8, 9, size).astype(d) for d in dtypes)
-
-
-def awkward(*dtypes):
-    """Of each dtype the numbers at which division, remainders and shifts have cases of their own, in all pairs."""
-
-    def numbers(dtype):
-        if dtype.kind == "f":
-            info = np.finfo(dtype)
-            some = [0.0, -0.0, 1, -1, 2.5, -2.5, 7, -7, info.max, info.tiny, np.inf, -np.inf, np.nan]
-            # of which some quotients are rounded to below a whole number
-            some += [0.1, -0.3, -65.94, -3.111, 149.67247394612858, -2.4593351434756374, 1041.7]
-        else:
-            info = np.iinfo(dtype)
-            some = [info.min, info.min + 1, info.max, 0, 1, 2, 3, 7, 8 * dtype.itemsize]
-            some += [-1, -2, -3, -7] if dtype.kind == "i" else []
-        return np.array(some, dtype)
-
-    return lambda rng, size: tuple(rng.choice(numbers(np.dtype(d)), size) for d in dtypes)
-
-
-def positive(*dtypes):
-    return lambda rng, size: tuple((rng.random(size) + 0.25).astype(d) for d in dtypes)
 
 
 # ---- elementwise: arithmetic of every dtype ----
@@ -296,12 +254,12 @@ def counting(n):
 # ---- layouts ----
 
 
-@program(lambda rng, n: (_values(rng, 2 * n + 3, "f4"),), FLAT[1:])
+@program(lambda rng, n: (values(rng, 2 * n + 3, "f4"),), FLAT[1:])
 def every_second(x):
     return x[1::2] * 2 + x[:-1:2]
 
 
-@program(lambda rng, n: (_values(rng, n + 1, "f4"),), FLAT[1:])
+@program(lambda rng, n: (values(rng, n + 1, "f4"),), FLAT[1:])
 def shifted(x):
     return x[1:] - x[:-1]
 
@@ -316,7 +274,7 @@ def transposed(x):
     return x.T.copy() + 1
 
 
-@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[::-1], "f4")), TILES)
+@program(lambda rng, s: (values(rng, s, "f4"), values(rng, s[::-1], "f4")), TILES)
 def add_transposed(x, y):
     return x + y.T
 
@@ -326,24 +284,24 @@ def transposed_bytes(x):
     return x.T.copy()
 
 
-@program(lambda rng, s: (_values(rng, s, "f2"), _values(rng, s[::-1], "?")), [*TILES[:4], *BYTES[2:]])
+@program(lambda rng, s: (values(rng, s, "f2"), values(rng, s[::-1], "?")), [*TILES[:4], *BYTES[2:]])
 def transposed_half(x, y):
     return np.where(y.T, x, -x), (~y.T).copy()
 
 
 @program(
-    lambda rng, s: (_values(rng, s, "c16"), _values(rng, s[::-1], "u1")), TILES[1:7], exact=False, rtol=1e-12
+    lambda rng, s: (values(rng, s, "c16"), values(rng, s[::-1], "u1")), TILES[1:7], exact=False, rtol=1e-12
 )
 def transposed_wide(x, y):
     return x.T.copy() * y
 
 
-@program(lambda rng, s: (_values(rng, (3, *s), "f4"),), TILES)
+@program(lambda rng, s: (values(rng, (3, *s), "f4"),), TILES)
 def transposed_batches(x):
     return x.transpose(0, 2, 1).copy() * 2
 
 
-@program(lambda rng, s: (_values(rng, (s[0], 3, s[1]), "i4"),), TILES)
+@program(lambda rng, s: (values(rng, (s[0], 3, s[1]), "i4"),), TILES)
 def reversed_axes(x):
     return x.transpose(2, 1, 0).copy() + np.arange(s0(x))
 
@@ -357,7 +315,7 @@ def stored_both_ways(x):
     return x.T.copy() - 1, x.T * 2
 
 
-@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 4), "f4"), _values(rng, s[::-1], "f8")), TILES)
+@program(lambda rng, s: (values(rng, (s[0] + 2, s[1] + 4), "f4"), values(rng, s[::-1], "f8")), TILES)
 def transposed_views(x, y):
     y += x[2:, 4:].T
     return x[1:-1, :-4].T * y
@@ -365,8 +323,8 @@ def transposed_views(x, y):
 
 @program(
     lambda rng, s: (
-        _values(rng, (s[0], (s[1] + 11) // 4 * 4), "f4")[:, 4 : 4 + s[1]],
-        _values(rng, (s[1], (s[0] + 7) // 4 * 4), "f4")[:, : s[0]],
+        values(rng, (s[0], (s[1] + 11) // 4 * 4), "f4")[:, 4 : 4 + s[1]],
+        values(rng, (s[1], (s[0] + 7) // 4 * 4), "f4")[:, : s[0]],
     ),
     [(3, 5), (33, 64), (64, 66), (67, 64), (63, 68), (68, 63), (103, 197), (100, 196)],
 )
@@ -374,15 +332,13 @@ def transposed_with_gaps(x, y):
     y[...] = x.T * 2
 
 
-@program(
-    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[0], "f4"), _values(rng, (s[1], 1), "f4")), TILES
-)
+@program(lambda rng, s: (values(rng, s, "f4"), values(rng, s[0], "f4"), values(rng, (s[1], 1), "f4")), TILES)
 def transposed_broadcast(x, row, column):
     return x.T.copy() * row + column
 
 
 @program(
-    lambda rng, s: (_values(rng, s, "f8"), _values(rng, s[::-1], "f8")), TILES[:6], exact=False, rtol=1e-12
+    lambda rng, s: (values(rng, s, "f8"), values(rng, s[::-1], "f8")), TILES[:6], exact=False, rtol=1e-12
 )
 def transposed_functions(x, y):
     return np.exp(x.T - 3) + np.sqrt(np.abs(y))
@@ -394,19 +350,19 @@ def transposed_sum(x):
 
 
 @program(
-    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, (s[0], 1), "f4")),
+    lambda rng, s: (values(rng, s, "f4"), values(rng, s[1], "f4"), values(rng, (s[0], 1), "f4")),
     [*TABLES, *EMPTY],
 )
 def broadcast(x, row, column):
     return x * row + column
 
 
-@program(lambda rng, s: (_values(rng, s[0], "f8"), _values(rng, s[1], "f8")), [*TABLES, *EMPTY])
+@program(lambda rng, s: (values(rng, s[0], "f8"), values(rng, s[1], "f8")), [*TABLES, *EMPTY])
 def outer(x, y):
     return x[:, None] * y[None, :] - 1
 
 
-@program(lambda rng, s: (_values(rng, (s[0] + 2, s[1] + 2), "f8"),), [*TABLES, *EMPTY])
+@program(lambda rng, s: (values(rng, (s[0] + 2, s[1] + 2), "f8"),), [*TABLES, *EMPTY])
 def stencil_2d(u):
     v = np.zeros_like(u)
     v[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.25 * (
@@ -415,7 +371,7 @@ def stencil_2d(u):
     return v
 
 
-@program(lambda rng, s: (_values(rng, (4, s[0] + 2, s[1] + 2), "f4"),), [*TABLES, *EMPTY])
+@program(lambda rng, s: (values(rng, (4, s[0] + 2, s[1] + 2), "f4"),), [*TABLES, *EMPTY])
 def stencil_3d(u):
     return (
         u[1:-1, 1:-1, 1:-1] * 6
@@ -428,12 +384,12 @@ def stencil_3d(u):
     )
 
 
-@program(lambda rng, s: (np.asfortranarray(_values(rng, s, "f4")),), [*TABLES, *EMPTY])
+@program(lambda rng, s: (np.asfortranarray(values(rng, s, "f4")),), [*TABLES, *EMPTY])
 def fortran_order(x):
     return x * 2 + 1
 
 
-@program(lambda rng, s: (_values(rng, (s[0], s[1] + 5), "f4")[:, 2:-3],), [*TABLES, *EMPTY])
+@program(lambda rng, s: (values(rng, (s[0], s[1] + 5), "f4")[:, 2:-3],), [*TABLES, *EMPTY])
 def rows_with_gaps(x):
     return x * 2 - 1
 
@@ -450,7 +406,7 @@ def in_place(x, y):
     y[:] = x - 1
 
 
-@program(lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4")), TABLES)
+@program(lambda rng, s: (values(rng, s, "f4"), values(rng, s[1], "f4")), TABLES)
 def store_row(x, y):
     x[0] = y * 2
     x[-1, :] = 3
@@ -560,7 +516,7 @@ def softmax(x):
 
 
 @program(
-    lambda rng, s: (_values(rng, s, "f4"), _values(rng, s[1], "f4"), _values(rng, s[1], "f4")),
+    lambda rng, s: (values(rng, s, "f4"), values(rng, s[1], "f4"), values(rng, s[1], "f4")),
     ROWS[1:],
     exact=False,
     rtol=1e-4,

@@ -31,7 +31,7 @@ def run(body, prelude=True, **environment):
         "import ctypes, os, numpy as np, stator\n" + (PRELUDE if prelude else "") + textwrap.dedent(body)
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], env=env, cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program], env=env, cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
