@@ -2,10 +2,11 @@
 //
 // Loops run over the axes in C order, the innermost one in vectors where every element it touches is adjacent
 // to the one before (or is one and the same, for what is read). Whether that holds is known from the strides
-// or looked at before each row; where it does not, the row is done element by element. What does not fill a
-// vector is done by a last one that overlaps the one before it, where computing a point twice gives the same
-// twice. Elsewhere, and in rows shorter than a vector, it is done with masks: lanes past the end compute the
-// first of the remaining points once more, so they raise no flag which that point does not raise, and are not
+// or looked at before each row; where it does not, the row is done element by element, or, where there is
+// more to compute than to fetch, in vectors that are put together from elements. What does not fill a vector
+// is done by a last one that overlaps the one before it, where computing a point twice gives the same twice.
+// Elsewhere, and in rows shorter than a vector, it is done with masks: lanes past the end compute the first
+// of the remaining points once more, so they raise no flag which that point does not raise, and are not
 // stored.
 //
 // Where all arrays turn out to be without gaps between the rows, rows are put together to one, so that short
@@ -64,8 +65,9 @@ std::vector<Value**> RegionNest::parts(RegionVal& v) {
 // What decides the function's code, its arguments aside. Values are numbered in the order of their use.
 std::string RegionNest::key(const std::vector<ValueId>& free, const std::vector<Value*>& arguments) {
     std::string k = std::to_string(may_be_one_row()) + std::to_string(reads_flags() && calls_out()) +
-                    std::to_string(raises_flags()) + std::to_string(may_repeat()) +
-                    std::to_string(static_cast<int>(nest_.op)) + " " + std::to_string(nest_.in.size());
+                    std::to_string(gathered_lanes()) + std::to_string(raises_flags()) +
+                    std::to_string(may_repeat()) + std::to_string(static_cast<int>(nest_.op)) + " " +
+                    std::to_string(nest_.in.size());
     llvm::raw_string_ostream out(k);
     for (const ValueId v : nest_.in) out << " e" << index_in(free, v);
     std::vector<ValueId> wholes;
@@ -370,6 +372,37 @@ int RegionNest::pick_lanes() {
     return body_.insts.size() <= kShortBody && !sum_ ? 2 * lanes : lanes;
 }
 
+// Points that are computed at once although elements of some array are known not to be adjacent; 1: none,
+// since elements come and go one by one. Not where flags are looked at: that is the copy of a loop that
+// seldom runs.
+int RegionNest::gathered_lanes() {
+    if (nest_.exit >= 0 || nest_.op != RegionOp::Nest || sum_ || !loop_calls_.empty()) return 1;
+    size_t computes = 0, moves = 0;
+    int widest = 1;
+    for (const Inst& i : body_.insts) {
+        switch (i.op) {
+            case RegionOp::Pointwise: ++computes; break;
+            case RegionOp::Const:
+            case RegionOp::Fma:
+            case RegionOp::NestIndex: break;
+            case RegionOp::NestLoad:
+            case RegionOp::NestStore: {
+                const ValueId array = i.in[0];
+                const bool constant = llvm::isa<llvm::Constant>(inner_stride(array));
+                const bool known = constant || strided_.contains(array);
+                // Several points may be one and the same element.
+                if (is_part(array) || (i.op == RegionOp::NestStore && (fixed(array) || !known))) return 1;
+                if (known && !fixed(array) && inner_stride(array) != i64(unit(array))) ++moves;
+                break;
+            }
+            default: return 1;
+        }
+        if (i.result >= 0) widest = std::max(widest, graph::info(e_.type(i.result).dtype).size);
+        for (const ValueId v : i.in) widest = std::max(widest, graph::info(e_.type(v).dtype).size);
+    }
+    return moves > 0 && computes >= moves && widest <= 8 ? e_.o_.vector_bits / 8 / widest : 1;
+}
+
 // AVX-512 has masked moves for all sizes, AVX2 for words of four and eight bytes.
 bool RegionNest::masks_tails(int lanes) const {
     if (lanes == 1 || e_.o_.has_avx512) return lanes > 1;
@@ -509,6 +542,13 @@ void RegionNest::stretch(Value* begin, Value* end) {
         phi->addIncoming(begin, from);
         phi->addIncoming(rest, rest_from);
         at = phi;
+    } else if (const int several = gathered_lanes(); several > 1) {
+        at = b_.CreateAdd(begin, b_.CreateAnd(b_.CreateSub(end, begin), i64(-several)));
+        LoopBlocks l = open(begin, at, i64(several));
+        gathers_ = true;
+        body({several, l.index});
+        gathers_ = false;
+        close(l);
     }
     LoopBlocks l = open(at, end, i64(1));
     body({1, l.index});

@@ -58,6 +58,8 @@ class RegionNest {
     Value* inner_stride(ValueId array);
     bool fixed(ValueId array);  // does not move along the innermost axis
     int pick_lanes();
+    int gathered_lanes();
+    bool is_gathered(ValueId array) { return gathers_ && inner_stride(array) != i64(unit(array)); }
     bool masks_tails(int lanes) const;
     bool may_repeat() const;
     Value* vectors(Value* begin, Value* end, int lanes, bool& done);
@@ -114,6 +116,8 @@ class RegionNest {
     Val operand(ValueId v, const Points& p);
     Val load(const Inst& i, const Points& p);
     Val load_part(const Inst& i, const Points& p);
+    Val gather(ValueId array, const Points& p);
+    void spread(ValueId array, Value* bits, const Points& p);
     void store(size_t at, const Points& p);
     void append(size_t at, const Points& p);
     Val next(const Inst& i, const Points& p);
@@ -147,6 +151,7 @@ class RegionNest {
     std::vector<std::vector<char>> needed_;
     size_t phase_ = 0;
     bool some_points_ = false;  // a `when` decides which come to a call
+    bool gathers_ = false;      // elements that share a vector may lie anywhere
     Value* chunk_begin_ = nullptr;
     struct Sum {
         size_t load, store;  // in the body

@@ -137,6 +137,7 @@ Val RegionNest::load(const Inst& i, const Points& at) {
     const llvm::Align align = RegionEmitter::align_of(t);
     if (at.lanes == 1 || fixed(i.in[0]))
         return {b_.CreateAlignedLoad(elt, element(i.in[0], at.index), align), false};
+    if (is_gathered(i.in[0])) return gather(i.in[0], at);
     if (is_part(i.in[0])) return load_part(i, at);
     // Vectors are used only where elements are adjacent, whatever the stride is called.
     Value* p = in_row(i.in[0], elt, at.index);
@@ -145,6 +146,29 @@ Val RegionNest::load(const Inst& i, const Points& at) {
     Value* one = b_.CreateAlignedLoad(elt, in_row(i.in[0], elt, at.living), align);
     Value* others = b_.CreateVectorSplat(static_cast<unsigned>(at.lanes), one);
     return {b_.CreateMaskedLoad(type, p, align, at.mask, others), false};
+}
+
+// Elements that are not adjacent, one by one: instructions that gather are no faster.
+Val RegionNest::gather(ValueId array, const Points& at) {
+    const DType t = e_.type(array).dtype;
+    llvm::Type* elt = element_type(e_.c_, t);
+    Value* first = element(array, at.index);
+    Value* v = llvm::PoisonValue::get(vector_of(elt, at.lanes));
+    for (int lane = 0; lane < at.lanes; ++lane) {
+        Value* p = b_.CreateGEP(b_.getInt8Ty(), first, b_.CreateMul(inner_stride(array), i64(lane)));
+        Value* one = b_.CreateAlignedLoad(elt, p, RegionEmitter::align_of(t));
+        v = b_.CreateInsertElement(v, one, static_cast<uint64_t>(lane));
+    }
+    return {v, false};
+}
+
+void RegionNest::spread(ValueId array, Value* bits, const Points& at) {
+    Value* first = element(array, at.index);
+    for (int lane = 0; lane < at.lanes; ++lane) {
+        Value* p = b_.CreateGEP(b_.getInt8Ty(), first, b_.CreateMul(inner_stride(array), i64(lane)));
+        b_.CreateAlignedStore(b_.CreateExtractElement(bits, static_cast<uint64_t>(lane)), p,
+                              RegionEmitter::align_of(e_.type(array).dtype));
+    }
 }
 
 // One part of complex numbers: both are loaded together, once.
@@ -200,6 +224,7 @@ void RegionNest::store(size_t k, const Points& at) {
         return;
     }
     ValueId array = i.in[0];
+    if (is_gathered(array)) return spread(array, bits, at);
     Value* index = at.index;
     Value* mask = at.mask;
     if (is_part(array)) {
