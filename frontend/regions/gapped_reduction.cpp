@@ -39,6 +39,22 @@ bool in_order_of_c(const ArrayWords& a) {
     return true;
 }
 
+// Whether it is as one axis with this distance between elements: NumPy does not gather those. (Loops of
+// maximum and minimum choose another one of 0.0 and -0.0 where elements are adjacent.)
+bool is_one_run(const ArrayWords& a, int64_t* stride) {
+    int64_t length = 1;
+    *stride = 0;
+    for (int axis = a.rank; axis-- > 0;) {
+        if (a.extents[axis] == 1) continue;
+        if (length == 1)
+            *stride = a.strides[axis];
+        else if (a.strides[axis] != *stride * length)
+            return false;
+        length *= a.extents[axis];
+    }
+    return true;
+}
+
 // By way of Python.
 uint32_t call_numpy(const GappedReduction& r, const ArrayWords& in, char* out) {
     ++calls_through_python();
@@ -84,6 +100,14 @@ uint32_t run_gapped(void* data, int64_t* words) {
 
     static std::array<char, kMostGathered * 8> gathered;  // the GIL is held until the end
     const kernels::tier0::KeepFlags keep;
+    if (int64_t step = 0; total <= kMostGathered && is_one_run(in, &step)) {
+        const int64_t at = r.from_first ? 1 : 0, n = total - at;
+        if (r.from_first) std::memcpy(out, in.address, static_cast<size_t>(bytes));
+        char* args[] = {out, in.address + at * step, out};
+        const int64_t strides[] = {0, step, 0};
+        if (n > 0) r.loop.fn(args, &n, strides, r.loop.data);
+        return kernels::tier0::read_faults();
+    }
     int64_t held = 0;
     bool first = r.from_first;
     const auto reduce = [&] {

@@ -77,6 +77,16 @@ def test_windows(dtype, size):
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("size", [(5, 1), (9, 1), (12, 1), (1, 9), (3, 4)])
+def test_zeros_of_either_sign(dtype, size):
+    """Which of them is the maximum depends on whether elements are adjacent: windows of one column are no copies."""
+    x = np.abs(values(dtype, (24, 22)))
+    x[RNG.random(x.shape) < 0.3] = 0.0
+    x[RNG.random(x.shape) < 0.3] = -0.0
+    check(of_windows, [(y, *size) for y in (x, -x, x[:, ::2])])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_means_of_windows(dtype):
     x = values(dtype, (24, 32))
     check(averages, [(part, 4) for part in layouts(x)])
