@@ -68,9 +68,15 @@ TraceInfo describe(const Trace& t) {
         info.place = file.substr(file.rfind('/') + 1) + ":" + std::to_string(insn.line) +
                      (t.place->pc == 0 ? " (function entry)" : " (resumed)");
     }
-    info.graph_recorded = t.recorded_text;
+    info.graph_recorded = graph::print(t.recorded);
     info.graph = graph::print(t.graph);
-    info.passes = t.pass_texts;
+    graph::Graph again = t.recorded;
+    graph::run_passes(
+        again,
+        [](const graph::Pass& p, const graph::Graph& g, void* passes) {
+            static_cast<decltype(info.passes)*>(passes)->emplace_back(p.name, graph::print(g));
+        },
+        &info.passes);
     info.guards = t.guards.texts();
     for (const Segment& s : t.segments) {
         info.programs.push_back(kernels::print(*s.program, t.graph));

@@ -121,6 +121,7 @@ void FrameDriver::start_recording(Place* place) {
 // Called by the frame in which the recording began, or by an inlined frame in which it ends.
 void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     auto* place = static_cast<Place*>(r.owner);
+    const bool before_loop = r.reason() == Reason::LoopHeader;
     r.close(end);
     if (!r.ok()) {
         ++place->fruitless;
@@ -136,7 +137,8 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     const auto recorded = std::chrono::steady_clock::now();
     std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
     Reason reason;
-    auto trace = make_trace(std::move(r.builder()), name, fs.options, &reason, &why);
+    auto trace = make_trace(std::move(r.builder()), name, fs.options, before_loop ? &fs.postponed : nullptr,
+                            &reason, &why);
     if (!trace && reason != Reason::None) {
         fs.remark(reason, why, *place->code, place->code->insns[place->pc]);
         fs.kill(place);
@@ -494,7 +496,9 @@ bool recording_on_this_thread() { return active_recorder && !active_recorder->cl
 
 PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder,
                 bool skip_place) {
-    return FrameDriver(fs, frame, code, pc, recorder).run(skip_place);
+    PyObject* result = FrameDriver(fs, frame, code, pc, recorder).run(skip_place);
+    fs.compile_postponed();
+    return result;
 }
 
 PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
@@ -503,7 +507,7 @@ PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
         Outcome* out;
     } ctx{&fs, &out};
     if (out.kind == Outcome::Left && !out.exit) meet_opaque(fs, *fs.code, out);
-    return call_with_frame(
+    PyObject* result = call_with_frame(
         fs.clone.get(),
         [](void* p, Frame& frame) -> PyObject* {
             auto* c = static_cast<Context*>(p);
@@ -512,6 +516,8 @@ PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
                 .resume(c->out->frames, 0, c->out->exit);
         },
         &ctx);
+    fs.compile_postponed();
+    return result;
 }
 
 void note_lost_device(FunctionState::Impl& fs, Trace& t) {

@@ -93,6 +93,9 @@ struct FunctionState::Impl {
     LoopsAround around;  // frames at hand that loops have called
     int regions_built = 0;
     int64_t last_region = 0;  // when, ns
+    // Code of traces that end in front of a loop: asked for behind the loop's region, which is wanted first.
+    std::vector<kernels::CompileRequest> postponed;
+    void compile_postponed();
     void revive_entry();
     bool anything_ahead(const CodeInfo& code, int pc);
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);

@@ -124,6 +124,13 @@ void FunctionState::Impl::kill(CodePlaces& cp, LoopHeader& header) {
     --cp.open_headers;
 }
 
+void FunctionState::Impl::compile_postponed() {
+    if (postponed.empty()) return;
+    const kernels::CompilerApi* api = compiler();
+    for (kernels::CompileRequest& r : postponed) api->compile(std::move(r));
+    postponed.clear();
+}
+
 // What was given up for want of arrays is looked at once more.
 void FunctionState::Impl::revive_entry() {
     eager_rounds = 0;

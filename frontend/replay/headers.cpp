@@ -35,8 +35,9 @@ constexpr int64_t kManyChecks = 200, kShortRun = 2000;  // ns
 constexpr int64_t kLongRun = 100'000;                   // ns
 // For how long an inner loop leaves it to the loop around it to be tried, and to get its code, ns. To build
 // and compile a region for it would take as long. The first doubles with each region: in a deep nest all but
-// the outermost one are built in vain.
-constexpr int64_t kUntilTried = 10'000'000, kUntilCode = 50'000'000;
+// the outermost one are built in vain. Code that is being made is waited for longer, since an inner loop's
+// would be made behind it; an iteration that was left for better code may go on for long.
+constexpr int64_t kUntilTried = 10'000'000, kUntilBack = 50'000'000, kUntilCode = 1'000'000'000;
 constexpr int kMostDoublings = 4;
 
 bool enabled = true;
@@ -130,7 +131,12 @@ bool leaves_it_to_others(const FunctionState::Impl& fs, const CodePlaces& places
     const LoopsAround around = loops_around(fs, places, header, header);
     const int64_t waited = now_ns() - std::max(h.since, fs.last_region);
     const int64_t until_tried = kUntilTried << std::min(fs.regions_built, kMostDoublings);
-    return (around.untried > 0 && waited < until_tried) || (around.waiting > 0 && waited < kUntilCode);
+    const bool back = fs.around.waiting > 0 ||
+                      std::any_of(places.headers.begin(), places.headers.end(), [&](const auto& other) {
+                          return !other.second.dead && other.second.has(header) && comes_back(other.second);
+                      });
+    return (around.untried > 0 && waited < until_tried) ||
+           (around.waiting > 0 && waited < (back ? kUntilBack : kUntilCode));
 }
 
 }  // namespace
@@ -215,13 +221,16 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                           int* pc, std::vector<ResumeFrame>* inner) {
     auto it = places.headers.find(*pc);
     if (it == places.headers.end() || it->second.dead || !enabled || !fs.options.has_regions() ||
-        stance() == Stance::Eager)
+        stance() == Stance::Eager) {
+        fs.compile_postponed();
         return AtHeader::Nothing;
+    }
     LoopHeader& h = it->second;
     if (++h.arrivals == 1) h.since = now_ns();
     const size_t before = h.regions.size();
     if (h.regions.empty() && comes_round(f) && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
         build(fs, places, h, f, code, *pc);
+    fs.compile_postponed();
     h.serves = waits_for_code(h);
     for (int round = 0; round < 2 && !h.dead; ++round) {
         for (size_t i = 0; i < h.regions.size(); ++i) {

@@ -355,7 +355,7 @@ void count_operations(Trace& t, const graph::Graph& g) {
     }
 }
 
-void request_code(Trace& t, const FunctionOptions& options) {
+void request_code(Trace& t, const FunctionOptions& options, std::vector<kernels::CompileRequest>* postponed) {
     const kernels::CompilerApi* api = compiler();
     for (Segment& s : t.segments) {
         s.code = std::make_shared<kernels::CodeSlot>();
@@ -366,7 +366,11 @@ void request_code(Trace& t, const FunctionOptions& options) {
         s.request->slot = s.code;
         s.request->fastmath = options.fastmath;
         s.request->wait = !options.async;
-        if (api && (!options.cuda || s.on_host)) api->compile(*s.request);
+        if (!api || (options.cuda && !s.on_host)) continue;
+        if (postponed && options.async)
+            postponed->push_back(*s.request);
+        else
+            api->compile(*s.request);
     }
 }
 
@@ -412,7 +416,8 @@ static void name_values(Trace& t) {
 }
 
 static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& asked,
-                                          Reason* reason, std::string* why) {
+                                          std::vector<kernels::CompileRequest>* postponed, Reason* reason,
+                                          std::string* why) {
     FunctionOptions options = asked;
     if (b.device >= 0) options.cuda = true, options.on_device = false;
     auto t = std::make_unique<Trace>();
@@ -422,7 +427,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     // What fails here is cleared and left out: a handler's exception would be lost with it.
     const DeferredSignals deferred;
     b.finish();
-    t->recorded_text = graph::print(b.graph);
+    t->recorded = b.graph;
     count_operations(*t, b.graph);
     *why = graph::verify(b.graph);
     if (!why->empty()) return nullptr;
@@ -430,12 +435,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     std::vector<graph::Sym> relation_syms;
     for (const Node& n : b.graph.nodes)
         if (n.op == Op::SymGuard) relation_syms.insert(relation_syms.end(), n.syms.begin(), n.syms.end());
-    graph::run_passes(
-        b.graph,
-        [](const graph::Pass& p, const graph::Graph& g, void* ctx) {
-            static_cast<Trace*>(ctx)->pass_texts.emplace_back(p.name, graph::print(g));
-        },
-        t.get());
+    graph::run_passes(b.graph);
     t->graph = std::move(b.graph);
     t->guards = std::move(b.guards);
     t->objects = std::move(b.objects);
@@ -462,7 +462,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
         const auto& src = t->guards.source(i);
         if (src.kind == guards::SourceKind::Slot) t->slot_indices.push_back(src.index);
     }
-    request_code(*t, options);
+    request_code(*t, options, postponed);
     if (options.cuda) print_cuda(*t, options.fastmath);
     if (t->gpu >= 0) {
         name_values(*t);
@@ -478,10 +478,11 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
 }
 
 std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options,
-                                  Reason* reason, std::string* why) {
+                                  std::vector<kernels::CompileRequest>* postponed, Reason* reason,
+                                  std::string* why) {
     *reason = Reason::None;
     try {
-        return build_trace(b, std::move(name), options, reason, why);
+        return build_trace(b, std::move(name), options, postponed, reason, why);
     } catch (const std::exception& e) {  // an internal error must never end the program
         *why = e.what();
         return nullptr;

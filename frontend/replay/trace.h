@@ -96,8 +96,7 @@ struct Trace {
     Place* place = nullptr;
     graph::Graph graph;
     std::shared_ptr<const graph::Graph> shared_graph;  // what compile requests refer to
-    std::string recorded_text;                         // before the passes, for inspection
-    std::vector<std::pair<std::string, std::string>> pass_texts;
+    graph::Graph recorded;                             // before the passes, for inspection
     guards::GuardProgram guards;
     std::vector<PyRef> objects;
     std::vector<Segment> segments;
@@ -134,9 +133,10 @@ struct Trace {
 
 // Runs the passes, cuts the graph into steps, schedules and requests compilation. nullptr with `why` when the
 // graph is defective (an internal error; the caller stays eager), or, with `reason`, when the trace's arrays
-// live on a GPU that has no kernels for them.
+// live on a GPU that has no kernels for them. Requests go to `postponed`, if there is one and nobody waits.
 std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options,
-                                  Reason* reason, std::string* why);
+                                  std::vector<kernels::CompileRequest>* postponed, Reason* reason,
+                                  std::string* why);
 
 struct Outcome {
     enum Kind : uint8_t {
