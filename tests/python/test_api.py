@@ -799,6 +799,37 @@ def test_every_log_topic_says_something(topic, line, tmp_path):
     assert all(text.startswith(f"stator: [{topic}] ") for text in lines)
 
 
+def test_functions_that_warn_by_themselves_cost_no_import():
+    done = run_program(
+        """
+        import sys, warnings
+        import numpy as np, stator
+
+        @stator.compile
+        def f(a):
+            return np.sort(a) * np.mean(a)
+
+        for _ in range(3):
+            f(np.arange(8.0))
+        print("numpy.fft" in sys.modules, f.stats()["replays"])
+
+        def g(a):
+            return np.fft.fftn(a, s=(4,)) * 2.0
+
+        for h in (g, stator.compile(g)):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                for _ in range(4):
+                    h(np.arange(8.0))
+            print(len(seen))
+        """
+    )
+    first, plain_count, count = done.stdout.splitlines()
+    # NumPy imports it when a function of it is asked for.
+    assert first == "False 2", done.stderr
+    assert count == plain_count != "0"
+
+
 def test_verify_compares_what_was_stored(tmp_path, monkeypatch, capsys):
     from stator import _verify
 

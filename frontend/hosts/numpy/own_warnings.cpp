@@ -90,47 +90,72 @@ using Check = bool (*)(const Arguments&);
 
 using Checks = std::unordered_map<PyObject*, Check>;
 
-// Null when an exception other than of a missing attribute came up, a signal handler's say.
-std::unique_ptr<Checks> find_checks() {
-    auto all = std::make_unique<Checks>();
-    bool found = true;
-    const auto add = [&](const char* module, const char* type, const char* name, Check check) {
-        PyRef at = PyRef::steal(PyImport_ImportModule(module));
+// Adds functions of a module to `checks`. Not all are found when an exception other than of a missing
+// attribute came up, a signal handler's say.
+class Finder {
+  public:
+    Finder(const char* module, Checks* checks)
+        : module_(PyRef::steal(PyImport_ImportModule(module))), checks_(checks) {}
+    void add(const char* type, const char* name, Check check) {
+        PyRef at = module_;
         if (at && type) at = PyRef::steal(PyObject_GetAttrString(at.get(), type));
         PyRef f = PyRef::steal(at ? PyObject_GetAttrString(at.get(), name) : nullptr);
-        found = found && (f || PyErr_ExceptionMatches(PyExc_AttributeError));
+        found_ = found_ && (f || PyErr_ExceptionMatches(PyExc_AttributeError));
         PyErr_Clear();
-        if (f) all->emplace(f.release(), check);
-    };
-    for (const char* type : {static_cast<const char*>(nullptr), "ndarray"}) {
-        add("numpy", type, "mean", mean_warns);
-        add("numpy", type, "var", variance_warns);
-        add("numpy", type, "std", variance_warns);
+        if (f) checks_->emplace(f.release(), check);
     }
-    add("numpy", nullptr, "cross", cross_warns);
+    [[nodiscard]] bool found() const { return found_; }
+
+  private:
+    PyRef module_;
+    Checks* checks_;
+    bool found_ = true;
+};
+
+bool find_in_numpy(Checks* all) {
+    Finder numpy("numpy", all);
+    for (const char* type : {static_cast<const char*>(nullptr), "ndarray"}) {
+        numpy.add(type, "mean", mean_warns);
+        numpy.add(type, "var", variance_warns);
+        numpy.add(type, "std", variance_warns);
+    }
+    numpy.add(nullptr, "cross", cross_warns);
+    return numpy.found();
+}
+
+bool find_in_fft(Checks* all) {
+    Finder fft("numpy.fft", all);
     for (const char* name : {"fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"})
-        add("numpy", "fft", name, transform_warns);
-    return found ? std::move(all) : nullptr;
+        fft.add(nullptr, name, transform_warns);
+    return fft.found();
 }
 
 // Looked up once. Not as the initializer of a static variable: looking up may hand the GIL to another thread,
 // which would wait for this one with the GIL held.
-const Checks* checks() {
-    static std::atomic<const Checks*> made{nullptr};
-    if (const Checks* m = made.load(std::memory_order_acquire)) return m;
-    std::unique_ptr<Checks> fresh = find_checks();
+const Checks* once_found(std::atomic<const Checks*>* made, bool (*find)(Checks*)) {
+    if (const Checks* m = made->load(std::memory_order_acquire)) return m;
+    auto fresh = std::make_unique<Checks>();
     const Checks* none = nullptr;
-    if (fresh && made.compare_exchange_strong(none, fresh.get())) (void)fresh.release();
-    return made.load(std::memory_order_acquire);
+    if (find(fresh.get()) && made->compare_exchange_strong(none, fresh.get())) (void)fresh.release();
+    return made->load(std::memory_order_acquire);
+}
+
+bool is_imported(const char* module) {
+    return PyDict_GetItemString(PyImport_GetModuleDict(), module) != nullptr;
 }
 
 }  // namespace
 
 bool warns_by_itself(PyObject* callable, PyObject* const* argv, size_t nargs, PyObject* kwnames) {
-    const Checks* all = checks();
-    if (!all) return true;  // next time
-    const auto found = all->find(callable);
-    return found != all->end() && found->second({argv, nargs, kwnames});
+    static std::atomic<const Checks*> in_numpy{nullptr}, in_fft{nullptr};
+    const auto warns = [&](const Checks* all) {
+        if (!all) return true;  // next time
+        const auto found = all->find(callable);
+        return found != all->end() && found->second({argv, nargs, kwnames});
+    };
+    if (warns(once_found(&in_numpy, find_in_numpy))) return true;
+    // Importing it takes a millisecond, and NumPy does so when somebody asks for a function of it.
+    return is_imported("numpy.fft") && warns(once_found(&in_fft, find_in_fft));
 }
 
 }  // namespace stator::frontend::numpy
