@@ -2,6 +2,8 @@
 // numbers.
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "graph/region.h"
 #include "graph/region_cfg.h"
 #include "graph/scalar.h"
@@ -13,6 +15,13 @@ template <class... Args>
 void put(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
+
+// What most of a region's text is made of, by hand: it is the key of its code.
+void put_number(std::string& out, int64_t n) {
+    char digits[24];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, n).ptr);
+}
+void put_value(std::string& out, ValueId v) { put_number(out += '%', v); }
 
 std::string quoted(std::string_view s) {
     std::string out = "\"";
@@ -56,7 +65,7 @@ class RegionPrinter {
 
     std::string list(const std::vector<ValueId>& values, size_t from = 0) const {
         std::string s;
-        for (size_t i = from; i < values.size(); ++i) put(s, "{}%{}", i > from ? ", " : "", values[i]);
+        for (size_t i = from; i < values.size(); ++i) put_value(i > from ? s += ", " : s, values[i]);
         return s;
     }
 
@@ -176,21 +185,21 @@ class RegionPrinter {
                 return;
             default: break;
         }
-        if (!in.empty()) put(out_, " {}", list(in));
+        if (!in.empty()) (out_ += " ") += list(in);
     }
 
     void inst(const Inst& inst, std::string_view indent) {
         out_ += indent;
-        if (inst.result >= 0) put(out_, "%{} = ", inst.result);
+        if (inst.result >= 0) put_value(out_, inst.result), out_ += " = ";
         if (inst.op == RegionOp::Pointwise)
-            put(out_, "{}.{}", graph::info(inst.pointwise).text, graph::info(inst.operand).text);
+            ((out_ += graph::info(inst.pointwise).text) += '.') += graph::info(inst.operand).text;
         else
             out_ += text(inst.op);
         if (inst.op == RegionOp::Call) put(out_, ".{}", graph::info(inst.operand).text);
         attributes(inst);
         operands(inst);
-        if (inst.exit >= 0) put(out_, " else x{}", inst.exit);
-        if (inst.result >= 0) put(out_, " : {}", type(inst.result));
+        if (inst.exit >= 0) put_number(out_ += " else x", inst.exit);
+        if (inst.result >= 0) (out_ += " : ") += type(inst.result);
         line(inst.line);
         if (has_body(inst.op)) {
             out_ += " {\n";
@@ -209,7 +218,7 @@ class RegionPrinter {
         if (inst.ints.size() <= from) return;
         out_ += "{";
         for (size_t i = from; i < inst.ints.size(); ++i)
-            put(out_, "{}{}", i > from ? ", " : "", inst.ints[i]);
+            put_number(i > from ? out_ += ", " : out_, inst.ints[i]);
         out_ += "}";
     }
 

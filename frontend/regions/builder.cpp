@@ -129,20 +129,19 @@ bool Builder::jump_to(int pc) {
     return true;
 }
 
-bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false,
-                        const State& on_false) {
+bool Builder::branch_to(ValueId cond, int pc_true, State on_true, int pc_false, State on_false) {
     graph::Terminator t;
     t.kind = graph::Terminator::Branch;
     t.cond = cond;
     bool ok = true;
-    const auto edge = [&](int pc, const State& s, graph::Edge* e) {
+    const auto edge = [&](int pc, State&& s, graph::Edge* e) {
         if (inside(pc))
-            *e = edge_to(pc, s, &ok);
+            *e = edge_to(pc, std::move(s), &ok);
         else
             ok &= leave_at(pc, s, e);
     };
-    edge(pc_true, on_true, &t.then);
-    if (ok) edge(pc_false, on_false, &t.other);
+    edge(pc_true, std::move(on_true), &t.then);
+    if (ok) edge(pc_false, std::move(on_false), &t.other);
     if (!ok) return false;
     end_block(std::move(t));
     return true;
@@ -150,9 +149,9 @@ bool Builder::branch_to(ValueId cond, int pc_true, const State& on_true, int pc_
 
 // ---- the walk ----
 
-bool Builder::run(Version& v) {
+bool Builder::run(Version&& v) {
     block_ = v.block;
-    s_ = v.state;
+    s_ = std::move(v.state);
     ended_ = false;
     same_.clear();
     std::erase_if(extents_, [&](auto& e) { return !input_of_.count(e.first.first); });
@@ -205,8 +204,8 @@ bool Builder::on_branch(const Insn& insn) {
             return unknown("a loop that cannot be interrupted");
         emit_effect(std::move(poll));
     }
-    if (on) return branch_to(cond, insn.target, taken, pc_ + 1, next);
-    return branch_to(cond, pc_ + 1, next, insn.target, taken);
+    if (on) return branch_to(cond, insn.target, std::move(taken), pc_ + 1, std::move(next));
+    return branch_to(cond, pc_ + 1, std::move(next), insn.target, std::move(taken));
 }
 
 // A variable may turn out to be a variant when its loop has been followed once: then all of it is built again
@@ -268,8 +267,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     while (!todo_.empty()) {
         const int index = todo_.back();
         todo_.pop_back();
-        Version v = versions_[static_cast<size_t>(index)];
-        if (!run(v) && !leave_for_python()) {
+        if (!run(Version(versions_[static_cast<size_t>(index)])) && !leave_for_python()) {
             failed_code_ = &code();
             return nullptr;
         }

@@ -224,10 +224,10 @@ class Builder {
     ValueId constant_at_entry(int64_t v);
     Py_ssize_t holders(int slot) const;
     std::optional<Value> entry_iterator(PyObject* o, int slot);
-    bool run(Version& v);
+    bool run(Version&& v);
     bool step(const Insn& insn);
     bool jump_to(int pc);
-    bool branch_to(ValueId cond, int pc_true, const State& on_true, int pc_false, const State& on_false);
+    bool branch_to(ValueId cond, int pc_true, State on_true, int pc_false, State on_false);
     void end_block(graph::Terminator t);
     void finish_inputs(BuiltRegion& out);
 
@@ -249,7 +249,7 @@ class Builder {
     size_t place_of(const Level& level, int local) const;
 
     // ---- builder_versions.cpp: how paths meet ----
-    graph::Edge edge_to(int pc, const State& s, bool* ok);
+    graph::Edge edge_to(int pc, State from, bool* ok);
     int version_at(int pc, State& s);  // -1: too many
     void predict(int pc, const State& s);
     void normalize(int pc, State* s);  // variants where the loop's header has them
@@ -265,7 +265,8 @@ class Builder {
     static int place_of(const State& s, size_t level, int pc);
     bool locals_seen(const State& s) const;
     void forget_dead(State* s, int pc) const;
-    ResumeRef resume_at(int pc, State s) const;
+    void forget_dead(const Level& level, int pc, Value* locals) const;
+    ResumeRef resume_at(int pc, const State& s) const;
     bool can_resume() const;
     bool wants_resume(int pc, const State& s, bool header) const;
     int exit_for(const ResumeRef& r, const char* label);
@@ -655,7 +656,7 @@ class Builder {
     bool ended_ = false;
     int pc_ = 0;
     std::unordered_map<ValueId, int64_t> consts_;
-    std::map<std::string, ValueId> same_;  // pure instructions of this block, so that equal ones are one
+    std::unordered_map<std::string, ValueId> same_;  // pure instructions of this block: equal ones are one
     std::map<std::pair<ValueId, int>, ValueId> extents_;  // of arrays that are inputs or made in this block
     // Extents of inputs that are 2 or more: what they are while the region is built.
     std::map<ValueId, int64_t> plural_;

@@ -146,7 +146,7 @@ bool Builder::on_for_iter(const Insn& insn) {
         t.then.to = body;
         bool ok = true;
         if (inside(insn.target))
-            t.other = edge_to(insn.target, off, &ok);
+            t.other = edge_to(insn.target, std::move(off), &ok);
         else
             ok = leave_at(insn.target, off, &t.other);
         if (!ok) return false;

@@ -311,15 +311,25 @@ int Builder::version_at(int pc, State& s) {
         return std::none_of(s.levels.begin(), s.levels.end(),
                             [&](const Level& l) { return l.path == c.path; });
     });
-    std::string key = fmt::format("{}: ", top.path);
-    for (const LoopAround& c : s.context) key += fmt::format("{}.{}={} ", c.path, c.header, c.version);
+    std::string key;
+    append(&key, top.path);
+    for (const LoopAround& c : s.context) {
+        append(&(key += ' '), c.path);
+        append(&(key += '.'), c.header);
+        append(&(key += '='), c.version);
+    }
+    key += ": ";
     const std::string where = key;
     for (const Value& v : s.slots) sign(v, &key);
     const std::vector<size_t> same = same_arrays(arrays_of(&s));
     for (size_t i = 0; i < same.size(); ++i)
-        if (same[i] != i) key += fmt::format("{}={} ", i, same[i]);
+        if (same[i] != i) {
+            append(&key, static_cast<int64_t>(i));
+            append(&(key += '='), static_cast<int64_t>(same[i]));
+            key += ' ';
+        }
     const bool resumes = wants_resume(pc, s, header);
-    if (!resumes) key += fmt::format("#{}", static_cast<const void*>(s.resume.get()));
+    if (!resumes) append(&(key += '#'), reinterpret_cast<intptr_t>(s.resume.get()));
     auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
     if (!fresh) return it->second;
     if (header) {
@@ -344,9 +354,8 @@ int Builder::version_at(int pc, State& s) {
     return it->second;
 }
 
-graph::Edge Builder::edge_to(int pc, const State& s, bool* ok) {
+graph::Edge Builder::edge_to(int pc, State from, bool* ok) {
     graph::Edge edge;
-    State from = s;
     const int index = version_at(pc, from);
     if (index < 0) {
         *ok = false;

@@ -5,8 +5,6 @@
 #include <bit>
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -178,7 +176,8 @@ bool Builder::guard(ValueId cond, bool expected) {
     inst.op = RegionOp::Guard;
     inst.in = {cond};
     inst.ints = {expected};
-    const std::string key = fmt::format("guard {} {}", cond, expected);
+    std::string key = expected ? "if " : "unless ";  // no other is of such a length
+    key.append(reinterpret_cast<const char*>(&cond), sizeof cond);
     if (same_.count(key)) return true;
     inst.exit = exit_here();
     if (inst.exit < 0) return false;

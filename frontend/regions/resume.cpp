@@ -65,17 +65,17 @@ bool is_droppable(const Value& v) {
 // nothing and a loop's counters are what people look at where it was interrupted.
 void Builder::forget_dead(State* s, int pc) const {
     if (locals_seen(*s)) return;
-    for (size_t k = 0; k < s->levels.size(); ++k) {
-        const Level& level = s->levels[k];
-        for (int i = 0; i < level.code->nlocalsplus; ++i) {
-            Value& v = s->slots[static_cast<size_t>(level.base + i)];
-            if (needs_memory(v) && is_droppable(v) && !level.code->live(place_of(*s, k, pc), i)) v = {};
-        }
-    }
+    for (size_t k = 0; k < s->levels.size(); ++k)
+        forget_dead(s->levels[k], place_of(*s, k, pc), s->slots.data() + s->levels[k].base);
 }
 
-ResumeRef Builder::resume_at(int pc, State s) const {
-    forget_dead(&s, pc);
+void Builder::forget_dead(const Level& level, int pc, Value* locals) const {
+    for (int i = 0; i < level.code->nlocalsplus; ++i)
+        if (needs_memory(locals[i]) && is_droppable(locals[i]) && !level.code->live(pc, i)) locals[i] = {};
+}
+
+ResumeRef Builder::resume_at(int pc, const State& s) const {
+    const bool all = locals_seen(s);
     auto resume = std::make_shared<ResumePoint>();
     for (size_t k = 0; k < s.levels.size(); ++k) {
         const Level& level = s.levels[k];
@@ -87,6 +87,7 @@ ResumeRef Builder::resume_at(int pc, State s) const {
              level.function_slot,
              place_of(s, k, pc),
              {s.slots.begin() + level.base, s.slots.begin() + static_cast<ptrdiff_t>(end)}});
+        if (!all) forget_dead(level, place_of(s, k, pc), resume->frames.back().slots.data());
     }
     return resume;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace stator::frontend::regions {
 
@@ -21,26 +22,39 @@ bool Value::is_lazy() const {
            std::any_of(items.begin(), items.end(), [](const Value& item) { return item.is_lazy(); });
 }
 
+void append(std::string* out, int64_t n) {
+    char digits[24];
+    out->append(digits, std::to_chars(digits, digits + sizeof digits, n).ptr);
+}
+
+// By hand, because it is done for each variable wherever paths may meet.
 void sign(const Value& v, std::string* out) {
     const auto text = [&] { return graph::info(v.dtype).text; };
+    const auto pointer = [&](const void* p) { append(out, reinterpret_cast<intptr_t>(p)); };
     switch (v.kind) {
         case Kind::Empty: *out += "-"; break;
-        case Kind::Known: *out += fmt::format("k{}", static_cast<const void*>(v.obj)); break;
+        case Kind::Known: *out += 'k', pointer(v.obj); break;
         case Kind::Passed: *out += "p"; break;
         case Kind::Int: *out += "i"; break;
         case Kind::Float: *out += "f"; break;
         case Kind::Bool: *out += "b"; break;
-        case Kind::Scalar: *out += fmt::format("s:{}", text()); break;
+        case Kind::Scalar: (*out += "s:") += text(); break;
         case Kind::Array:
-            *out += fmt::format("a:{}:{}{}{}{}", text(), v.rank, v.backward ? "-" : "", v.fresh ? "n" : "",
-                                v.permuted ? "p" : "");
+            (*out += "a:") += text();
+            append(&(*out += ':'), v.rank);
+            if (v.backward) *out += "-";
+            if (v.fresh) *out += "n";
+            if (v.permuted) *out += "p";
             if (v.held) *out += "h";
             if (v.part) *out += "!";
             break;
         case Kind::Complex: *out += "c("; break;
-        case Kind::ComplexScalar: *out += fmt::format("cs:{}(", text()); break;
-        case Kind::Variant: *out += fmt::format("v{}:{}", static_cast<int>(v.expected), text()); break;
-        case Kind::Lazy: *out += fmt::format("l{}", static_cast<const void*>(v.expr.get())); break;
+        case Kind::ComplexScalar: ((*out += "cs:") += text()) += "("; break;
+        case Kind::Variant:
+            append(&(*out += 'v'), static_cast<int>(v.expected));
+            (*out += ':') += text();
+            break;
+        case Kind::Lazy: *out += 'l', pointer(v.expr.get()); break;
         case Kind::Tuple: *out += "("; break;
         case Kind::List: *out += "L("; break;
         case Kind::Slice: *out += "["; break;
@@ -48,12 +62,16 @@ void sign(const Value& v, std::string* out) {
         case Kind::RangeIter: *out += "ri("; break;
         case Kind::ArrayIter: *out += "ai("; break;
         case Kind::ReversedIter: *out += "rv("; break;
-        case Kind::ItemsIter: *out += fmt::format("it{}{}(", v.backward ? "-" : "", v.rank); break;
+        case Kind::ItemsIter:
+            append(&(*out += v.backward ? "it-" : "it"), v.rank);
+            *out += "(";
+            break;
         case Kind::Enumerate: *out += "en("; break;
         case Kind::Zip: *out += "z("; break;
     }
-    if (v.holder >= 0) *out += fmt::format("^{}", v.holder);
-    if (v.slot >= 0) *out += fmt::format("@{}{}", v.slot, v.whole ? "w" : "");
+    if (v.holder >= 0) append(&(*out += '^'), v.holder);
+    if (v.slot >= 0) append(&(*out += '@'), v.slot);
+    if (v.slot >= 0 && v.whole) *out += "w";
     for (const Value& item : v.items) sign(item, out);
     *out += ";";
 }

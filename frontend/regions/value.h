@@ -169,6 +169,7 @@ inline Value composed(Kind kind, std::vector<Value> items) {
     return v;
 }
 
+void append(std::string* out, int64_t n);  // in digits
 // Everything but ids, as text: "i", "s:f64", "a:f64:2@3". `object` numbers known objects.
 void sign(const Value& v, std::string* out);
 // Calls f with the id of every value in it that may differ from one run of a block to the next, in a fixed
