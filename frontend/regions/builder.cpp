@@ -249,12 +249,14 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     pc_ = header_;
     s_ = {};
     s_.levels.push_back({&code_, nullptr});
-    source_objects_.clear(), source_values_.clear(), list_values_.clear();
+    source_objects_.clear(), source_values_.clear(), list_values_.clear(), sequences_.clear();
     input_of_.clear(), asked_.clear(), version_index_.clear(), versions_per_pc_.clear(),
         header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
     appends_ = false;
+    reason_ = Reason::None;
+    detail_.clear();
     written_holders_.clear(), apart_.clear(), dense_.clear();
     sites_.clear();
     failed_code_ = &code_;

@@ -122,8 +122,9 @@ struct EntryInput {
         IterPosition,
         Real,  // parts of a Python complex
         Imaginary,
-        List,   // the address of a list that is appended to
-        Object  // the address of an object whose method is called
+        Sequence,  // an array of the items of a list, tuple or string (sequence.h)
+        List,      // the address of a list that is appended to
+        Object     // the address of an object whose method is called
     } kind;
     int slot;
     DType dtype = DType::F64;
@@ -133,6 +134,7 @@ struct EntryInput {
     std::vector<int64_t> extents{};  // Array: as they were when the region was built; 0 and 1 are guarded,
                                      // and so is that others are neither
     bool of_iterator = false;        // Array: the one that the iterator in the slot runs over
+    bool is_memory() const { return kind == Array || kind == Sequence; }
     ValueId value = -1;
 };
 
@@ -334,6 +336,15 @@ class Builder {
     std::optional<bool> call_roll(const std::vector<Value>& args, Value* out);
     std::optional<bool> call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool triangle(bool upper, const std::vector<Value>& args, Value* out);
+
+    // ---- builder_sequences.cpp: items of what was there at entry ----
+    std::optional<Value> sequence_array(const Value& v);
+    bool shows_sequence(const Value& array) const;
+    Value python_item(const Value& item);
+    std::optional<bool> item_of_sequence(const Value& sequence, const Value& key, Value* out);
+    std::optional<bool> compare_characters(int py_op, const Value& a, const Value& b, Value* out);
+    bool one_of(const std::vector<Value>& items, const Value& key, Value* out);
+    bool character_in(const Value& character, PyObject* string, Value* out);
 
     // ---- builder_append.cpp ----
     ValueId address_of(int slot, EntryInput::Kind kind);
@@ -639,9 +650,11 @@ class Builder {
     std::vector<StoredAttribute> stored_attributes_;
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
-    bool appends_ = false;     // to a list that was there at entry
-    int nesting_ = 0;          // of tuples and lists that are looked into
-    std::set<ValueId> dense_;  // arrays in the region's own memory, in one piece
+    std::map<int, Value> sequences_;  // by entry slot: its items as an array
+    std::set<PyObject*> texts_;       // strings that are data (kept between attempts)
+    bool appends_ = false;            // to a list that was there at entry
+    int nesting_ = 0;                 // of tuples and lists that are looked into
+    std::set<ValueId> dense_;         // arrays in the region's own memory, in one piece
     // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between
     // attempts).
     std::set<std::pair<int, int>> apart_, shared_;

@@ -88,7 +88,8 @@ bool Builder::append_to(const Value& list, Value item) {
     const bool at_entry = list.kind == Kind::Passed && list.slot >= 0 && object_at(list.slot) &&
                           PyList_CheckExact(object_at(list.slot));
     if (!at_entry) return unknown("appending to " + describe(list));
-    if (!list_values_.empty()) return unknown("appending to a list, where lists are read");
+    if (!list_values_.empty() || !sequences_.empty())
+        return unknown("appending to a list, where lists are read");
     if (!append_item(&item)) return false;
     if (!no_lazy_left()) return false;
     std::vector<ValueId> operands{address_of(list.slot, EntryInput::List)};

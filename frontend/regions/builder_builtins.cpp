@@ -144,10 +144,13 @@ bool Builder::call_sum(const std::vector<Value>& items, Value* total) {
 std::optional<bool> Builder::call_builtin(PyObject* callable, std::vector<Value>& args, Value* out) {
     static PyObject *const min = builtin("min"), *const max = builtin("max"), *const abs = builtin("abs"),
                            *const round = builtin("round"), *const sum = builtin("sum"),
-                           *const any = builtin("any"), *const all = builtin("all");
+                           *const any = builtin("any"), *const all = builtin("all"),
+                           *const ord = builtin("ord");
     if (args.empty()) return std::nullopt;
     if (callable == min || callable == max) return call_minmax(callable == max, args, out);
     if (callable == abs && args.size() == 1 && args[0].is_number()) return call_abs(args[0], out);
+    if (callable == ord && args.size() == 1 && args[0].kind == Kind::Character)
+        return *out = int_value(args[0].id), true;
     if (callable == round) return args.size() == 1 ? call_round(args[0], out) : unknown("round() to digits");
     if (callable == sum) {
         const Value items = looked_into(args[0]);
@@ -174,6 +177,7 @@ std::optional<bool> Builder::call_builtin(PyObject* callable, std::vector<Value>
 
 // Strings, and tuples of ints, that are equal or not. False, without a reason, for others.
 bool Builder::compare_small(int py_op, const Value& a, const Value& b, Value* out) {
+    if (const auto done = compare_characters(py_op, a, b, out)) return *done;
     if (py_op != Py_EQ && py_op != Py_NE) return false;
     if (is_string(a) && is_string(b)) {
         const bool equal = PyUnicode_Compare(a.obj, b.obj) == 0;
@@ -215,6 +219,7 @@ bool Builder::contains(const Value& item, const Value& in, Value* out) {
         *out = bool_value(const_bool(PyUnicode_Contains(in.obj, item.obj) == 1));
         return true;
     }
+    if (item.kind == Kind::Character && is_string(in)) return character_in(item, in.obj, out);
     PyObject* o = in.kind == Kind::Passed && in.slot >= 0 ? object_at(in.slot) : nullptr;
     if (o && PyDict_CheckExact(o) && is_string(item)) {
         PyObject* there = PyDict_GetItem(o, item.obj);

@@ -8,6 +8,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
+#include "frontend/regions/sequence.h"
 
 namespace stator::frontend::regions {
 
@@ -55,13 +56,23 @@ std::optional<Value> Builder::entry_iterator(PyObject* o, int slot) {
     const PyRef state = iterator_state(o);
     if (!state) return std::nullopt;
     const bool zip = Py_TYPE(o) == &PyZip_Type, counts = Py_TYPE(o) == &PyEnum_Type;
-    Value v = composed(zip ? Kind::Zip : counts ? Kind::Enumerate : Kind::ReversedIter, {});
+    const bool forward = is_sequence_iter(o);
+    Value v = composed(zip       ? Kind::Zip
+                       : counts  ? Kind::Enumerate
+                       : forward ? Kind::ArrayIter
+                                 : Kind::ReversedIter,
+                       {});
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(state.get()); ++i) {
         EntrySource s{EntrySource::State, slot};
         s.index = static_cast<int>(i);
         s.count = static_cast<int>(PyTuple_GET_SIZE(state.get()));
         v.items.push_back(source_value(std::move(s), PyTuple_GET_ITEM(state.get(), i)));
         Value& item = v.items.back();
+        if (forward && i == 0) {
+            const std::optional<Value> array = sequence_array(item);
+            if (!array) return std::nullopt;
+            item = *array;
+        }
         const bool iterates = zip || (counts && i == 0);
         if (iterates ? !item.is_iterator() : item.kind != (i == 0 ? Kind::Array : Kind::Int))
             return std::nullopt;
@@ -191,7 +202,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
         case EntryKind::Slice: v = entry_slice(o, slot); break;
         case EntryKind::List:  // looked into where something does
         case EntryKind::Other:
-            if (!keeps_identity(o)) {
+            if (!keeps_identity(o) || texts_.contains(o)) {
                 v.kind = Kind::Passed;
                 v.whole = true;
                 v.obj = reinterpret_cast<PyObject*>(Py_TYPE(o));

@@ -33,6 +33,12 @@ bool Builder::iterator_of(const Value& over, Value* out) {
         *out = composed(Kind::ItemsIter, {v});
         return true;
     }
+    const int built = widened_;
+    if (const auto array = sequence_array(v)) {
+        *out = composed(Kind::ArrayIter, {*array, int_value(const_int(0))});
+        return true;
+    }
+    if (widened_ != built) return false;
     if (v.kind != Kind::Range) return unknown("a loop over " + describe(v));
     const ValueId start = v.items[0].id, stop = v.items[1].id, step = v.items[2].id;
     const ValueId zero = const_int(0);
@@ -102,6 +108,7 @@ bool Builder::advance(Value* it, Value* item) {
         case Kind::ArrayIter:
         case Kind::ReversedIter:
             if (!item_at(it->items[0], it->items[1].id, item)) return false;
+            if (shows_sequence(it->items[0])) *item = python_item(*item);
             step(it->items[1], it->kind == Kind::ArrayIter ? graph::Op::Add : graph::Op::Subtract,
                  const_int(1));
             return true;

@@ -409,8 +409,12 @@ bool Builder::on_subscript(const Insn& insn) {
     } else {
         key = pop();
     }
-    const Value a = looked_into(pop());
+    const Value from = pop();
     Value out;
+    const bool chosen = key.kind != Kind::Int || !known_int(key.id);
+    if (chosen)
+        if (const auto done = item_of_sequence(from, key, &out)) return *done && (push(std::move(out)), true);
+    const Value a = looked_into(from);
     PyObject* o = a.kind == Kind::Passed && a.slot >= 0 ? object_at(a.slot) : nullptr;
     if (o && PyDict_CheckExact(o) && key.kind == Kind::Known && PyUnicode_CheckExact(key.obj)) {
         PyObject* item = PyDict_GetItem(o, key.obj);
@@ -418,6 +422,13 @@ bool Builder::on_subscript(const Insn& insn) {
         EntrySource s{EntrySource::DictItem, a.slot};
         s.name = PyRef::borrow(key.obj);
         push(source_value(std::move(s), item));
+        return true;
+    }
+    if (!chosen)
+        if (const auto done = item_of_sequence(a, key, &out)) return *done && (push(std::move(out)), true);
+    if ((a.kind == Kind::Tuple || a.kind == Kind::List) && key.kind == Kind::Int && chosen) {
+        if (!one_of(a.items, key, &out)) return false;
+        push(std::move(out));
         return true;
     }
     if ((a.kind == Kind::Tuple || a.kind == Kind::List) && key.kind == Kind::Int) {
@@ -547,6 +558,9 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
     if (callable == reinterpret_cast<PyObject*>(&PyReversed_Type)) return call_reversed(args, out);
     if (callable == len && args.size() == 1) {
         args[0] = looked_into(args[0]);
+        const int built = widened_;
+        if (const auto array = sequence_array(args[0])) return *out = int_value(extent(array->id, 0)), true;
+        if (widened_ != built) return false;
         if (args[0].kind == Kind::Tuple || args[0].kind == Kind::List) {
             *out = int_value(const_int(static_cast<int64_t>(args[0].items.size())));
             return true;

@@ -65,6 +65,7 @@ bool Builder::to_int(const Value& v, ValueId* out) {
 
 bool Builder::truth(const Value& v, ValueId* out) {
     if (v.kind == Kind::Known && v.obj == Py_None) return *out = const_bool(false), true;
+    if (v.kind == Kind::Character) return *out = const_bool(true), true;
     if (!v.is_number()) return unknown("the truth of " + describe(v));
     if (v.dtype == DType::Bool) return *out = v.id, true;
     const ValueId zero = v.dtype == DType::I64   ? const_int(0)

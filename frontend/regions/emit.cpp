@@ -159,7 +159,7 @@ ValueId Builder::extent(ValueId array, int axis) {
     const auto input = input_of_.find(array);
     const EntryInput* in =
         input == input_of_.end() ? nullptr : &out_->inputs[static_cast<size_t>(input->second)];
-    const int64_t now = in && in->kind == EntryInput::Array ? in->extents[static_cast<size_t>(axis)] : -1;
+    const int64_t now = in && in->is_memory() ? in->extents[static_cast<size_t>(axis)] : -1;
     if (now == 0 || now == 1) return extents_[{array, axis}] = const_int(now);
     graph::Inst inst;
     inst.op = RegionOp::Extent;

@@ -30,8 +30,8 @@ struct EntryKind {
     bool ordered = false;     // strides do not grow from one axis to the next
 };
 EntryKind classify(PyObject* o);
-// What enumerate, zip or reversed tell of themselves: (iterator, number), (iterators...), (sequence,
-// position).
+// What enumerate, zip, reversed, or an iterator of a sequence tell of themselves: (iterator, number),
+// (iterators...), (sequence, position).
 PyRef iterator_state(PyObject* o);
 // Objects that are what they were in the next call. Others (instances) are handed on without being looked at.
 bool keeps_identity(PyObject* o);

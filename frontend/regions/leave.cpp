@@ -141,6 +141,7 @@ PyObject* Boxes::make_number(const Value& v) {
         case Kind::Int: return PyLong_FromLongLong(values_.word(v.id));
         case Kind::Float: return PyFloat_FromDouble(values_.real(v.id));
         case Kind::Bool: return PyBool_FromLong(*values_.bits(v.id));
+        case Kind::Character: return PyUnicode_FromOrdinal(static_cast<int>(values_.word(v.id)));
         default: return numpy::box_scalar(graph::Box::NpScalar, v.dtype, values_.bits(v.id));
     }
 }
@@ -206,6 +207,7 @@ PyObject* Boxes::iterator(const Value& v) {
         }
         default: break;
     }
+    if (!PyArray_CheckExact(first)) return at(PyRef::steal(PyObject_GetIter(first)), word(1));
     PyObject* it = PySeqIter_New(first);
     if (it) set_array_iter_position(it, word(1));
     return it;
@@ -239,7 +241,8 @@ PyObject* Boxes::box(const Value& v) {
         case Kind::Int:
         case Kind::Float:
         case Kind::Bool:
-        case Kind::Scalar: return number(v);
+        case Kind::Scalar:
+        case Kind::Character: return number(v);
         case Kind::Array: return array(v);
         case Kind::Complex:
         case Kind::ComplexScalar: return complex(v);

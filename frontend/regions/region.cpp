@@ -15,6 +15,7 @@
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/library.h"
+#include "frontend/regions/sequence.h"
 #include "frontend/replay/function.h"
 
 namespace stator::frontend::regions {
@@ -139,7 +140,8 @@ EntryKind classify(PyObject* o) {
         k.kind = EntryKind::RangeIter;
     } else if (is_array_iter(o)) {
         k.kind = EntryKind::ArrayIter;
-    } else if (Py_TYPE(o) == &PyEnum_Type || Py_TYPE(o) == &PyZip_Type || Py_TYPE(o) == &PyReversed_Type) {
+    } else if (Py_TYPE(o) == &PyEnum_Type || Py_TYPE(o) == &PyZip_Type || Py_TYPE(o) == &PyReversed_Type ||
+               is_sequence_iter(o)) {
         k.kind = EntryKind::Compound;
     } else if (PyArray_CheckExact(o)) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
@@ -375,6 +377,16 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
             if (!PyList_CheckExact(o)) return false;
             const auto v = reinterpret_cast<int64_t>(o);
             scalar(&v, 8);
+            break;
+        }
+        case EntryInput::Sequence: {
+            if (sequences_.size() <= arrays_.size()) sequences_.resize(arrays_.size() + 1);
+            const char* data = sequence_data(o, in.dtype, &sequences_[arrays_.size()]);
+            const int64_t items = data ? items_in(o) : -1;
+            if (!data || std::min(in.extents[0], kPlural) != std::min(items, kPlural)) return false;
+            if (!keep) break;
+            arrays_.push_back(const_cast<char*>(data));
+            dims_.insert(dims_.end(), {items, graph::info(in.dtype).size});
             break;
         }
         case EntryInput::Object: {

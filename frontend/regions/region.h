@@ -84,6 +84,8 @@ class CompiledRegion {
     const Frame* frame_ = nullptr;  // while it is being entered
     std::vector<PyObject*> entry_;  // what was in the frame's slots, and what sources lead to; borrowed
     std::vector<char*> arrays_;
+    std::vector<std::vector<char>>
+        sequences_;  // copies of lists and tuples that are arrays, by place in arrays_
     std::vector<int64_t> dims_;
     std::vector<char> scalars_, out_;
     std::vector<kernels::RegionArgs::ScratchCell> scratch_;

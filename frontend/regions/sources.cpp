@@ -8,6 +8,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
+#include "frontend/regions/sequence.h"
 #include "guards/check_module.h"
 
 namespace stator::frontend::regions {
@@ -85,7 +86,7 @@ ValueId Builder::constant_at_entry(int64_t v) {
 
 // Extents of inputs are values of the entry, where all of the region sees them.
 void Builder::extents_at_entry(const EntryInput& in) {
-    for (int axis = 0; in.kind == EntryInput::Array && axis < in.rank; ++axis) {
+    for (int axis = 0; in.is_memory() && axis < in.rank; ++axis) {
         const int64_t now = in.extents[static_cast<size_t>(axis)];
         const bool fixed = now == 0 || now == 1;
         graph::Inst inst;
@@ -161,7 +162,8 @@ bool Builder::on_copy_free_variables(const Insn& insn) {
 // ---- at entry ----
 
 PyRef iterator_state(PyObject* o) {
-    if (!o || (Py_TYPE(o) != &PyEnum_Type && Py_TYPE(o) != &PyZip_Type && Py_TYPE(o) != &PyReversed_Type))
+    if (!o || (Py_TYPE(o) != &PyEnum_Type && Py_TYPE(o) != &PyZip_Type && Py_TYPE(o) != &PyReversed_Type &&
+               !is_sequence_iter(o)))
         return {};
     const PyRef told = PyRef::steal(PyObject_CallMethod(o, "__reduce__", nullptr));
     if (!told || !PyTuple_CheckExact(told.get()) || PyTuple_GET_SIZE(told.get()) < 2)

@@ -39,6 +39,7 @@ void sign(const Value& v, std::string* out) {
         case Kind::Float: *out += "f"; break;
         case Kind::Bool: *out += "b"; break;
         case Kind::Scalar: (*out += "s:") += text(); break;
+        case Kind::Character: *out += "ch"; break;
         case Kind::Array:
             (*out += "a:") += text();
             append(&(*out += ':'), v.rank);
@@ -98,6 +99,7 @@ std::string describe(const Value& v) {
         case Kind::Int: return "an int";
         case Kind::Float: return "a float";
         case Kind::Bool: return "a bool";
+        case Kind::Character: return "a character of a string";
         case Kind::Complex: return "a complex number";
         case Kind::ComplexScalar:
         case Kind::Scalar: return fmt::format("a scalar of dtype {}", graph::info(v.dtype).text);

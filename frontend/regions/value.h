@@ -26,13 +26,14 @@ struct Held {
 };
 
 enum class Kind : uint8_t {
-    Empty,   // no object (an unbound local, CPython's NULL on the stack)
-    Known,   // this object, `obj`
-    Passed,  // what was in entry slot `slot`; never looked at
-    Int,     // a Python int that fits 64 bits
-    Float,   // a Python float
-    Bool,    // True or False, a b1
-    Scalar,  // a NumPy scalar of `dtype`
+    Empty,      // no object (an unbound local, CPython's NULL on the stack)
+    Known,      // this object, `obj`
+    Passed,     // what was in entry slot `slot`; never looked at
+    Int,        // a Python int that fits 64 bits
+    Float,      // a Python float
+    Bool,       // True or False, a b1
+    Scalar,     // a NumPy scalar of `dtype`
+    Character,  // a string of one character: its code point, an i64
     Array,  // an ndarray of `dtype` and `rank`: a part of, or (`whole`) the very object in, entry slot `slot`
     Lazy,   // a fresh array that an expression of arrays is going to be, see Expr; never seen by Python
     Tuple,  // of `items`
@@ -181,7 +182,8 @@ void each_variable(Value& v, F f) {
         case Kind::Int:
         case Kind::Float:
         case Kind::Bool:
-        case Kind::Scalar: f(v.id); return;
+        case Kind::Scalar:
+        case Kind::Character: f(v.id); return;
         case Kind::Array: f(v.id); break;
         default: break;
     }

@@ -16,6 +16,7 @@
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
 #include "frontend/regions/entry.h"
+#include "frontend/regions/sequence.h"
 
 namespace stator::frontend {
 
@@ -68,7 +69,7 @@ PyRef iterator_like(PyObject* o) {
         return PyRef::steal(args ? PyObject_Call(reinterpret_cast<PyObject*>(Py_TYPE(o)), args.get(), nullptr)
                                  : nullptr);
     }
-    if (Py_TYPE(o) == &PyReversed_Type || Py_TYPE(o) == &PyListIter_Type || Py_TYPE(o) == &PyTupleIter_Type) {
+    if (Py_TYPE(o) == &PyReversed_Type || regions::is_sequence_iter(o)) {
         const PyRef copy = PyRef::steal(PyImport_ImportModule("copy"));
         return PyRef::steal(copy ? PyObject_CallMethod(copy.get(), "copy", "O", o) : nullptr);
     }

@@ -1,11 +1,12 @@
 """Statements that scripts have around their numbers: random numbers, named tuples, containment, long comprehensions,
-complex NumPy scalars, numbers and arrays with two names, functions that call themselves.
+items of lists and strings, complex NumPy scalars, numbers and arrays with two names, functions that call themselves.
 
 A program seeds its generators itself, and what it returns has the next number of each: so the states are compared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .choices import Choices, Weighted
@@ -26,6 +27,11 @@ WHOLE_DRAWS = {
     "rng": ("rng.integers(0, {n})", "rng.integers({n})", "int(rng.integers(1, 5))", "rng.poisson(2.0)"),
     "np.random": ("np.random.randint(0, {n})", "np.random.randint({n})", "int(np.random.randint(2, 7))"),
 }
+SEQUENCES: dict[str, Callable[[Choices, int], str]] = {
+    "items": lambda c, n: repr([c.pick((0.5, -1.25, 3.0, 1e300, 2.5e-3)) for _ in range(n)]),
+    "codes": lambda c, n: repr(c.pick((list, tuple))(c.integer(-3, 9) for _ in range(n))),
+    "letters": lambda c, n: repr("".join(c.pick("aabcé") for _ in range(n))),
+}
 
 
 def opening(c: Choices, scope: Scope) -> list[Statement]:
@@ -37,6 +43,10 @@ def opening(c: Choices, scope: Scope) -> list[Statement]:
     if c.chance(0.2):
         scope.complexes.append("w0")
         out.append(f"w0 = np.{c.pick(('complex128', 'complex64'))}(complex(u, {c.pick(FLOATS)}))")
+    if c.chance(0.25):
+        scope.sequences = [kind for kind in SEQUENCES if c.chance(0.6)]
+        n = c.pick((1, 3, 9, 14))
+        out += [f"{kind} = {SEQUENCES[kind](c, n)}" for kind in scope.sequences]
     return out
 
 
@@ -193,6 +203,36 @@ def two_names(b: Body) -> list[Statement]:
     return [f"{x} = {other} = {text}"]
 
 
+def sequence(b: Body) -> list[Statement]:
+    """An item of a list, a tuple or a string, or a loop over one."""
+    c, s = b.c, b.scope
+    if not s.sequences:
+        return []
+    kind = c.pick(s.sequences)
+    names = {"items": s.floats, "codes": s.ints}.get(kind)
+    if c.chance(0.25):
+        kept, x = s.kept(), s.new("x")
+        if names is not None:
+            names.append(x)
+        head = c.pick((f"for {x} in {kind}", f"for {s.new('k')}, {x} in enumerate({kind})"))
+        inner = b.nested(2)
+        if names is None:
+            inner = [Block(f"if {x} {c.pick(('==', '!=', 'in'))} 'ab'[{c.integer(0, 1)}:]", inner)]
+        s.restore(kept)
+        return [Block(head, inner)]
+    index = s.integer(1) if c.chance(0.05) else f"({s.integer(1)}) % len({kind})"
+    if names is not None:
+        x = s.new("s")
+        names.append(x)
+        return [f"{x} = {kind}[{index}] {c.pick('+*')} {c.pick((f'{kind}[0]', '2', f'{kind}[-1]'))}"]
+    test = c.pick(("== 'a'", "!= letters[-1]", "in 'bé'", "< 'b'", "not in ('a', 'c')", "== 'ab'"))
+    if c.chance(0.3):
+        k = s.new("k")
+        s.ints.append(k)
+        return [f"{k} = ord({kind}[{index}])"]
+    return [Block(f"if {kind}[{index}] {test}", b.nested(2))]
+
+
 SCRIPTS = Weighted(
-    (4, draw), (2, named), (3, contained), (3, comprehended), (3, complex_number), (3, two_names)
+    (3, sequence), (4, draw), (2, named), (3, contained), (3, comprehended), (3, complex_number), (3, two_names)
 )  # fmt: skip

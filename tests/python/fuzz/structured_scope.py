@@ -64,6 +64,7 @@ class Scope:
         self.lists: list[str] = []  # the list that grows, and with it a dict of parameters
         self.draws: list[str] = []  # generators of random numbers
         self.tuples: list[str] = []  # classes of named tuples
+        self.sequences: list[str] = []  # lists, tuples and strings of scripts.SEQUENCES
         self.complexes: list[str] = []  # complex numbers of NumPy's that variables hold
         self.helpers: dict[str, list[str]] = {"scalar": [], "vector": [], "inplace": [], "reduce": []}
         self.made = 0
