@@ -149,6 +149,7 @@ struct BuiltRegion {
     std::vector<std::pair<int, PyRef>>
         same_code;  // ... or a function that differs from this one in its cells only
     std::vector<std::pair<int, int>> aliases;  // ... or the object that is in the other slot
+    std::set<std::pair<int, int>> apart;       // ... or another object
     struct Length {
         int slot;
         PyTypeObject* type;  // tuple or list
@@ -347,6 +348,8 @@ class Builder {
     bool character_in(const Value& character, PyObject* string, Value* out);
 
     // ---- builder_append.cpp ----
+    bool apart_from(int slot, const std::set<int>& others);
+    bool read_apart(int slot);
     ValueId address_of(int slot, EntryInput::Kind kind);
     bool append_item(Value* v);
     std::optional<bool> call_append(PyObject* callable, std::vector<Value>& args, Value* out);
@@ -652,7 +655,7 @@ class Builder {
     std::map<int, Value> source_values_, list_values_;
     std::map<int, Value> sequences_;  // by entry slot: its items as an array
     std::set<PyObject*> texts_;       // strings that are data (kept between attempts)
-    bool appends_ = false;            // to a list that was there at entry
+    std::set<int> appended_;          // entry slots of lists that are appended to
     int nesting_ = 0;                 // of tuples and lists that are looked into
     std::set<ValueId> dense_;         // arrays in the region's own memory, in one piece
     // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between

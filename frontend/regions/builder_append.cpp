@@ -1,7 +1,7 @@
 // list.append in a loop: one call of a routine that makes the object and appends it.
 //
-// The list was there when the region was entered, and nothing in the region looks into a list: what such a
-// one holds would be part of the state. The items may be numbers, tuples of them, and arrays that only the
+// The list was there when the region was entered, and nothing in the region looks into it: what such a one
+// holds would be part of the state. The items may be numbers, tuples of them, and arrays that only the
 // list is going to hold.
 
 #include <algorithm>
@@ -24,6 +24,18 @@ bool holds(const Value& v, ValueId array) {
 }
 
 }  // namespace
+
+// Whether what is in the slot is none of the objects in the others; every run has to find it so.
+bool Builder::apart_from(int slot, const std::set<int>& others) {
+    if (std::any_of(others.begin(), others.end(), [&](int o) { return object_at(o) == object_at(slot); }))
+        return false;
+    for (const int o : others) out_->apart.emplace(slot, o);
+    return true;
+}
+
+// Whether what is in the slot can be read at entry: only lists that are appended to change while a region
+// runs.
+bool Builder::read_apart(int slot) { return apart_from(slot, appended_); }
 
 // The address of an object that was there at entry, as an input.
 ValueId Builder::address_of(int slot, EntryInput::Kind kind) {
@@ -88,8 +100,10 @@ bool Builder::append_to(const Value& list, Value item) {
     const bool at_entry = list.kind == Kind::Passed && list.slot >= 0 && object_at(list.slot) &&
                           PyList_CheckExact(object_at(list.slot));
     if (!at_entry) return unknown("appending to " + describe(list));
-    if (!list_values_.empty() || !sequences_.empty())
-        return unknown("appending to a list, where lists are read");
+    std::set<int> read;
+    for (const auto& [slot, value] : list_values_) read.insert(slot);
+    for (const auto& [slot, value] : sequences_) read.insert(slot);
+    if (!apart_from(list.slot, read)) return unknown("appending to a list that is read");
     if (!append_item(&item)) return false;
     if (!no_lazy_left()) return false;
     std::vector<ValueId> operands{address_of(list.slot, EntryInput::List)};
@@ -97,7 +111,7 @@ bool Builder::append_to(const Value& list, Value item) {
     Value cell;
     if (!memory(DType::I64, {}, false, &cell) || !library("append", append_routine(item), cell, operands))
         return false;
-    appends_ = true;
+    appended_.insert(list.slot);
     effect();
     return true;
 }

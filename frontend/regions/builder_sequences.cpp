@@ -19,7 +19,7 @@ std::optional<Value> Builder::sequence_array(const Value& v) {
     const bool whole = v.kind == Kind::Passed || (v.kind == Kind::Tuple && v.whole);
     PyObject* o = v.slot < 0 ? nullptr : whole ? object_at(v.slot) : text ? v.obj : nullptr;
     const std::optional<DType> dtype = o ? item_dtype(o) : std::nullopt;
-    if (!dtype || appends_) return std::nullopt;
+    if (!dtype || !read_apart(v.slot)) return std::nullopt;
     // A string that was taken to be this very one.
     if (text) {
         texts_.insert(v.obj);

@@ -278,6 +278,8 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
         if (!same_function(at(slot), o.get())) return false;
     for (const auto& [slot, other] : b.aliases)
         if (at(slot) != at(other)) return false;
+    for (const auto& [slot, other] : b.apart)
+        if (at(slot) == at(other)) return false;
     for (int slot : b.empty)
         if (at(slot)) return false;
     for (const auto& [slot, type, items] : b.lengths)

@@ -27,6 +27,8 @@ WHOLE = {
     "over a string": "n = 0\nfor c in s:\n    if c == 'A':\n        n += 1\n    for d in t:\n        n += c == d\nreturn n, c, d",
     "enumerate and zip": "for i, w in enumerate(v):\n    out[0, i] = w\n    for a, b in zip(s, t):\n        out[1, i] += a == b\n    for a, (b, c) in zip(k, enumerate(v)):\n        out[2, b] += a * c\nreturn out, a, b, c",
     "a loop that ends early": "n = 0\nfor c in s:\n    for w in v:\n        if w > 2 or c == 'T':\n            break\n        n += 1\n    else:\n        n += 100\nreturn n, c, w",
+    "appending to another list": "got = []\nfor i in range(len(v)):\n    if s[i] != 'T':\n        got.append(v[i] * 2)\nreturn got",
+    "appending what a loop is over": "got, words = [], []\nfor i, w in enumerate(v):\n    got.append((i, w))\n    words.append(k[i])\nreturn got, words",
     "other letters": "u = s + 'é'\nw = t + '中'\nn = 0\nfor i in range(len(u)):\n    for j in range(len(w)):\n        n += u[i] != w[j]\nreturn n, u[i], w[j]",
 }  # fmt: skip
 
@@ -47,6 +49,8 @@ OTHERS = {
     "an iterator with a name": "it = iter(v)\nn = 0\nfor w in it:\n    n += w\n    if w > 1:\n        break\nreturn n, list(it)",
     "a list of arrays": "rows = [out[i] for i in range(len(s))]\nn = 0\nfor r in rows:\n    r += 1\n    n += r[0]\nreturn n, out",
     "a list that grows while it is looked over": "w = list(v)\nn = 0\nfor c in w:\n    n += c\n    if len(w) < 40:\n        w.append(c + 1)\nreturn n, w",
+    "two names of one list": "w = list(v)\ngot = w if len(w) == 12 else []\nn = 0\nfor i in range(30):\n    n += w[i % len(w)]\n    got.append(n)\nreturn got, n",
+    "two names the other way": "w = list(v)\ngot = [] if len(w) == 7 else w\nn = 0\nfor i in range(30):\n    got.append(n)\n    n += w[i % len(w)]\nreturn got, n",
     "an error in a string": "n = 0\nfor i in range(len(s)):\n    n += s[i] < i\nreturn n",
 }  # fmt: skip
 
