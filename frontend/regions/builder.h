@@ -653,11 +653,12 @@ class Builder {
     std::vector<StoredAttribute> stored_attributes_;
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
-    std::map<int, Value> sequences_;  // by entry slot: its items as an array
-    std::set<PyObject*> texts_;       // strings that are data (kept between attempts)
-    std::set<int> appended_;          // entry slots of lists that are appended to
-    int nesting_ = 0;                 // of tuples and lists that are looked into
-    std::set<ValueId> dense_;         // arrays in the region's own memory, in one piece
+    std::map<int, Value> sequences_;                         // by entry slot: its items as an array
+    std::set<PyObject*> texts_;                              // strings that are data (kept between attempts)
+    std::map<PyObject*, std::optional<DType>> item_dtypes_;  // of sequences (kept between attempts)
+    std::set<int> appended_;                                 // entry slots of lists that are appended to
+    int nesting_ = 0;                                        // of tuples and lists that are looked into
+    std::set<ValueId> dense_;  // arrays in the region's own memory, in one piece
     // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between
     // attempts).
     std::set<std::pair<int, int>> apart_, shared_;

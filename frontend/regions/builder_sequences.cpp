@@ -18,7 +18,10 @@ std::optional<Value> Builder::sequence_array(const Value& v) {
     const bool text = v.kind == Kind::Known && PyUnicode_CheckExact(v.obj);
     const bool whole = v.kind == Kind::Passed || (v.kind == Kind::Tuple && v.whole);
     PyObject* o = v.slot < 0 ? nullptr : whole ? object_at(v.slot) : text ? v.obj : nullptr;
-    const std::optional<DType> dtype = o ? item_dtype(o) : std::nullopt;
+    if (!o) return std::nullopt;
+    const auto [looked_at, fresh] = item_dtypes_.try_emplace(o);
+    if (fresh) looked_at->second = item_dtype(o);
+    const std::optional<DType> dtype = looked_at->second;
     if (!dtype || !read_apart(v.slot)) return std::nullopt;
     // A string that was taken to be this very one.
     if (text) {

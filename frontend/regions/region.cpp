@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
@@ -24,7 +25,14 @@ namespace {
 
 using kernels::RegionArgs;
 
-constexpr int64_t kPlural = 2;  // extents from here on are one kind
+constexpr int64_t kPlural = 2;       // extents from here on are one kind
+constexpr int64_t kManyItems = 256;  // to copy fewer takes less than entering does
+
+int64_t now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+}
 
 // ---- what scalar calls call ----
 
@@ -300,6 +308,7 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
 }
 
 bool CompiledRegion::read_inputs() {
+    copied_ = false;
     arrays_.clear();
     dims_.clear();
     scalars_.clear();
@@ -383,7 +392,9 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
         }
         case EntryInput::Sequence: {
             if (sequences_.size() <= arrays_.size()) sequences_.resize(arrays_.size() + 1);
+            const int64_t begun = items_in(o) >= kManyItems ? now_ns() : 0;
             const char* data = sequence_data(o, in.dtype, &sequences_[arrays_.size()]);
+            if (begun) copying_ns_ += now_ns() - begun, copied_ = true;
             const int64_t items = data ? items_in(o) : -1;
             if (!data || std::min(in.extents[0], kPlural) != std::min(items, kPlural)) return false;
             if (!keep) break;
@@ -490,7 +501,9 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
     // The math library's errors are nobody's here; CPython 3.11's abs of a complex NaN reads what was there.
     const int error_before = errno;
+    const int64_t begun = copied_ ? now_ns() : 0;
     if (!device_) exit = run_code(args);
+    if (copied_) inside_ns_ += now_ns() - begun;
     errno = error_before;
     python_calls += calls_through_python() - called;
     allocations += grown - had_grown;
@@ -509,6 +522,13 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     if (label == "poll") return Left::Poll;
     ++checks;
     return Left::Check;
+}
+
+// Python would take some thirty times as long for what the code did, and a loop that is left, and entered again,
+// every few iterations is better off in Python.
+bool CompiledRegion::copies_pay() const {
+    constexpr int64_t kGain = 30, kTried = 1'000'000;  // ns
+    return copying_ns_ < kTried + kGain * inside_ns_;
 }
 
 int CompiledRegion::traverse(visitproc visit, void* arg) const {

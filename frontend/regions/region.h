@@ -53,6 +53,8 @@ class CompiledRegion {
     const std::shared_ptr<kernels::RegionRequest>& request() const { return request_; }
     int traverse(visitproc visit, void* arg) const;
     const DeviceRegion* device() const { return device_.get(); }
+    // Whether what it does is worth copying lists each time that it is entered.
+    bool copies_pay() const;
 
     int64_t entries = 0, checks = 0, check_ns = 0;
     int64_t python_calls = 0, allocations = 0;  // while it ran
@@ -81,7 +83,9 @@ class CompiledRegion {
     // finalizers may come here again.
     bool busy_ = false;
     bool resolved_ = false, unresolvable_ = false;
-    const Frame* frame_ = nullptr;  // while it is being entered
+    const Frame* frame_ = nullptr;            // while it is being entered
+    bool copied_ = false;                     // long lists, when it was entered
+    int64_t copying_ns_ = 0, inside_ns_ = 0;  // in copying these, and in its code afterwards
     std::vector<PyObject*> entry_;  // what was in the frame's slots, and what sources lead to; borrowed
     std::vector<char*> arrays_;
     std::vector<std::vector<char>>

@@ -236,6 +236,11 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         for (size_t i = 0; i < h.regions.size(); ++i) {
             const std::shared_ptr<regions::CompiledRegion> region = h.regions[i];
             const int header = *pc;
+            if (!region->copies_pay()) {
+                fs.remark(Reason::RegionCopies, "", code, code.insns[static_cast<size_t>(header)]);
+                fs.kill(places, h);
+                return AtHeader::Nothing;
+            }
             const int64_t begun = now_ns();
             RegionCheck check(fs, code, header);
             const bool checked = verifying_calls() && !region->device() && !region->built().draws;

@@ -105,3 +105,16 @@ def test_another_sequence():
         stator.wait()
         floats[3] += 1.0
     assert stator.stats(compiled)["regions"] <= 4
+
+
+def test_copies_that_do_not_pay():
+    """A loop over a long list that is left every few iterations is not entered a thousand times."""
+    text = "def f(w, seen):\n    n = 0.0\n    for i in range(len(w)):\n        if i % 100 == 99:\n            seen.add(i)\n        n += w[i]\n    return n\n"
+    eager, compiled = function_of(text), stator.compile(function_of(text))
+    w = [0.001 * i for i in range(100_000)]
+    for _ in range(3):
+        found, expected = set(), set()
+        assert compiled(w, found) == eager(w, expected)
+        assert found == expected
+        stator.wait()
+    assert sum(r.entries for r in compiled.regions) < 1000
