@@ -524,8 +524,8 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     return Left::Check;
 }
 
-// Python would take some thirty times as long for what the code did, and a loop that is left, and entered again,
-// every few iterations is better off in Python.
+// Python would take some thirty times as long for what the code did, and a loop that is left, and entered
+// again, every few iterations is better off in Python.
 bool CompiledRegion::copies_pay() const {
     constexpr int64_t kGain = 30, kTried = 1'000'000;  // ns
     return copying_ns_ < kTried + kGain * inside_ns_;
