@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
+#include "frontend/clock.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -27,12 +27,6 @@ using kernels::RegionArgs;
 
 constexpr int64_t kPlural = 2;       // extents from here on are one kind
 constexpr int64_t kManyItems = 256;  // to copy fewer takes less than entering does
-
-int64_t now_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
-}
 
 // ---- what scalar calls call ----
 

@@ -5,10 +5,10 @@
 #include "frontend/replay/function.h"
 
 #include <alloca.h>
-#include <time.h>
 
 #include <algorithm>
 
+#include "frontend/clock.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/regions/library.h"
@@ -381,12 +381,6 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
     else
         fs.eager_rounds = 0;
     return result;
-}
-
-int64_t now_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
 }
 
 // What NumPy hardly does the operations of the trace in less than, with `size` elements in all arrays. One or

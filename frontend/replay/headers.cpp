@@ -8,13 +8,12 @@
 
 #include "frontend/replay/headers.h"
 
-#include <time.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
 
+#include "frontend/clock.h"
 #include "frontend/cpython/deferred.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/cpython/pending.h"
@@ -41,12 +40,6 @@ constexpr int64_t kUntilTried = 10'000'000, kUntilBack = 50'000'000, kUntilCode 
 constexpr int kMostDoublings = 4;
 
 bool enabled = true;
-
-int64_t now_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
-}
 
 bool forbidden(const FunctionState::Impl& fs) {
     return fs.limits && (fs.limits->forbidden & CallLimits::Recording);

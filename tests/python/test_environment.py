@@ -1,0 +1,280 @@
+"""Options, environment variables, the command line, and what STATOR_VERIFY reports."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import stator
+from process import run_program
+
+
+def plain(u):
+    return u * 2.0 + 1.0
+
+
+# --- options and the environment ---
+
+
+def test_options_are_readable_and_settable():
+    assert "threads" in dir(stator.options)
+    before = stator.options.threads
+    try:
+        stator.options.threads = 1
+        assert stator.options.threads == 1
+        with pytest.raises(ValueError, match="expected a whole number"):
+            stator.options.threads = "many"
+    finally:
+        stator.options.threads = before
+    with pytest.raises(AttributeError, match="did you mean threads"):
+        stator.options.thread
+    assert isinstance(stator.options.async_, bool)
+    assert "STATOR_THREADS" in repr(stator.options)
+
+
+PROGRAM = """
+import numpy as np, stator
+@stator.compile
+def f(u): return u + 1.0
+@stator.compile
+def g(u): return u + 2.0
+for _ in range(3): f(np.ones(3)); g(np.ones(3))
+print([isinstance(h, stator.CompiledFunction) for h in (f, g)], stator.stats()["calls"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "prints"),
+    [
+        ({}, "[True, True] 6"),
+        ({"STATOR": "0"}, "[False, False] 0"),
+        ({"STATOR_ONLY": "f"}, "[True, False] 3"),
+        ({"STATOR_SKIP": "__main__.f"}, "[False, True] 3"),
+    ],
+)
+def test_environment_switches(environment, prints):
+    done = run_program(PROGRAM, **environment)
+    assert done.stdout.strip() == prints, done.stderr
+    assert done.returncode == 0
+
+
+def test_bad_environment_says_so_and_goes_on():
+    done = run_program(PROGRAM, STATOR_THREADS="many", STATOR_ASINC="0")
+    assert done.stdout.strip() == "[True, True] 6"
+    lines = done.stderr.splitlines()
+    assert any("STATOR_THREADS: expected a whole number" in line for line in lines)
+    assert any("STATOR_ASINC is ignored; did you mean STATOR_ASYNC?" in line for line in lines)
+
+
+def test_log_help_lists_the_artifacts():
+    done = run_program("import stator", STATOR_LOG="help")
+    for name in ("traces", "guards", "exits", "recompiles", "kernels", "cache"):
+        assert f"\n  {name} " in done.stderr
+
+
+def test_all_compiles_undecorated_functions():
+    program = """
+    import numpy as np, stator
+    def f(u, k): return u * k + 1.0
+    x = np.arange(50.0)
+    for i in range(20):
+        assert f(x, float(i)).tobytes() == (x * float(i) + 1.0).tobytes()
+    s = stator.stats()
+    print(type(f).__name__, s["recordings"], s["kernels_launched"] > 0)
+    """
+    done = run_program(program, STATOR="all")
+    assert done.stdout.split() == ["function", "1", "True"], done.stderr
+
+
+def test_unsupported_numpy_leaves_functions_alone(tmp_path):
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text("__version__ = '1.26.4'\n")
+    program = """
+    import stator
+    @stator.compile
+    def f(u): return u + 1
+    print(f(1), type(f).__name__, stator.stats()["calls"])
+    """
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = run_program(program, PYTHONPATH=path)
+    assert done.stdout.split() == ["2", "function", "0"], done.stderr
+    assert done.stderr.count("\n") == 1 and "NumPy 2.0 or later, found 1.26.4" in done.stderr
+
+
+def test_import_is_cheap():
+    program = """
+    import sys, numpy
+    before = set(sys.modules)
+    import stator
+    print(sorted(m for m in set(sys.modules) - before if not m.startswith(("stator", "numpy"))))
+    """
+    assert run_program(program).stdout.strip() == "[]"
+
+
+# --- the command ---
+
+
+def test_run_script_and_module(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import sys\nprint(__name__, sys.argv[1:], sys.path[0] == sys.argv[0].rpartition('/')[0])\n"
+    )
+    done = run_program("", "-m", "stator", "run", str(script), "a", "-b")
+    assert done.stdout.strip() == "__main__ ['a', '-b'] True", done.stderr
+    done = run_program("", "-m", "stator", "run", "--stats", "-m", "this")
+    assert "Beautiful" in done.stdout and "kernels_launched" in done.stderr
+    for arguments, says in [([], "run needs a script"), (["no_such.py"], "no such file")]:
+        done = run_program("", "-m", "stator", "run", *arguments)
+        assert done.returncode == 2 and says in done.stderr
+
+
+def test_command_line_mistakes():
+    for arguments, says in [
+        ([], "say what to do"),
+        (["walk"], "unknown command 'walk'"),
+        (["doctor", "x"], "no arguments"),
+    ]:
+        done = run_program("", "-m", "stator", *arguments)
+        assert done.returncode == 2 and says in done.stderr and "usage:" in done.stderr
+
+
+def test_doctor_reports(tmp_path):
+    done = run_program("", "-m", "stator", "doctor", STATOR_CACHE_DIR=str(tmp_path))
+    for name in ("stator", "python", "numpy", "compiler", "cache", "frame hook", "options"):
+        assert f" {name} " in done.stdout, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_verify_reports_a_difference_and_returns_eagers_result(tmp_path, monkeypatch, capsys):
+    from stator import _verify
+
+    monkeypatch.chdir(tmp_path)
+    x = np.arange(3.0)
+    assert _verify.same((x, 1.5, np.float32(np.nan)), (x.copy(), 1.5, np.float32(np.nan)))
+    assert not _verify.same(np.array([0.0]), np.array([-0.0]))
+    assert not _verify.same(x, x.astype(np.float32))
+    call = _verify.Call(plain, (x,), {})
+    assert call.check(x + 1, "plain#1", []).tobytes() == plain(x).tobytes()
+    assert "plain#1 differs from NumPy" in capsys.readouterr().err
+    assert (tmp_path / "stator-verify-plain-1.pickle").exists()
+
+
+LOGGED = """
+import numpy as np, stator
+
+@stator.compile
+def f(x):
+    y = x * 2
+    if y.sum() > 50:
+        y = y - 1
+    print("here")
+    return y + 1
+
+for x in (np.ones(5), np.full(5, 20.0), np.ones(5), np.full(5, 20.0), np.ones(5, "f4")):
+    f(x)
+stator.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    "topic, line",
+    [
+        ("traces", "recorded f#1 at "),
+        ("guards", "f#1: "),
+        ("exits", "f: exit at "),
+        ("recompiles", "f: recorded again at "),
+        ("kernels", "f#1: compiled"),
+        ("opaque", "call of print is not modelled"),
+        ("timings", "f#1: recorded in "),
+    ],
+)
+def test_every_log_topic_says_something(topic, line, tmp_path):
+    env = {"STATOR_LOG": topic, "STATOR_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", LOGGED], env=os.environ | env, capture_output=True, text=True, timeout=120
+    )
+    lines = done.stderr.splitlines()
+    assert any(line in text for text in lines), done.stderr
+    assert all(text.startswith(f"stator: [{topic}] ") for text in lines)
+
+
+def test_functions_that_warn_by_themselves_cost_no_import():
+    done = run_program(
+        """
+        import sys, warnings
+        import numpy as np, stator
+
+        @stator.compile
+        def f(a):
+            return np.sort(a) * np.mean(a)
+
+        for _ in range(3):
+            f(np.arange(8.0))
+        print("numpy.fft" in sys.modules, f.stats()["replays"])
+
+        def g(a):
+            return np.fft.fftn(a, s=(4,)) * 2.0
+
+        for h in (g, stator.compile(g)):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                for _ in range(4):
+                    h(np.arange(8.0))
+            print(len(seen))
+        """
+    )
+    first, plain_count, count = done.stdout.splitlines()
+    # NumPy imports it when a function of it is asked for.
+    assert first == "False 2", done.stderr
+    assert count == plain_count != "0"
+
+
+def test_verify_compares_what_was_stored(tmp_path, monkeypatch, capsys):
+    from stator import _verify
+
+    def step(x, y):
+        x[1:] += y[1:]
+        return x
+
+    monkeypatch.chdir(tmp_path)
+    for wrong in (False, True):
+        x, y = np.arange(3.0), np.ones(3)
+        call = _verify.Call(step, (x,), {"y": y})
+        step(x, y)
+        x[2] += wrong
+        assert call.check(x, f"step#{wrong}", ["x"]) is x and x.tolist() == [0, 2, 3]
+        assert bool(capsys.readouterr().err) is wrong
+    case = pickle.loads((tmp_path / "stator-verify-step-True.pickle").read_bytes())
+    assert case["args"][0].tolist() == [0, 1, 2] and case["arguments_replayed"][0].tolist() == [0, 2, 4]
+
+
+def test_verify_says_what_it_cannot_check():
+    program = """
+import numpy as np, stator
+@stator.compile
+def f(x, state):
+    x += 1
+    state["total"][...] += x
+    return x * 2
+@stator.compile
+def g(x):
+    x += 1
+    return x * 2
+for _ in range(5): f(np.ones(4), {"total": np.zeros(4)})
+x = np.ones(4)
+for _ in range(5): g(x)
+assert x[0] == 6
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"STATOR_VERIFY": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    said = "stator: STATOR_VERIFY cannot check f#1: it writes into state['total'], which is no argument\n"
+    assert done.stderr == said
