@@ -254,7 +254,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
-    appended_.clear();
+    appended_.clear(), stored_lists_.clear();
     reason_ = Reason::None;
     detail_.clear();
     written_holders_.clear(), apart_.clear(), dense_.clear();

@@ -339,10 +339,13 @@ class Builder {
     bool triangle(bool upper, const std::vector<Value>& args, Value* out);
 
     // ---- builder_sequences.cpp: items of what was there at entry ----
+    std::optional<DType> dtype_of_items(PyObject* sequence);
     std::optional<Value> sequence_array(const Value& v);
     bool shows_sequence(const Value& array) const;
     Value python_item(const Value& item);
     std::optional<bool> item_of_sequence(const Value& sequence, const Value& key, Value* out);
+    bool becomes_table(PyObject* list);
+    std::optional<bool> store_in_sequence(const Value& list, const Value& key, const Value& value);
     std::optional<bool> compare_characters(int py_op, const Value& a, const Value& b, Value* out);
     bool one_of(const std::vector<Value>& items, const Value& key, Value* out);
     bool character_in(const Value& character, PyObject* string, Value* out);
@@ -653,8 +656,10 @@ class Builder {
     std::vector<StoredAttribute> stored_attributes_;
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
-    std::map<int, Value> sequences_;                         // by entry slot: its items as an array
-    std::set<PyObject*> texts_;                              // strings that are data (kept between attempts)
+    std::map<int, Value> sequences_;  // by entry slot: its items as an array
+    std::set<PyObject*> texts_;       // strings that are data (kept between attempts)
+    std::set<PyObject*> tables_;      // lists that are stored to (kept between attempts)
+    std::set<int> stored_lists_;      // their entry slots
     std::map<PyObject*, std::optional<DType>> item_dtypes_;  // of sequences (kept between attempts)
     std::set<int> appended_;                                 // entry slots of lists that are appended to
     int nesting_ = 0;                                        // of tuples and lists that are looked into

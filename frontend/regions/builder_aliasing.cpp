@@ -100,7 +100,7 @@ bool Builder::overlaps(const ExprRef& e, const Value& dest) {
 
 void Builder::mark_written(int slot) {
     for (EntryInput& in : out_->inputs)
-        if (in.kind == EntryInput::Array && in.slot == slot) in.written = true;
+        if (in.is_memory() && in.slot == slot) in.written = true;
 }
 
 void Builder::written(const Value& array) {

@@ -33,9 +33,9 @@ bool Builder::apart_from(int slot, const std::set<int>& others) {
     return true;
 }
 
-// Whether what is in the slot can be read at entry: only lists that are appended to change while a region
-// runs.
-bool Builder::read_apart(int slot) { return apart_from(slot, appended_); }
+// Whether what is in the slot can be read at entry: only lists that are appended or stored to change while a
+// region runs.
+bool Builder::read_apart(int slot) { return apart_from(slot, appended_) && apart_from(slot, stored_lists_); }
 
 // The address of an object that was there at entry, as an input.
 ValueId Builder::address_of(int slot, EntryInput::Kind kind) {

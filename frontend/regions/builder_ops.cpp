@@ -459,6 +459,7 @@ bool Builder::on_store_subscript(const Insn& insn) {
     }
     const Value a = pop(), value = pop();
     if (a.kind == Kind::List) return store_item(a, key, value);
+    if (const auto done = store_in_sequence(a, key, value)) return *done;
     if (a.kind != Kind::Array) return unknown("a store into " + describe(a));
     return store(a, key, value);
 }
@@ -583,7 +584,14 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         *out = composed(Kind::Tuple, {q, m});
         return true;
     }
-    if (callable == reinterpret_cast<PyObject*>(&PyFloat_Type) && args.size() == 1 && args[0].is_number()) {
+    const bool is_float = callable == reinterpret_cast<PyObject*>(&PyFloat_Type) && args.size() == 1;
+    if (is_float && args[0].kind == Kind::Known && PyUnicode_CheckExact(args[0].obj)) {  // float("inf")
+        const PyRef x = PyRef::steal(PyFloat_FromString(args[0].obj));
+        if (!x) return PyErr_Clear(), unknown("float() of that string");
+        *out = float_value(const_float(PyFloat_AS_DOUBLE(x.get())));
+        return true;
+    }
+    if (is_float && args[0].is_number()) {
         const Value& a = args[0];
         if (a.kind == Kind::Int || a.kind == Kind::Bool) {
             *out = float_value(cast(a.id, a.dtype, DType::F64));

@@ -1,10 +1,12 @@
 // Items of lists, tuples and strings that were there at entry, by an index that is not known while the region
-// is built: to the region they are arrays that nothing writes. A list or tuple of Python's floats, or of its
-// ints, is copied when the region is entered; a string's characters are read where they are.
+// is built: to the region they are arrays. A list or tuple of Python's floats, ints or bools is copied when
+// the region is entered; a string's characters are read where they are.
 //
-// What a region stores to a list stays in its own state (store_item), and where it appends to one
-// (builder_append.cpp) it reads none. Sequences of other items, and of few, are looked into item by item
-// (sources.cpp).
+// A list that is stored to, a table, is an array that is written. Where the region is left, new objects go
+// into the list for what is not as it was (store_items). All of the region sees a table as this one array: no
+// other list that it reads may be the same one, and none that it appends to (builder_append.cpp). Lists that
+// the region has made itself are part of its state (store_item). Sequences of other items, and of few, are
+// looked into item by item (sources.cpp).
 
 #include <algorithm>
 
@@ -13,16 +15,30 @@
 
 namespace stator::frontend::regions {
 
+namespace {
+
+Kind kind_of_item(DType t) {
+    return t == DType::F64    ? Kind::Float
+           : t == DType::I64  ? Kind::Int
+           : t == DType::Bool ? Kind::Bool
+                              : Kind::Character;
+}
+
+}  // namespace
+
+std::optional<DType> Builder::dtype_of_items(PyObject* sequence) {
+    const auto [looked_at, fresh] = item_dtypes_.try_emplace(sequence);
+    if (fresh) looked_at->second = item_dtype(sequence);
+    return looked_at->second;
+}
+
 // The region's array of it; nothing with a reason when it has none, or when all has to be built again.
 std::optional<Value> Builder::sequence_array(const Value& v) {
     const bool text = v.kind == Kind::Known && PyUnicode_CheckExact(v.obj);
     const bool whole = v.kind == Kind::Passed || (v.kind == Kind::Tuple && v.whole);
     PyObject* o = v.slot < 0 ? nullptr : whole ? object_at(v.slot) : text ? v.obj : nullptr;
-    if (!o) return std::nullopt;
-    const auto [looked_at, fresh] = item_dtypes_.try_emplace(o);
-    if (fresh) looked_at->second = item_dtype(o);
-    const std::optional<DType> dtype = looked_at->second;
-    if (!dtype || !read_apart(v.slot)) return std::nullopt;
+    const std::optional<DType> dtype = o ? dtype_of_items(o) : std::nullopt;
+    if (!dtype) return std::nullopt;
     // A string that was taken to be this very one.
     if (text) {
         texts_.insert(v.obj);
@@ -30,6 +46,12 @@ std::optional<Value> Builder::sequence_array(const Value& v) {
         return std::nullopt;
     }
     if (const auto it = sequences_.find(v.slot); it != sequences_.end()) return it->second;
+    for (const auto& [slot, array] : sequences_) {
+        if (!tables_.contains(o) || object_at(slot) != o) continue;
+        out_->aliases.emplace_back(v.slot, slot);
+        return sequences_[v.slot] = array;
+    }
+    if (!read_apart(v.slot)) return std::nullopt;
     EntryInput in{};
     in.kind = EntryInput::Sequence;
     in.slot = v.slot;
@@ -64,6 +86,37 @@ std::optional<bool> Builder::item_of_sequence(const Value& sequence, const Value
     return true;
 }
 
+// Whether all of the region sees the list as one array. All is built again when something has seen it as
+// something else.
+bool Builder::becomes_table(PyObject* list) {
+    const bool fresh = tables_.insert(list).second;
+    const auto is_list = [&](const auto& seen) { return object_at(seen.first) == list; };
+    const bool shared = std::count_if(sequences_.begin(), sequences_.end(), is_list) > 1;
+    if (!fresh || (!shared && std::none_of(list_values_.begin(), list_values_.end(), is_list))) return true;
+    ++widened_;
+    return false;
+}
+
+// list[key] = value: no value when it is no list, or has no array.
+std::optional<bool> Builder::store_in_sequence(const Value& list, const Value& key, const Value& value) {
+    PyObject* o = list.kind == Kind::Passed && list.slot >= 0 ? object_at(list.slot) : nullptr;
+    if (!o || !PyList_CheckExact(o) || !key.is_number() || !dtype_of_items(o)) return std::nullopt;
+    if (!becomes_table(o)) return false;
+    const int built = widened_;
+    const std::optional<Value> array = sequence_array(list);
+    if (widened_ != built) return false;
+    if (!array) return std::nullopt;
+    if (value.kind != kind_of_item(array->dtype))
+        return unknown("storing " + describe(value) + " into a list of other items");
+    std::set<int> others = appended_;
+    for (const auto& [slot, other] : sequences_)
+        if (other.id != array->id) others.insert(slot);
+    for (const auto& [slot, other] : list_values_) others.insert(slot);
+    if (!apart_from(list.slot, others)) return unknown("a store into a list that is used otherwise, too");
+    stored_lists_.insert(array->slot);
+    return store(*array, key, value);
+}
+
 bool Builder::shows_sequence(const Value& array) const {
     const auto it = sequences_.find(array.slot);
     return it != sequences_.end() && it->second.id == array.id;
@@ -71,9 +124,9 @@ bool Builder::shows_sequence(const Value& array) const {
 
 // As Python has what was loaded of a sequence's array.
 Value Builder::python_item(const Value& item) {
-    if (item.dtype == DType::F64) return float_value(item.id);
-    if (item.dtype == DType::I64) return int_value(item.id);
-    return number(Kind::Character, DType::I64, cast(item.id, item.dtype, DType::I64));
+    const Kind kind = kind_of_item(item.dtype);
+    if (kind != Kind::Character) return number(kind, item.dtype, item.id);
+    return number(kind, DType::I64, cast(item.id, item.dtype, DType::I64));
 }
 
 // items[key] of numbers of one kind that the region knows one by one.

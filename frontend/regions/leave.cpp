@@ -5,10 +5,12 @@
 #include <map>
 #include <utility>
 
+#include "frontend/clock.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/region.h"
+#include "frontend/regions/sequence.h"
 
 namespace stator::frontend::regions {
 
@@ -318,8 +320,18 @@ bool CompiledRegion::store_attributes(std::vector<PyObject*>* slots) const {
     return ok;
 }
 
+bool CompiledRegion::store_lists() {
+    if (stored_lists_.empty()) return true;
+    const int64_t begun = copied_ ? now_ns() : 0;
+    const bool ok = std::all_of(stored_lists_.begin(), stored_lists_.end(), [&](const StoredList& s) {
+        return store_items(s.list.get(), s.dtype, arrays_[s.place], s.before);
+    });
+    if (copied_) copying_ns_ += now_ns() - begun;
+    return ok;
+}
+
 // Objects are made before the frame is touched, so that a failure leaves it as it was.
-bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const {
+bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) {
     const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
     const ExitValues values(*built_->graph, built_->graph->exits[static_cast<size_t>(exit)], out_.data());
     const std::vector<PyObject*> old = entry_;
@@ -343,7 +355,7 @@ bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) 
             frame.slots.push_back(o);
         }
     }
-    if (!store_attributes(&frames[0].slots)) return false;
+    if (!store_attributes(&frames[0].slots) || !store_lists()) return false;
     f.clear_slots();
     for (size_t i = 0; i < frames[0].slots.size(); ++i)
         f.init_slot(static_cast<int>(i), std::exchange(frames[0].slots[i], nullptr));

@@ -303,6 +303,7 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
 
 bool CompiledRegion::read_inputs() {
     copied_ = false;
+    stored_lists_.clear();
     arrays_.clear();
     dims_.clear();
     scalars_.clear();
@@ -392,6 +393,9 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
             const int64_t items = data ? items_in(o) : -1;
             if (!data || std::min(in.extents[0], kPlural) != std::min(items, kPlural)) return false;
             if (!keep) break;
+            if (in.written)
+                stored_lists_.push_back(
+                    {PyRef::borrow(o), in.dtype, arrays_.size(), sequences_[arrays_.size()]});
             arrays_.push_back(const_cast<char*>(data));
             dims_.insert(dims_.end(), {items, graph::info(in.dtype).size});
             break;

@@ -66,11 +66,12 @@ class CompiledRegion {
     bool admit(Frame& f, std::vector<PyRef>* owned);
     bool can_store(const BuiltRegion::Cell& c) const;
     bool store_attributes(std::vector<PyObject*>* slots) const;
+    bool store_lists();
     bool read_inputs();
     bool read_input(const EntryInput& in, bool keep);
     bool disjoint() const;
     bool resolve_calls();
-    bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) const;
+    bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner);
     int32_t run_code(kernels::RegionArgs& args);
     Left run_on_device(const kernels::RegionArgs& args, int32_t* exit);
 
@@ -85,11 +86,18 @@ class CompiledRegion {
     bool resolved_ = false, unresolvable_ = false;
     const Frame* frame_ = nullptr;            // while it is being entered
     bool copied_ = false;                     // long lists, when it was entered
-    int64_t copying_ns_ = 0, inside_ns_ = 0;  // in copying these, and in its code afterwards
+    int64_t copying_ns_ = 0, inside_ns_ = 0;  // in copying these and back, and in its code meanwhile
     std::vector<PyObject*> entry_;  // what was in the frame's slots, and what sources lead to; borrowed
     std::vector<char*> arrays_;
     std::vector<std::vector<char>>
         sequences_;  // copies of lists and tuples that are arrays, by place in arrays_
+    struct StoredList {
+        PyRef list;
+        graph::DType dtype;
+        size_t place;  // in arrays_
+        std::vector<char> before;
+    };
+    std::vector<StoredList> stored_lists_;  // lists that the code stores to
     std::vector<int64_t> dims_;
     std::vector<char> scalars_, out_;
     std::vector<kernels::RegionArgs::ScratchCell> scratch_;

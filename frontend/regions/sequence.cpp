@@ -47,34 +47,66 @@ std::optional<DType> item_dtype(PyObject* o) {
     if (PyUnicode_CheckExact(o)) return items_in(o) > 0 ? std::optional(character_dtype(o)) : std::nullopt;
     if (!is_list_or_tuple(o) || items_in(o) == 0) return std::nullopt;
     PyObject* const first = PySequence_Fast_GET_ITEM(o, 0);
-    if (!PyFloat_CheckExact(first) && !PyLong_CheckExact(first)) return std::nullopt;
-    const DType dtype = PyFloat_CheckExact(first) ? DType::F64 : DType::I64;
+    const bool is_float = PyFloat_CheckExact(first), is_bool = PyBool_Check(first);
+    if (!is_float && !is_bool && !PyLong_CheckExact(first)) return std::nullopt;
+    const DType dtype = is_float ? DType::F64 : is_bool ? DType::Bool : DType::I64;
     std::vector<char> copy;
     return sequence_data(o, dtype, &copy) ? std::optional(dtype) : std::nullopt;
+}
+
+// What an item is as `dtype`; false when it is of another kind.
+static bool item_bits(PyObject* item, DType dtype, char* bits) {
+    if (dtype == DType::Bool) {
+        *bits = item == Py_True;
+        return PyBool_Check(item);
+    }
+    if (dtype == DType::F64) {
+        if (!PyFloat_CheckExact(item)) return false;
+        const double d = PyFloat_AS_DOUBLE(item);
+        std::memcpy(bits, &d, sizeof d);
+        return true;
+    }
+    if (!PyLong_CheckExact(item)) return false;
+    int overflow = 0;
+    const int64_t k = PyLong_AsLongLongAndOverflow(item, &overflow);
+    std::memcpy(bits, &k, sizeof k);
+    return overflow == 0;
+}
+
+static PyObject* item_of_bits(const char* bits, DType dtype) {
+    if (dtype == DType::Bool) return PyBool_FromLong(*bits);
+    double d;
+    int64_t k;
+    if (dtype == DType::F64) return std::memcpy(&d, bits, sizeof d), PyFloat_FromDouble(d);
+    return std::memcpy(&k, bits, sizeof k), PyLong_FromLongLong(k);
 }
 
 const char* sequence_data(PyObject* o, DType dtype, std::vector<char>* copy) {
     if (PyUnicode_CheckExact(o))
         return character_dtype(o) == dtype ? static_cast<const char*>(PyUnicode_DATA(o)) : nullptr;
-    if (!is_list_or_tuple(o) || (dtype != DType::F64 && dtype != DType::I64)) return nullptr;
+    if (!is_list_or_tuple(o) || (dtype != DType::F64 && dtype != DType::I64 && dtype != DType::Bool))
+        return nullptr;
     const auto n = static_cast<size_t>(PySequence_Fast_GET_SIZE(o));
+    const auto size = static_cast<size_t>(graph::info(dtype).size);
     PyObject** const items = PySequence_Fast_ITEMS(o);
-    copy->resize(8 * n);
-    char* at = copy->data();
-    for (size_t i = 0; i < n; ++i, at += 8) {
-        if (dtype == DType::F64) {
-            if (!PyFloat_CheckExact(items[i])) return nullptr;
-            const double d = PyFloat_AS_DOUBLE(items[i]);
-            std::memcpy(at, &d, 8);
-        } else {
-            int overflow = 0;
-            if (!PyLong_CheckExact(items[i])) return nullptr;
-            const int64_t k = PyLong_AsLongLongAndOverflow(items[i], &overflow);
-            if (overflow) return nullptr;
-            std::memcpy(at, &k, 8);
-        }
-    }
+    copy->resize(size * n);
+    for (size_t i = 0; i < n; ++i)
+        if (!item_bits(items[i], dtype, copy->data() + size * i)) return nullptr;
     return copy->data();
+}
+
+bool store_items(PyObject* list, DType dtype, const char* now, const std::vector<char>& before) {
+    const auto size = static_cast<size_t>(graph::info(dtype).size);
+    std::vector<std::pair<Py_ssize_t, PyRef>> items;
+    for (size_t at = 0; at < before.size(); at += size) {
+        if (std::memcmp(now + at, before.data() + at, size) == 0) continue;
+        items.emplace_back(static_cast<Py_ssize_t>(at / size), PyRef::steal(item_of_bits(now + at, dtype)));
+        if (!items.back().second) return false;
+    }
+    // A library routine may have released the GIL to somebody who made it shorter.
+    for (auto& [i, item] : items)
+        if (i < PyList_GET_SIZE(list)) PyList_SetItem(list, i, item.release());
+    return true;
 }
 
 }  // namespace stator::frontend::regions

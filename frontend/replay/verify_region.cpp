@@ -152,17 +152,19 @@ void put_back(PyObject* array, PyObject* contents) {
         PyErr_Clear();
 }
 
-// A list that the region appends to: how many items it had, and what came to them.
-struct Appended {
-    PyRef list;
-    Py_ssize_t before;
-    PyRef items;
+// A list that the region may append or store to: its items, as lists.
+struct List {
+    PyRef list, before, after;
 
-    void take() {
-        items = PyRef::steal(PyList_GetSlice(list.get(), before, PyList_GET_SIZE(list.get())));
-        cut();
+    void put(const PyRef& items) const {
+        if (!items || PyList_SetSlice(list.get(), 0, PyList_GET_SIZE(list.get()), items.get()) < 0)
+            PyErr_Clear();
     }
-    void cut() { PyList_SetSlice(list.get(), before, PyList_GET_SIZE(list.get()), nullptr); }
+    PyRef now() const {
+        PyRef items = PyRef::steal(PyList_GetSlice(list.get(), 0, PyList_GET_SIZE(list.get())));
+        if (!items) PyErr_Clear();
+        return items;
+    }
 };
 
 // An attribute that the region stores to.
@@ -215,8 +217,6 @@ class Pairs {
         PyErr_Clear();
         return equal == 1;
     }
-
-  private:
     bool same_items(PyObject* a, PyObject* b) {
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(a);
         if (PySequence_Fast_GET_SIZE(b) != n) return false;
@@ -224,6 +224,8 @@ class Pairs {
             if (!same(PySequence_Fast_GET_ITEM(a, i), PySequence_Fast_GET_ITEM(b, i))) return false;
         return true;
     }
+
+  private:
     // What is one object on one side is one on the other.
     bool paired(PyObject* a, PyObject* b) {
         return there_.try_emplace(a, b).first->second == b && back_.try_emplace(b, a).first->second == a;
@@ -271,7 +273,7 @@ struct RegionCheck::State {
     PyRef function;            // of the frame
     std::vector<PyRef> slots;  // of the frame at entry
     std::vector<Block> blocks;
-    std::vector<Appended> lists;
+    std::vector<List> lists;
     std::vector<PyRef> reached;  // at entry
     std::vector<Stored> attributes;
     std::set<PyObject*> seen;
@@ -376,13 +378,9 @@ struct RegionCheck::State {
                 if (!same_frame(levels[k], targets[k], k + 1 == levels.size(), pairs)) return false;
             for (const Stored& a : attributes)
                 if (!pairs.same(a.after.get(), a.now().get())) return false;
-            for (const Appended& a : lists) {
-                const PyRef now =
-                    PyRef::steal(PyList_GetSlice(a.list.get(), a.before, PyList_GET_SIZE(a.list.get())));
-                if (!now || PyList_GET_SIZE(now.get()) != PyList_GET_SIZE(a.items.get())) return false;
-                for (Py_ssize_t i = 0; i < PyList_GET_SIZE(now.get()); ++i)
-                    if (!pairs.same(PyList_GET_ITEM(a.items.get(), i), PyList_GET_ITEM(now.get(), i)))
-                        return false;
+            for (const List& a : lists) {
+                const PyRef now = a.now();
+                if (!now || !a.after || !pairs.same_items(a.after.get(), now.get())) return false;
             }
         }
         return std::all_of(blocks.begin(), blocks.end(),
@@ -534,9 +532,10 @@ void RegionCheck::entered(const Frame& f, const std::vector<PyObject*>& reached)
         s.reach(o, 0);
         s.reached.push_back(PyRef::borrow(o));
         const bool known =
-            std::any_of(s.lists.begin(), s.lists.end(), [&](const Appended& a) { return a.list.get() == o; });
-        if (o && PyList_CheckExact(o) && !known)
-            s.lists.push_back({PyRef::borrow(o), PyList_GET_SIZE(o), {}});
+            std::any_of(s.lists.begin(), s.lists.end(), [&](const List& a) { return a.list.get() == o; });
+        if (!o || !PyList_CheckExact(o) || known) continue;
+        List& list = s.lists.emplace_back(List{PyRef::borrow(o), {}, {}});
+        list.before = list.now();
     }
 }
 
@@ -558,7 +557,10 @@ bool RegionCheck::agrees(const regions::CompiledRegion& region, Frame& f, int* p
         b.after = copy_of(b.owner.get());
         put_back(b.owner.get(), b.before.get());
     }
-    for (Appended& a : s.lists) a.take();
+    for (List& a : s.lists) {
+        a.after = a.now();
+        a.put(a.before);
+    }
     for (const regions::BuiltRegion::Cell& c : s.built->cells) {
         Stored& a = s.attributes.emplace_back(Stored{
             s.reached[static_cast<size_t>(c.owner)], c.name, s.reached[static_cast<size_t>(c.slot)], {}});
@@ -572,10 +574,7 @@ bool RegionCheck::agrees(const regions::CompiledRegion& region, Frame& f, int* p
     PyRef found;
     for (const Block& b : s.blocks)
         if (s.verdict != State::Agrees) put_back(b.owner.get(), b.after.get());
-    for (Appended& a : s.lists) {
-        a.cut();
-        if (s.verdict != State::Differs) PyList_SetSlice(a.list.get(), a.before, a.before, a.items.get());
-    }
+    for (const List& a : s.lists) a.put(s.verdict == State::Differs ? a.before : a.after);
     if (s.verdict != State::Differs) return true;
 
     found = s.variables_of(s.targets.front().slots);

@@ -30,6 +30,8 @@ WHOLE_DRAWS = {
 SEQUENCES: dict[str, Callable[[Choices, int], str]] = {
     "items": lambda c, n: repr([c.pick((0.5, -1.25, 3.0, 1e300, 2.5e-3)) for _ in range(n)]),
     "codes": lambda c, n: repr(c.pick((list, tuple))(c.integer(-3, 9) for _ in range(n))),
+    "counts": lambda c, n: repr([c.integer(-3, 9) for _ in range(n)]),
+    "truths": lambda c, n: repr([c.chance(0.5) for _ in range(n)]),
     "letters": lambda c, n: repr("".join(c.pick("aabcé") for _ in range(n))),
 }
 
@@ -203,13 +205,25 @@ def two_names(b: Body) -> list[Statement]:
     return [f"{x} = {other} = {text}"]
 
 
+def truths(b: Body) -> list[Statement]:
+    """A store into the list of bools, or a look at it."""
+    c, s = b.c, b.scope
+    index = f"({s.integer(1)}) % len(truths)"
+    if c.chance(0.5):
+        new = c.pick((f"not truths[{index}]", f"{s.integer(1)} > {s.integer(1)}", "True", f"truths[{index}]"))
+        return [f"truths[{index}] = {new}"]
+    return [Block(f"if truths[{index}]", b.nested(2))]
+
+
 def sequence(b: Body) -> list[Statement]:
-    """An item of a list, a tuple or a string, or a loop over one."""
+    """An item of a list, a tuple or a string, a store into a list, or a loop over one."""
     c, s = b.c, b.scope
     if not s.sequences:
         return []
     kind = c.pick(s.sequences)
-    names = {"items": s.floats, "codes": s.ints}.get(kind)
+    if kind == "truths":
+        return truths(b)
+    names = {"items": s.floats, "codes": s.ints, "counts": s.ints}.get(kind)
     if c.chance(0.25):
         kept, x = s.kept(), s.new("x")
         if names is not None:
@@ -221,6 +235,10 @@ def sequence(b: Body) -> list[Statement]:
         s.restore(kept)
         return [Block(head, inner)]
     index = s.integer(1) if c.chance(0.05) else f"({s.integer(1)}) % len({kind})"
+    if kind in ("items", "counts") and c.chance(0.5):
+        new = s.number(1) if c.chance(0.1) else f"float({s.number(1)})" if kind == "items" else s.integer(1)
+        new = c.pick((new, f"{kind}[0] + {new}", f"{kind}[-1] - {kind}[({s.integer(1)}) % len({kind})]"))
+        return [f"{kind}[{index}] {c.pick(('=', '=', '+=', '-='))} {new}"]
     if names is not None:
         x = s.new("s")
         names.append(x)

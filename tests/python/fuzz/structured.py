@@ -70,7 +70,7 @@ class Body:
         if c.chance(0.15) and self.loops == 0 and s.indices:
             names += [s.indices[-1].name]
         some = names if c.chance(0.5) else [n for n in names if c.chance(0.5)] or names[-1:]
-        some = [*some, *s.complexes, *(f"{g}.random()" for g in s.draws)]
+        some = [*some, *s.complexes, *s.sequences, *(f"{g}.random()" for g in s.draws)]
         return f"return {', '.join(some)}"
 
 

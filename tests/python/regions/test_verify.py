@@ -124,6 +124,13 @@ def f(x, n):
         s = s + a * b
     return s, i
 """,
+    "a list that is stored to": """
+def f(x, n):
+    w = [1.5] * 9
+    for i in range(1, n):
+        w[i] = w[i - 1] * 3.0 - i
+    return w
+""",
 }
 DEFECTS = {
     "a product": ("= multiply.f64 ", "= subtract.f64 "),
