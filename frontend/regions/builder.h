@@ -324,9 +324,7 @@ class Builder {
     bool as_double(const Value& v, ValueId* out);
     bool c_function(const std::string& name, std::vector<ValueId> in, Value* out);
     std::optional<bool> call_math(PyObject* callable, const std::vector<Value>& args, Value* out);
-    std::optional<bool> call_complex(PyObject* callable, const std::vector<Value>& args, Value* out);
     std::optional<bool> call_scalar_type(PyObject* callable, const std::vector<Value>& args, Value* out);
-    bool binary_python_complex(int nb, const Value& a, const Value& b, Value* out);
 
     // ---- builder_literals.cpp ----
     std::optional<bool> call_array(PyObject* callable, const std::vector<Value>& args, Value* out);
@@ -421,6 +419,8 @@ class Builder {
     bool elementwise(graph::Op op, DType operand, DType result, const std::vector<Value>& in, Value* out);
     std::vector<ValueId> extents_of(const Value& v);
     bool assign(const Value& dest, const Value& value);  // dest[...] = value
+    void store_element(const Value& array, const std::vector<ValueId>& at, const ExprRef& value);
+    bool assign_items(const Value& dest, const std::vector<Value>& items);
     bool fill(ValueId dest, const std::vector<ValueId>& extents, const ExprRef& value, bool checked);
     bool scratch_of(const ExprRef& value, const std::vector<ValueId>& extents, Value* out,
                     bool fresh = false);
@@ -556,6 +556,17 @@ class Builder {
     bool index_exprs(const Value& array, const Value& key, Operands* places, ExprRef* element);
     bool where(const Value& c, const Value& a, const Value& b, Value* out);
     bool into(const Value& dest, const Value& value, Value* out);
+
+    // ---- builder_python_complex.cpp ----
+    struct Parts {
+        ValueId re, im;
+    };
+    ValueId f64(graph::Op op, ValueId x, ValueId y);
+    Parts complex_product(const Parts& x, const Parts& y);
+    std::optional<Parts> complex_quotient(const Parts& x, const Parts& y);
+    std::optional<Parts> complex_power(const Parts& x, int64_t n);
+    std::optional<bool> call_complex(PyObject* callable, const std::vector<Value>& args, Value* out);
+    bool binary_python_complex(int nb, const Value& a, const Value& b, Value* out);
 
     // ---- builder_complex.cpp ----
     bool cast_complex(ExprRef* e, DType to);

@@ -58,6 +58,40 @@ bool Builder::element_of(const Value& v, DType to, ValueId* out) {
     return convert(v, to, out);
 }
 
+void Builder::store_element(const Value& array, const std::vector<ValueId>& at, const ExprRef& value) {
+    for (const NestOut& o : components({array.id, value})) {
+        graph::Inst store;
+        store.op = RegionOp::Store;
+        store.in = {o.dest};
+        store.in.insert(store.in.end(), at.begin(), at.end());
+        store.in.push_back(o.value->id);
+        emit_effect(std::move(store));
+    }
+}
+
+// A tuple or list of numbers into a vector: NumPy converts each as if it were stored alone. A single one
+// would be stored to all elements.
+bool Builder::assign_items(const Value& dest, const std::vector<Value>& items) {
+    const auto n = static_cast<int64_t>(items.size());
+    std::vector<ExprRef> elements(items.size());
+    if (dest.rank != 1 || n < 2) return unknown("storing items into " + describe(dest));
+    for (size_t k = 0; k < items.size(); ++k) {
+        if (!items[k].is_number() && !items[k].is_complex_number())
+            return unknown("storing " + describe(items[k]) + " among other items");
+        if (!element_expr(items[k], dest.dtype, &elements[k])) return false;
+    }
+    const ValueId extent = extents_of(dest)[0];
+    if (known_int(extent) != n &&
+        !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {extent, const_int(n)})))
+        return false;
+    if (!no_lazy_left()) return false;
+    for (size_t k = 0; k < items.size(); ++k)
+        store_element(dest, {const_int(static_cast<int64_t>(k))}, elements[k]);
+    written(dest);
+    effect();
+    return true;
+}
+
 bool Builder::store(const Value& array, const Value& key, const Value& value) {
     if (array.slot < 0 && !array.fresh && array.holder < 0)
         return unknown("a store into an array of several places");
@@ -70,14 +104,9 @@ bool Builder::store(const Value& array, const Value& key, const Value& value) {
     if (element) {
         ExprRef v;
         if (!element_expr(value, array.dtype, &v) || !no_lazy_left()) return false;
-        for (const NestOut& o : components({array.id, v})) {
-            graph::Inst store;
-            store.op = RegionOp::Store;
-            store.in = {o.dest};
-            for (const KeyPart& p : parts) store.in.push_back(p.a);
-            store.in.push_back(o.value->id);
-            emit_effect(std::move(store));
-        }
+        std::vector<ValueId> at;
+        for (const KeyPart& p : parts) at.push_back(p.a);
+        store_element(array, at, v);
         written(array);
         effect();
         return true;
@@ -85,6 +114,8 @@ bool Builder::store(const Value& array, const Value& key, const Value& value) {
     Value dest;
     if (!view(array, parts, &dest)) return false;
     if (value.kind == Kind::Array && value.id == dest.id) return true;  // a[key] op= x has stored it
+    const Value from = looked_into(value);
+    if (from.kind == Kind::Tuple || from.kind == Kind::List) return assign_items(dest, from.items);
     return assign(dest, value);
 }
 

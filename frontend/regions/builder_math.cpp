@@ -1,4 +1,4 @@
-// Functions of the module `math`, Python's complex numbers, NumPy's scalar types as functions.
+// Functions of the module `math`, NumPy's scalar types as functions.
 //
 // math calls the C library, and so do regions: the bits are the same. What it complains about (a result that
 // is infinite or no number) leaves the region.
@@ -126,52 +126,6 @@ std::optional<bool> Builder::call_math(PyObject* callable, const std::vector<Val
     for (const MathFunction& f : math_functions())
         if (f.name == name && in.size() == (f.one ? 1 : 2)) return c_function(name, std::move(in), out);
     return unknown("a call of math." + name);
-}
-
-// complex(re, im), and abs() of what it makes.
-std::optional<bool> Builder::call_complex(PyObject* callable, const std::vector<Value>& args, Value* out) {
-    static PyObject* const abs = PyDict_GetItemString(PyEval_GetBuiltins(), "abs");
-    if (callable == abs && args.size() == 1 && args[0].kind == Kind::Complex)
-        return c_function("complex hypot", {args[0].items[0].id, args[0].items[1].id}, out);
-    if (callable != reinterpret_cast<PyObject*>(&PyComplex_Type) || args.empty() || args.size() > 2)
-        return std::nullopt;
-    ValueId parts[2] = {-1, const_float(0)};
-    for (size_t k = 0; k < args.size(); ++k)
-        if (!as_double(args[k], &parts[k])) return unknown("complex() of " + describe(args[k]));
-    *out = composed(Kind::Complex, {float_value(parts[0]), float_value(parts[1])});
-    out->dtype = DType::C128;
-    return true;
-}
-
-// Sums, differences and products of Python's complex numbers with each other and with floats. Infinite parts
-// are Python's: versions differ in what becomes of them. From 3.14 on a float is no complex number with a
-// zero part.
-bool Builder::binary_python_complex(int nb, const Value& a, const Value& b, Value* out) {
-    enum Nb { Add = 0, Multiply = 5, Subtract = 10 };
-    constexpr bool kMixed = PY_MINOR_VERSION >= 14;
-    ValueId x[2], y[2];
-    const auto parts = [&](const Value& v, ValueId* p) {
-        if (v.kind == Kind::Complex) return p[0] = v.items[0].id, p[1] = v.items[1].id, true;
-        p[1] = const_float(0);
-        return !kMixed && (v.kind == Kind::Float || v.kind == Kind::Int) && as_double(v, &p[0]);
-    };
-    if ((nb != Add && nb != Multiply && nb != Subtract) || !parts(a, x) || !parts(b, y))
-        return unknown("this operator on " + describe(a));
-    const auto f64 = [&](Op op, ValueId p, ValueId q) {
-        return pointwise(op, DType::F64, DType::F64, {p, q});
-    };
-    ValueId re, im;
-    if (nb == Multiply) {
-        re = f64(Op::Subtract, f64(Op::Multiply, x[0], y[0]), f64(Op::Multiply, x[1], y[1]));
-        im = f64(Op::Add, f64(Op::Multiply, x[0], y[1]), f64(Op::Multiply, x[1], y[0]));
-    } else {
-        const Op op = nb == Add ? Op::Add : Op::Subtract;
-        re = f64(op, x[0], y[0]);
-        im = f64(op, x[1], y[1]);
-    }
-    *out = composed(Kind::Complex, {float_value(re), float_value(im)});
-    out->dtype = DType::C128;
-    return finite(re, DType::F64) && finite(im, DType::F64);
 }
 
 // np.float32(x) and the like, of one number. What does not fit raises, warns or wraps, as the operand's kind
