@@ -251,6 +251,18 @@ def sequence(b: Body) -> list[Statement]:
     return [Block(f"if {kind}[{index}] {test}", b.nested(2))]
 
 
+def stored_items(b: Body) -> list[Statement]:
+    """A tuple or list of numbers into a part of an array."""
+    c, s = b.c, b.scope
+    a = s.pick_array(c.pick("ffi"))
+    if a is None or len(a.extents) > 2:
+        return []
+    row = "" if len(a.extents) == 1 else f"{s.index(a.extents[0])}, "
+    items = [s.number(1) if c.chance(0.6) else s.integer(1) for _ in range(2)]
+    text = c.pick((f"({items[0]}, {items[1]})", f"[{items[0]}, {items[1]}]"))
+    return [f"{a.name}[{row}{c.pick((':2', '-2:', '::-1', '1:3', '1:2'))}] = {text}"]
+
+
 SCRIPTS = Weighted(
-    (3, sequence), (4, draw), (2, named), (3, contained), (3, comprehended), (3, complex_number), (3, two_names)
+    (3, sequence), (2, stored_items), (4, draw), (2, named), (3, contained), (3, comprehended), (3, complex_number), (3, two_names)
 )  # fmt: skip
