@@ -187,7 +187,7 @@ def test_nested_frames_are_stepped(function, args, kwargs):
 # Decoding
 
 
-@pytest.mark.parametrize("function", {c[0] for c in corpus.CASES}, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", dict.fromkeys(c[0] for c in corpus.CASES), ids=lambda f: f.__name__)
 def test_decodes_as_dis_does(function):
     insns = _testing.decode(function.__code__)
     shown = [i for i in dis.get_instructions(function) if i.opname != "CACHE"]
