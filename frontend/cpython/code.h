@@ -60,6 +60,8 @@ class CodeInfo {
     std::vector<int32_t> index_of_unit;  // -1 where no instruction starts
     std::vector<uint8_t> is_header;      // per instruction: target of a backward jump
     bool has_loops = false;
+    // Per instruction: the first one that may yet be executed from there on.
+    std::vector<int32_t> first_ahead;
     int index_at(int unit) const { return index_of_unit[unit]; }
     bool find_handler(int insn_index, Handler* out) const;
     // Whether the value of a localsplus slot may be read at or after instruction i; otherwise the slot is
@@ -71,6 +73,7 @@ class CodeInfo {
 
   private:
     void compute_liveness() const;
+    void compute_first_ahead();
 
     std::vector<Handler> handlers_;
     std::vector<int32_t> handler_of_;  // per instruction: index into handlers_, -1 = none

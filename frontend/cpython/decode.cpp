@@ -288,6 +288,7 @@ std::unique_ptr<CodeInfo> CodeInfo::decode(PyCodeObject* co, const char** why) {
         *why = "out of memory while decoding";
     }
     if (*why) return nullptr;
+    info->compute_first_ahead();
     return info;
 }
 

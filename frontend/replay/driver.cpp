@@ -50,6 +50,7 @@ class FrameDriver {
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
     void fill(ResumeFrame& rf);
     bool refused(CallLimits::What what);
+    bool anything_ahead() const { return places_.last_ahead >= code_.first_ahead[static_cast<size_t>(pc_)]; }
 
     FunctionState::Impl& fs_;
     Frame& f_;
@@ -241,8 +242,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
 }
 
 FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
-    auto it = places_.by_pc.find(pc_);
-    Place* place = it == places_.by_pc.end() ? nullptr : it->second.get();
+    Place* place = places_.place_at[static_cast<size_t>(pc_)];
     if (!place && wants_place_) place = fs_.place(code_, pc_, true);
     wants_place_ = false;
     if (!place || place->dead || stance() == Stance::Eager) return Flow::On;
@@ -297,7 +297,11 @@ Step FrameDriver::step_with_loops(const Insn& insn) {
                 HookScope scope(callee_handler, &ctx);
                 return step(f_, code_, &pc_);
             }
+            if (code && code->has_loops) return step(f_, code_, &pc_);
         }
+        uint8_t& others = places_.other_calls[static_cast<size_t>(pc_)];
+        if (others < CodePlaces::kOtherCalls && ++others == CodePlaces::kOtherCalls)
+            places_.find_last_ahead();
     }
     return step(f_, code_, &pc_);
 }
@@ -417,7 +421,7 @@ PyObject* FrameDriver::run(bool skip_place) {
                 if (at_place(&result) == Flow::Done) return result;
                 if (!recorder_ && pc_ != before && !skip_next_) continue;
             }
-            if (!recorder_ && code_.insns[pc_].boundary && !wants_place_ && !fs_.anything_ahead(code_, pc_))
+            if (!recorder_ && code_.insns[pc_].boundary && !wants_place_ && !anything_ahead())
                 return finish_default(f_, code_.insns[pc_].unit);
         }
         skip_place = false;

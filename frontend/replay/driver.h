@@ -51,10 +51,17 @@ struct CodePlaces {
     PyRef code_object;
     const CodeInfo* code = nullptr;
     std::unordered_map<int, std::unique_ptr<Place>> by_pc;
-    int last_pc = -1;  // the last instruction with a live place
     int live = 0;
     std::unordered_map<int, LoopHeader> headers;
     int open_headers = 0;  // that are not dead
+    // The same by instruction, for those that drive a frame through them all the time.
+    std::vector<Place*> place_at;
+    std::vector<LoopHeader*> header_at;
+    // By instruction: how often a call was none of a Python function with loops, which could be regions.
+    std::vector<uint8_t> other_calls;
+    static constexpr uint8_t kOtherCalls = 8;  // from then on it is taken to be such a call always
+    int last_ahead = -1;                       // the last instruction with any of these
+    void find_last_ahead();
 };
 
 // How many loops around a place may yet become regions, and how many are regions whose code is being made.
@@ -97,7 +104,6 @@ struct FunctionState::Impl {
     std::vector<kernels::CompileRequest> postponed;
     void compile_postponed();
     void revive_entry();
-    bool anything_ahead(const CodeInfo& code, int pc);
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);
     PyRef clone_of(PyObject* function);
     PyObject* call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames);

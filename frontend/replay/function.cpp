@@ -89,23 +89,41 @@ CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
                 h != slot->headers.end() && (c.insns[i].flags & Insn::kBackward))
                 h->second.last = static_cast<int>(i);
         slot->open_headers = static_cast<int>(slot->headers.size());
+        slot->place_at.resize(c.insns.size());
+        slot->header_at.resize(c.insns.size());
+        slot->other_calls.resize(c.insns.size());
+        for (auto& [pc, h] : slot->headers) slot->header_at[static_cast<size_t>(pc)] = &h;
+        slot->find_last_ahead();
         slot->code_object = PyRef::borrow(reinterpret_cast<PyObject*>(c.code));
     }
     latest = slot.get();
     return *slot;
 }
 
+void CodePlaces::find_last_ahead() {
+    last_ahead = -1;
+    for (const auto& [pc, place] : by_pc)
+        if (!place->dead) last_ahead = std::max(last_ahead, pc);
+    for (const auto& [pc, header] : headers)
+        if (!header.dead) last_ahead = std::max(last_ahead, pc);
+    if (open_headers == 0 && (live == 0 || !code->has_loops)) return;
+    for (size_t i = 0; i < code->insns.size(); ++i)
+        if (code->insns[i].op == Opcode::Call && other_calls[i] < kOtherCalls)
+            last_ahead = std::max(last_ahead, static_cast<int>(i));
+}
+
 Place* FunctionState::Impl::place(const CodeInfo& c, int pc, bool create) {
     CodePlaces& cp = places(c);
-    auto it = cp.by_pc.find(pc);
-    if (it != cp.by_pc.end()) return it->second.get();
+    if (Place* known = cp.place_at[static_cast<size_t>(pc)]) return known;
     if (!create || cp.by_pc.size() >= kMaxPlaces) return nullptr;
     auto p = std::make_unique<Place>();
     p->code = &c;
     p->pc = pc;
     ++cp.live;
-    cp.last_pc = std::max(cp.last_pc, pc);
-    return (cp.by_pc[pc] = std::move(p)).get();
+    Place* const made = cp.place_at[static_cast<size_t>(pc)] = p.get();
+    cp.by_pc[pc] = std::move(p);
+    cp.find_last_ahead();
+    return made;
 }
 
 void FunctionState::Impl::kill(Place* p) {
@@ -113,15 +131,14 @@ void FunctionState::Impl::kill(Place* p) {
     p->dead = true;
     CodePlaces& cp = places(*p->code);
     --cp.live;
-    cp.last_pc = -1;
-    for (auto& [pc, other] : cp.by_pc)
-        if (!other->dead) cp.last_pc = std::max(cp.last_pc, pc);
+    cp.find_last_ahead();
 }
 
 void FunctionState::Impl::kill(CodePlaces& cp, LoopHeader& header) {
     if (header.dead) return;
     header.dead = true;
     --cp.open_headers;
+    cp.find_last_ahead();
 }
 
 void FunctionState::Impl::compile_postponed() {
@@ -139,12 +156,7 @@ void FunctionState::Impl::revive_entry() {
     entry->fruitless = 0;
     CodePlaces& cp = places(*entry->code);
     ++cp.live;
-    cp.last_pc = std::max(cp.last_pc, entry->pc);
-}
-
-bool FunctionState::Impl::anything_ahead(const CodeInfo& c, int pc) {
-    CodePlaces& cp = places(c);
-    return cp.open_headers > 0 || (cp.live > 0 && (c.has_loops || cp.last_pc >= pc));
+    cp.find_last_ahead();
 }
 
 void FunctionState::Impl::remark(Reason reason, const std::string& detail, const CodeInfo& c,

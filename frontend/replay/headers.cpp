@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include "frontend/clock.h"
 #include "frontend/cpython/deferred.h"
@@ -157,9 +158,9 @@ bool region_serves(const FunctionState::Impl& fs, CodePlaces& places, int pc) {
 }
 
 bool region_begins(const FunctionState::Impl& fs, const CodePlaces& places, int pc) {
-    const auto it = places.headers.find(pc);
-    if (it == places.headers.end() || it->second.dead || !enabled || forbidden(fs)) return false;
-    const LoopHeader& h = it->second;
+    const LoopHeader* header = places.header_at[static_cast<size_t>(pc)];
+    if (!header || header->dead || !enabled || forbidden(fs)) return false;
+    const LoopHeader& h = *header;
     return is_to_come(h) || std::any_of(h.regions.begin(), h.regions.end(),
                                         [](const auto& r) { return !r->retired && !r->failed(); });
 }
@@ -212,13 +213,13 @@ bool comes_round(const Frame& f) {
 
 AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code,
                           int* pc, std::vector<ResumeFrame>* inner) {
-    auto it = places.headers.find(*pc);
-    if (it == places.headers.end() || it->second.dead || !enabled || !fs.options.has_regions() ||
+    LoopHeader* header_here = places.header_at[static_cast<size_t>(*pc)];
+    if (!header_here || header_here->dead || !enabled || !fs.options.has_regions() ||
         stance() == Stance::Eager) {
         fs.compile_postponed();
         return AtHeader::Nothing;
     }
-    LoopHeader& h = it->second;
+    LoopHeader& h = *header_here;
     if (++h.arrivals == 1) h.since = now_ns();
     const size_t before = h.regions.size();
     if (h.regions.empty() && comes_round(f) && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
@@ -227,23 +228,25 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
     h.serves = waits_for_code(h);
     for (int round = 0; round < 2 && !h.dead; ++round) {
         for (size_t i = 0; i < h.regions.size(); ++i) {
-            const std::shared_ptr<regions::CompiledRegion> region = h.regions[i];
+            regions::CompiledRegion* const region = h.regions[i].get();  // none is dropped while calls last
             const int header = *pc;
             if (!region->copies_pay()) {
                 fs.remark(Reason::RegionCopies, "", code, code.insns[static_cast<size_t>(header)]);
                 fs.kill(places, h);
                 return AtHeader::Nothing;
             }
-            const int64_t begun = now_ns();
-            RegionCheck check(fs, code, header);
-            const bool checked = verifying_calls() && !region->device() && !region->built().draws;
+            // To ask for the time takes as long as much of what there is to do.
+            const int64_t begun = fs.judging || region->checks > 0 ? now_ns() : 0;
+            std::optional<RegionCheck> check;
+            if (verifying_calls() && !region->device() && !region->built().draws)
+                check.emplace(fs, code, header);
             const regions::Left left = [&] {
                 const Timed timed(&Profile::loops);
-                return region->run(f, pc, inner, checked ? &check : nullptr);
+                return region->run(f, pc, inner, check ? &*check : nullptr);
             }();
             // What another thread has sent would be raised, and lost, while the check runs.
-            if (checked && left != regions::Left::NotEntered && left != regions::Left::Failed &&
-                !async_exception_waits(f.ts()) && !check.agrees(*region, f, pc, inner)) {
+            if (check && left != regions::Left::NotEntered && left != regions::Left::Failed &&
+                !async_exception_waits(f.ts()) && !check->agrees(*region, f, pc, inner)) {
                 fs.kill(places, h);
                 return AtHeader::Nothing;
             }
@@ -276,7 +279,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 default: break;
             }
             ++fs.counters.exits;
-            region->check_ns += now_ns() - begun;
+            if (begun) region->check_ns += now_ns() - begun;
             if (region->checks > kManyChecks && region->check_ns / region->checks < kShortRun) {
                 region->retired = true;
                 fs.remark(Reason::Faults, "", code, code.insns[static_cast<size_t>(header)]);
