@@ -19,6 +19,8 @@
 #include "frontend/hosts/numpy/pool.h"
 #include "frontend/hosts/numpy/py_loops.h"
 #include "frontend/once.h"
+// Behind what includes NumPy's other headers.
+#include <numpy/arrayscalars.h>
 
 namespace stator::frontend::numpy {
 
@@ -230,6 +232,18 @@ double read_double(DType t, const char* bits) {
 
 }  // namespace
 
+// As PyArray_Scalar makes it, which asks a dozen questions about other types first.
+PyObject* new_scalar(DType dtype, const char* bits) {
+    if (dtype == DType::Bool) PyArrayScalar_RETURN_BOOL_FROM_LONG(*bits);
+    static_assert(offsetof(PyDoubleScalarObject, obval) == sizeof(PyObject) &&
+                  offsetof(PyByteScalarObject, obval) == sizeof(PyObject) &&
+                  offsetof(PyCDoubleScalarObject, obval) == sizeof(PyObject));
+    PyTypeObject* type = descr_of(dtype)->typeobj;
+    PyObject* o = type->tp_alloc(type, 0);
+    if (o) std::memcpy(reinterpret_cast<char*>(o) + sizeof(PyObject), bits, graph::info(dtype).size);
+    return o;
+}
+
 PyObject* box_scalar(Box box, DType dtype, const char* bits) {
     switch (box) {
         case Box::PyFloat: return PyFloat_FromDouble(read_double(dtype, bits));
@@ -249,7 +263,7 @@ PyObject* box_scalar(Box box, DType dtype, const char* bits) {
             if (dtype == DType::C64) im = read_double(DType::F32, bits + 4);
             return PyComplex_FromDoubles(re, im);
         }
-        case Box::NpScalar: return PyArray_Scalar(const_cast<char*>(bits), descr_of(dtype), nullptr);
+        case Box::NpScalar: return new_scalar(dtype, bits);
         case Box::Array: {  // a 0-d array
             PyObject* a = new_array(dtype, 0, nullptr, {});
             if (a) std::memcpy(data(a), bits, graph::info(dtype).size);
