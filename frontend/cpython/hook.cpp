@@ -34,11 +34,14 @@ struct PendingCall {
     _PyFrameEvalFunction restore, restore_foreign;
 };
 
-thread_local FrameHandler t_handler = nullptr;
-thread_local void* t_ctx = nullptr;
-thread_local PendingCall* t_pending = nullptr;
-thread_local int t_depth = 0;   // hook calls of this thread that are on the C stack since its innermost scope
-thread_local int t_scopes = 0;  // scopes of this thread
+struct PerThread {
+    FrameHandler handler = nullptr;
+    void* ctx = nullptr;
+    PendingCall* pending = nullptr;
+    int depth = 0;   // hook calls of this thread that are on the C stack since its innermost scope
+    int scopes = 0;  // scopes of this thread
+};
+[[gnu::tls_model("initial-exec")]] thread_local constinit PerThread thread;
 
 // Guarded by the GIL.
 PyInterpreterState* g_interp = nullptr;  // the interpreter whose hook is ours
@@ -101,7 +104,7 @@ void close_window(PyInterpreterState* interp, PendingCall* call) {
 
 PyObject* run_pending(PyThreadState* ts, raw::IFrame* frame, PendingCall* call) {
     close_window(ts->interp, call);
-    t_pending = nullptr;
+    thread.pending = nullptr;
     Frame f(ts, frame);
     RecursionLevel level(ts);
     f.clear_slots();
@@ -110,26 +113,26 @@ PyObject* run_pending(PyThreadState* ts, raw::IFrame* frame, PendingCall* call) 
 
 PyObject* offer(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     const int flags = raw::code(frame)->co_flags;
-    if (t_handler && !throwflag && (flags & CO_OPTIMIZED) && !(flags & kSuspending)) {
+    if (thread.handler && !throwflag && (flags & CO_OPTIMIZED) && !(flags & kSuspending)) {
         RecursionLevel level(ts);
         Frame f(ts, frame);
         PyObject* result = nullptr;
-        if (level.within_limit() && t_handler(t_ctx, f, &result)) return result;
+        if (level.within_limit() && thread.handler(thread.ctx, f, &result)) return result;
     }
     return pass_on(ts, frame, throwflag);
 }
 
 PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
-    PendingCall* pending = t_pending;
+    PendingCall* pending = thread.pending;
     if (pending && raw::function(frame) == pending->clone) return run_pending(ts, frame, pending);
     PyObject* result;
-    if (++t_depth <= kMaxDepth) {
+    if (++thread.depth <= kMaxDepth) {
         result = offer(ts, frame, throwflag);
     } else {
         Suspension suspension(ts->interp);
         result = pass_on(ts, frame, throwflag);
     }
-    t_depth--;
+    thread.depth--;
     return result;
 }
 
@@ -173,23 +176,23 @@ PyObject* nones(Py_ssize_t n) {
 }  // namespace
 
 HookScope::HookScope(FrameHandler handler, void* ctx)
-    : saved_handler_(t_handler), saved_ctx_(t_ctx), saved_depth_(t_depth) {
-    if (t_scopes++ < 4) t_depth = 0;
+    : saved_handler_(thread.handler), saved_ctx_(thread.ctx), saved_depth_(thread.depth) {
+    if (thread.scopes++ < 4) thread.depth = 0;
     install();
-    t_handler = handler;
-    t_ctx = ctx;
+    thread.handler = handler;
+    thread.ctx = ctx;
 }
 
 HookScope::~HookScope() {
-    t_handler = saved_handler_;
-    t_ctx = saved_ctx_;
-    t_depth = saved_depth_;
-    t_scopes--;
+    thread.handler = saved_handler_;
+    thread.ctx = saved_ctx_;
+    thread.depth = saved_depth_;
+    thread.scopes--;
     remove();
 }
 
-HookPause::HookPause() : saved_handler_(std::exchange(t_handler, nullptr)) {}
-HookPause::~HookPause() { t_handler = saved_handler_; }
+HookPause::HookPause() : saved_handler_(std::exchange(thread.handler, nullptr)) {}
+HookPause::~HookPause() { thread.handler = saved_handler_; }
 
 bool foreign_hook_present() {
     _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
@@ -224,10 +227,10 @@ PyObject* call_with_frame(PyObject* clone, FrameBody body, void* ctx) {
     PendingCall call{clone, body, ctx, nullptr, nullptr};
     PyInterpreterState* interp = PyInterpreterState_Get();
     open_window(interp, &call);
-    PendingCall* outer = std::exchange(t_pending, &call);
+    PendingCall* outer = std::exchange(thread.pending, &call);
     PyObject* result = PyObject_Vectorcall(clone, nullptr, 0, nullptr);
-    if (t_pending == &call) close_window(interp, &call);  // CPython could not push the frame
-    t_pending = outer;
+    if (thread.pending == &call) close_window(interp, &call);  // CPython could not push the frame
+    thread.pending = outer;
     return result;
 }
 
