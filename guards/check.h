@@ -84,6 +84,9 @@ void memory_span(PyObject* array, const char** begin, const char** end);
 int64_t host_array_kind(PyObject* array);
 bool is_host_array(PyObject* o, int64_t kind);  // and exactly an ndarray
 
+// The dictionary's version; 0 where CPython has none (3.14 on): then nothing is ever unchanged.
+uint64_t dict_version(PyObject* dict);
+
 class GuardProgram {
   public:
     GuardProgram();

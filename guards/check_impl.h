@@ -114,8 +114,6 @@ PyObject* read_attr(PyObject* obj, PyObject* name);
 PyObject* read_item(PyObject* container, PyObject* key);
 // Any source from entry slots, the slow way; new reference or nullptr. For explanations.
 PyObject* read_source(const std::vector<Source>& sources, SourceId s, PyObject* const* slots);
-// The dictionary's version; 0 where CPython has none (3.14 on): then nothing is ever unchanged.
-uint64_t dict_version(PyObject* dict);
 // What the class holds under `name` (borrowed, nullptr when nothing).
 PyObject* class_lookup(PyTypeObject* type, PyObject* name);
 // Whether it is a `__slots__` member that holds a plain object reference.

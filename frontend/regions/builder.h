@@ -82,6 +82,7 @@ struct State {
 // A name that the region looked up while it was built: `dict[key]` must still be `value`.
 struct Pinned {
     PyRef dict, key, value;
+    mutable uint64_t version = 0;  // of the dict when it was last seen to hold
 };
 
 // A function whose code is part of the region.

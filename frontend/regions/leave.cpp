@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "frontend/clock.h"
@@ -19,13 +18,11 @@ namespace {
 // What the exit wrote down. In the slots of its frames the ids of Values are places in the exit's values.
 class ExitValues {
   public:
-    ExitValues(const graph::Region& r, const graph::RegionExit& e, const char* out) {
-        for (graph::ValueId v : e.values) {
-            at_.push_back(out);
-            out += kSlot * slots_of(r.types[static_cast<size_t>(v)]);
-        }
+    // `slots`: of the values in `out`.
+    ExitValues(const std::vector<int>& slots, const char* out) : slots_(slots), out_(out) {}
+    const char* bits(graph::ValueId id) const {
+        return out_ + static_cast<ptrdiff_t>(kSlot) * slots_[static_cast<size_t>(id)];
     }
-    const char* bits(graph::ValueId id) const { return at_[static_cast<size_t>(id)]; }
     int64_t word(graph::ValueId id, int n = 0) const {
         int64_t w;
         std::memcpy(&w, bits(id) + n * kSlot, 8);
@@ -38,7 +35,8 @@ class ExitValues {
     }
 
   private:
-    std::vector<const char*> at_;
+    const std::vector<int>& slots_;
+    const char* out_;
 };
 
 // An array as the region knows it.
@@ -54,7 +52,10 @@ PyRef reversed(PyObject* sequence) {
 // Makes the objects of one exit; what is one object in the program is made once.
 class Boxes {
   public:
-    Boxes(const ExitValues& values, const std::vector<PyObject*>& old) : values_(values), old_(old) {}
+    Boxes(const ExitValues& values, const std::vector<PyObject*>& old, MadeObjects& made)
+        : values_(values), old_(old), made_(made) {}
+    ~Boxes() { made_.clear(); }
+    Boxes(const Boxes&) = delete;
     PyObject* box(const Value& v);  // new reference; nullptr with an error, or without one for an empty slot
 
   private:
@@ -78,9 +79,7 @@ class Boxes {
 
     const ExitValues& values_;
     const std::vector<PyObject*>& old_;  // the frame's slots at entry
-    std::map<graph::ValueId, PyRef> arrays_;
-    std::map<std::pair<int64_t, graph::ValueId>, PyRef> numbers_;  // by Value::object, too
-    std::map<int64_t, PyRef> lists_;                               // by Value::object
+    MadeObjects& made_;
 };
 
 Words Boxes::words(const Value& v) const {
@@ -133,9 +132,8 @@ PyObject* Boxes::make_array(const Value& v) {
 }
 
 PyObject* Boxes::array(const Value& v) {
-    PyRef& made = arrays_[v.id];
-    if (!made) made = PyRef::steal(make_array(v));
-    return Py_XNewRef(made.get());
+    if (PyObject* made = made_.find(MadeObjects::kArray, v.id)) return Py_NewRef(made);
+    return made_.keep(MadeObjects::kArray, v.id, make_array(v));
 }
 
 PyObject* Boxes::make_number(const Value& v) {
@@ -149,9 +147,8 @@ PyObject* Boxes::make_number(const Value& v) {
 }
 
 PyObject* Boxes::number(const Value& v) {
-    PyRef& made = numbers_[{v.object, v.id}];
-    if (!made) made = PyRef::steal(make_number(v));
-    return Py_XNewRef(made.get());
+    if (PyObject* made = made_.find(v.object, v.id)) return Py_NewRef(made);
+    return made_.keep(v.object, v.id, make_number(v));
 }
 
 PyObject* Boxes::complex(const Value& v) const {
@@ -226,12 +223,9 @@ PyRef Boxes::items(const Value& v) {
 }
 
 PyObject* Boxes::list(const Value& v) {
-    PyRef& made = lists_[v.object];
-    if (!made) {
-        const PyRef t = items(v);
-        made = PyRef::steal(t ? PySequence_List(t.get()) : nullptr);
-    }
-    return Py_XNewRef(made.get());
+    if (PyObject* made = made_.find(v.object, MadeObjects::kList)) return Py_NewRef(made);
+    const PyRef t = items(v);
+    return made_.keep(v.object, MadeObjects::kList, t ? PySequence_List(t.get()) : nullptr);
 }
 
 PyObject* Boxes::box(const Value& v) {
@@ -333,36 +327,54 @@ bool CompiledRegion::store_lists() {
 // Objects are made before the frame is touched, so that a failure leaves it as it was.
 bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) {
     const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
-    const ExitValues values(*built_->graph, built_->graph->exits[static_cast<size_t>(exit)], out_.data());
-    const std::vector<PyObject*> old = entry_;
+    const ExitValues values(exit_slots(exit), out_.data());
+    const std::vector<PyObject*>& old = entry_;
     const auto depth = static_cast<size_t>(f.depth());
-    Boxes boxes(values, old);
-    std::vector<ResumeFrame> frames;
-    for (const ResumePoint::Stop& stop : r.frames) {
-        ResumeFrame& frame = frames.emplace_back();
-        frame.func = PyRef::borrow(stop.function_slot >= 0 ? old[static_cast<size_t>(stop.function_slot)]
-                                                           : stop.function);
-        frame.unit = stop.code->insns[static_cast<size_t>(stop.pc)].unit;
+    Boxes boxes(values, old, made_);
+    std::vector<ResumeFrame> frames(r.frames.size() - 1);
+    std::vector<PyObject*>& own_slots = left_.slots;
+    for (size_t k = 0; k < r.frames.size(); ++k) {
+        const ResumePoint::Stop& stop = r.frames[k];
+        ResumeFrame& frame = k == 0 ? left_ : frames[k - 1];
+        if (k > 0) {
+            frame.func = PyRef::borrow(stop.function_slot >= 0 ? old[static_cast<size_t>(stop.function_slot)]
+                                                               : stop.function);
+            frame.unit = stop.code->insns[static_cast<size_t>(stop.pc)].unit;
+        }
+        // Attributes lie between the locals and the stack.
+        const auto locals = static_cast<size_t>(stop.code->nlocalsplus);
+        const size_t cells = k == 0 ? built_->cells.size() : 0;
         for (size_t i = 0; i < stop.slots.size(); ++i) {
-            // Attributes lie between the locals and the stack.
-            const auto locals = static_cast<size_t>(stop.code->nlocalsplus);
-            const size_t cells = frames.size() == 1 ? built_->cells.size() : 0;
             const size_t slot = i < locals + cells ? i : i - cells;
-            const bool own = frames.size() == 1 && slot < depth && (i < locals || i >= locals + cells);
+            const bool own = k == 0 && slot < depth && (i < locals || i >= locals + cells);
             PyObject* o = moved_on(stop.slots[i], own ? old[slot] : nullptr, values);
             if (!o) o = boxes.box(stop.slots[i]);
-            if (!o && PyErr_Occurred()) return false;
+            if (!o && PyErr_Occurred()) return left_.clear(), false;
             frame.slots.push_back(o);
         }
     }
-    if (!store_attributes(&frames[0].slots) || !store_lists()) return false;
+    if (!store_attributes(&own_slots) || !store_lists()) return left_.clear(), false;
     f.clear_slots();
-    for (size_t i = 0; i < frames[0].slots.size(); ++i)
-        f.init_slot(static_cast<int>(i), std::exchange(frames[0].slots[i], nullptr));
-    f.set_depth(static_cast<int>(frames[0].slots.size()));
-    frames.erase(frames.begin());
+    for (size_t i = 0; i < own_slots.size(); ++i)
+        f.init_slot(static_cast<int>(i), std::exchange(own_slots[i], nullptr));
+    f.set_depth(static_cast<int>(own_slots.size()));
+    own_slots.clear();
     *inner = std::move(frames);
     return true;
+}
+
+// Where the exit's values are in `out_`.
+const std::vector<int>& CompiledRegion::exit_slots(int exit) {
+    std::vector<int>& slots = exit_slots_[static_cast<size_t>(exit)];
+    if (!slots.empty()) return slots;
+    const graph::Region& r = *built_->graph;
+    const std::vector<graph::ValueId>& values = r.exits[static_cast<size_t>(exit)].values;
+    for (int at = 0; slots.size() < values.size();) {
+        const graph::ValueId v = values[slots.size()];
+        slots.push_back(at);
+        at += slots_of(r.types[static_cast<size_t>(v)]);
+    }
+    return slots;
 }
 
 }  // namespace stator::frontend::regions

@@ -2,6 +2,7 @@
 
 #include "frontend/regions/region.h"
 
+#include <alloca.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -202,8 +203,14 @@ CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string n
         size_t n = 0;
         for (graph::ValueId v : e.values) n += static_cast<size_t>(slots_of(r.types[static_cast<size_t>(v)]));
         most = std::max(most, n);
+        ways_.push_back(e.label == "end" ? Left::End : e.label == "poll" ? Left::Poll : Left::Check);
     }
     out_.resize((most + 1) * kSlot);
+    taken.resize(r.exits.size());
+    exit_slots_.resize(r.exits.size());
+    scalars_.resize(built_->inputs.size() * kSlot);
+    writes_ = std::any_of(built_->inputs.begin(), built_->inputs.end(),
+                          [](const EntryInput& in) { return in.kind == EntryInput::Array && in.written; });
     scratch_.resize(static_cast<size_t>(graph::scratch_cells(r) + graph::kMostSaved));
     if (device_)
         request_->slot->ready = true;
@@ -287,8 +294,12 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     for (const auto& [slot, type, items] : b.lengths)
         if (!at(slot) || Py_TYPE(at(slot)) != type || PySequence_Fast_GET_SIZE(at(slot)) != items)
             return false;
-    for (const Pinned& p : b.pinned)
+    for (const Pinned& p : b.pinned) {
+        const uint64_t version = guards::dict_version(p.dict.get());
+        if (version && version == p.version) continue;
         if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get()) return false;
+        p.version = version;
+    }
     for (const Followed& fn : b.functions)
         if (PyFunction_GET_CODE(fn.function.get()) != fn.code.get() ||
             PyFunction_GET_DEFAULTS(fn.function.get()) != fn.defaults.get() ||
@@ -306,7 +317,7 @@ bool CompiledRegion::read_inputs() {
     stored_lists_.clear();
     arrays_.clear();
     dims_.clear();
-    scalars_.clear();
+    scalar_count_ = 0;
     const auto& b = *built_;
     return std::all_of(b.inputs.begin(), b.inputs.end(),
                        [&](const EntryInput& in) { return read_input(in, true); }) &&
@@ -315,12 +326,36 @@ bool CompiledRegion::read_inputs() {
            disjoint();
 }
 
+namespace {
+
+// Whether `classify` would say of it what it said of the input's array.
+bool fits_array(PyObject* o, const EntryInput& in) {
+    if (!PyArray_CheckExact(o)) return false;
+    auto* a = reinterpret_cast<PyArrayObject*>(o);
+    if (PyArray_DESCR(a) != numpy::descr_of(in.dtype) || PyArray_NDIM(a) != in.rank || !PyArray_ISALIGNED(a))
+        return false;
+    if (in.written && !PyArray_ISWRITEABLE(a)) return false;
+    const npy_intp *extents = PyArray_DIMS(a), *strides = PyArray_STRIDES(a),
+                   size = graph::info(in.dtype).size;
+    npy_intp dense = size;
+    for (int d = in.rank - 1; d >= 0; dense *= extents[d], --d) {
+        // Sizes are powers of two.
+        if (strides[d] < 0 || (strides[d] & (size - 1)) != 0) return false;
+        if (in.contiguous && strides[d] != dense) return false;
+        if (in.ordered && d > 0 && strides[d] > strides[d - 1]) return false;
+        if (std::min<int64_t>(in.extents[static_cast<size_t>(d)], kPlural) !=
+            std::min<int64_t>(extents[d], kPlural))
+            return false;
+    }
+    return !in.contiguous || PyArray_IS_C_CONTIGUOUS(a);
+}
+
+}  // namespace
+
 // Whether the input is of the kind that the region was built for; `keep`s what the code reads of it.
 bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
     const auto scalar = [&](const void* bits, size_t n) {
-        if (!keep) return;
-        scalars_.resize(scalars_.size() + kSlot);
-        std::memcpy(scalars_.data() + scalars_.size() - kSlot, bits, n);
+        if (keep) std::memcpy(scalars_.data() + kSlot * scalar_count_++, bits, n);
     };
     PyObject* o = entry_[static_cast<size_t>(in.slot)];
     if (!o) return false;
@@ -409,16 +444,9 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
             if (in.of_iterator) {
                 if (!is_array_iter(o) || !(o = array_iter_state(o).array)) return false;
             }
-            const EntryKind k = classify(o);
-            if (k.kind != EntryKind::Array || k.dtype != in.dtype || k.rank != in.rank) return false;
-            if ((in.contiguous && !k.contiguous) || (in.ordered && !k.ordered)) return false;
-            auto* a = reinterpret_cast<PyArrayObject*>(o);
-            if (in.written && !PyArray_ISWRITEABLE(a)) return false;
-            for (int d = 0; d < in.rank; ++d)
-                if (std::min<int64_t>(in.extents[static_cast<size_t>(d)], kPlural) !=
-                    std::min<int64_t>(PyArray_DIM(a, d), kPlural))
-                    return false;
+            if (!fits_array(o, in)) return false;
             if (!keep) break;
+            auto* a = reinterpret_cast<PyArrayObject*>(o);
             arrays_.push_back(PyArray_BYTES(a));
             dims_.insert(dims_.end(), PyArray_DIMS(a), PyArray_DIMS(a) + in.rank);
             dims_.insert(dims_.end(), PyArray_STRIDES(a), PyArray_STRIDES(a) + in.rank);
@@ -430,11 +458,13 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
 
 // What is written overlaps nothing else, and no array is written through elements that lie on each other.
 bool CompiledRegion::disjoint() const {
+    if (!writes_) return true;
     struct Span {
         const char *begin, *end;
         bool written;
     };
-    std::vector<Span> spans;
+    auto* const spans = static_cast<Span*>(alloca(sizeof(Span) * built_->inputs.size()));
+    size_t count = 0;
     for (const EntryInput& in : built_->inputs) {
         if (in.kind != EntryInput::Array) continue;
         PyObject* o = entry_[static_cast<size_t>(in.slot)];
@@ -444,9 +474,10 @@ bool CompiledRegion::disjoint() const {
         if (in.written)
             for (int d = 0; d < PyArray_NDIM(a); ++d)
                 if (PyArray_STRIDE(a, d) == 0 && PyArray_DIM(a, d) > 1) return false;
-        for (const Span& other : spans)
-            if ((s.written || other.written) && s.begin < other.end && other.begin < s.end) return false;
-        spans.push_back(s);
+        for (size_t i = 0; i < count; ++i)
+            if ((s.written || spans[i].written) && s.begin < spans[i].end && spans[i].begin < s.end)
+                return false;
+        spans[count++] = s;
     }
     return true;
 }
@@ -509,17 +540,14 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
         busy_ = false;
         return ran;
     }
-    const std::string& label = built_->graph->exits[static_cast<size_t>(exit)].label;
-    taken.resize(built_->graph->exits.size());
     ++taken[static_cast<size_t>(exit)];
     const bool left = leave(f, exit, inner);
     busy_ = false;
     if (!left) return Left::Failed;
     *pc = built_->exits[static_cast<size_t>(exit)]->frames[0].pc;
-    if (label == "end") return Left::End;
-    if (label == "poll") return Left::Poll;
-    ++checks;
-    return Left::Check;
+    const Left way = ways_[static_cast<size_t>(exit)];
+    checks += way == Left::Check;
+    return way;
 }
 
 // Python would take some thirty times as long for what the code did, and a loop that is left, and entered

@@ -31,6 +31,33 @@ class EntryWatch {
     virtual void entered(const Frame& f, const std::vector<PyObject*>& reached) = 0;
 };
 
+// Objects that were made so far while a region is being left, for values that several variables have. It is
+// kept from one time to the next: asking for memory would take a good part of what leaving does.
+class MadeObjects {
+  public:
+    // In place of Value::object, or of the id, of what is not told by both.
+    enum : int64_t { kArray = -1 };
+    enum : graph::ValueId { kList = -1 };
+    PyObject* find(int64_t object, graph::ValueId id) const {  // borrowed
+        for (const One& m : all_)
+            if (m.object == object && m.id == id) return m.made.get();
+        return nullptr;
+    }
+    PyObject* keep(int64_t object, graph::ValueId id, PyObject* steal) {  // new reference
+        if (steal) all_.push_back({object, id, PyRef::borrow(steal)});
+        return steal;
+    }
+    void clear() { all_.clear(); }
+
+  private:
+    struct One {
+        int64_t object;
+        graph::ValueId id;
+        PyRef made;
+    };
+    std::vector<One> all_;
+};
+
 constexpr int kSlot = 16;  // bytes of a scalar
 inline int slots_of(const graph::RegionType& t) { return t.is_array() ? 1 + 2 * t.rank : 1; }
 
@@ -72,6 +99,7 @@ class CompiledRegion {
     bool disjoint() const;
     bool resolve_calls();
     bool leave(Frame& f, int exit, std::vector<ResumeFrame>* inner);
+    const std::vector<int>& exit_slots(int exit);
     int32_t run_code(kernels::RegionArgs& args);
     Left run_on_device(const kernels::RegionArgs& args, int32_t* exit);
 
@@ -84,6 +112,7 @@ class CompiledRegion {
     // finalizers may come here again.
     bool busy_ = false;
     bool resolved_ = false, unresolvable_ = false;
+    bool writes_ = false;                     // to an array that was there at entry
     const Frame* frame_ = nullptr;            // while it is being entered
     bool copied_ = false;                     // long lists, when it was entered
     int64_t copying_ns_ = 0, inside_ns_ = 0;  // in copying these and back, and in its code meanwhile
@@ -100,6 +129,11 @@ class CompiledRegion {
     std::vector<StoredList> stored_lists_;  // lists that the code stores to
     std::vector<int64_t> dims_;
     std::vector<char> scalars_, out_;
+    size_t scalar_count_ = 0;                   // in `scalars_`, while inputs are read
+    std::vector<Left> ways_;                    // by exit
+    std::vector<std::vector<int>> exit_slots_;  // by exit; empty until it is taken
+    MadeObjects made_;
+    ResumeFrame left_;  // while the frame is being left
     std::vector<kernels::RegionArgs::ScratchCell> scratch_;
     kernels::RegionArgs::Trust trust_;
 };

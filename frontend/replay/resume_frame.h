@@ -16,8 +16,10 @@ struct ResumeFrame {
     ResumeFrame() = default;
     ResumeFrame(ResumeFrame&&) = default;
     ResumeFrame& operator=(ResumeFrame&&) = default;
-    ~ResumeFrame() {
+    ~ResumeFrame() { clear(); }
+    void clear() {
         for (PyObject* o : slots) Py_XDECREF(o);
+        slots.clear();
     }
 };
 
