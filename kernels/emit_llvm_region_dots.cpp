@@ -21,6 +21,11 @@ namespace {
 
 constexpr int kVectors = 4;  // of results, where there are so many; else one
 
+// Of the vector that the next dot of a loop is going to read, the first bytes are asked for early: until a
+// processor has seen by itself where it lies, a dot of a thousand elements is half done. Shorter ones are
+// done before that memory comes.
+constexpr int64_t kLine = 64, kAhead = 16 * kLine, kWorthAhead = 2048;  // bytes
+
 // Strides for which NumPy calls the BLAS as it is: positive multiples of an element, in any C int.
 int64_t odd_strides(int64_t size) { return ~((int64_t{1} << 31) - size); }
 
@@ -47,6 +52,7 @@ Value* RegionEmitter::dot_call(const Inst& i) {
     BasicBlock *some = new_block("some"), *done = new_block("called");
     b_.CreateCondBr(b_.CreateICmpSGT(x.extents[0], i64(0)), some, done);
     b_.SetInsertPoint(some);
+    ask_ahead(x, y, graph::info(type(i.result).dtype).size);
     llvm::Type *ptr = b_.getPtrTy(), *n = b_.getInt64Ty();
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, n, ptr, n, ptr, n, ptr}, false);
     b_.CreateCall(type, call_function(static_cast<int>(i.ints[0])),
@@ -56,6 +62,63 @@ Value* RegionEmitter::dot_call(const Inst& i) {
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     return b_.CreateLoad(elt, cell);
+}
+
+// Where the operands of the next dot here lie is guessed: as far from these as these are from those before.
+void RegionEmitter::ask_ahead(const RegionVal& x, const RegionVal& y, int64_t size) {
+    BasicBlock *ask = new_block("ask"), *asked = new_block("asked");
+    b_.CreateCondBr(b_.CreateICmpUGE(x.extents[0], i64(kWorthAhead / size)), ask, asked);
+    b_.SetInsertPoint(ask);
+    for (const RegionVal* v : {&x, &y}) {
+        llvm::Type* state = llvm::ArrayType::get(b_.getInt64Ty(), 2);
+        auto* seen = slot(state, "seen");
+        Builder behind(seen->getParent(), std::next(seen->getIterator()));
+        behind.CreateStore(llvm::Constant::getNullValue(state), seen);
+        b_.CreateCall(asking_function(), {v->address, seen});
+    }
+    b_.CreateBr(asked);
+    b_.SetInsertPoint(asked);
+}
+
+// Of an address and of what was seen here so far: the address before, and its distance from the one before
+// that. Where vectors do not follow each other evenly nothing is asked for.
+llvm::Function* RegionEmitter::asking_function() {
+    llvm::Function*& f = dots_["ask ahead"];
+    if (f) return f;
+    llvm::Type *ptr = b_.getPtrTy(), *word = b_.getInt64Ty();
+    f = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr}, false),
+                               llvm::Function::InternalLinkage, o_.prefix + "_ask", m_);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->addFnAttr(llvm::Attribute::NoInline);
+    f->addFnAttr(kScalarWork);
+    f->setOnlyAccessesArgMemory();  // what else it asks for, it does not read
+    const Builder::InsertPointGuard here(b_);
+    llvm::Function* const caller = std::exchange(f_, f);
+    Value *at = f->getArg(0), *seen = f->getArg(1);
+    BasicBlock *entry = new_block("entry"), *line = new_block("line"), *done = new_block("done");
+    b_.SetInsertPoint(entry);
+    Value *last = seen, *step = b_.CreateConstInBoundsGEP1_64(word, seen, 1);
+    Value* now = b_.CreatePtrToInt(at, word);
+    Value* distance = b_.CreateSub(now, b_.CreateLoad(word, last));
+    Value* even = b_.CreateICmpEQ(distance, b_.CreateLoad(word, step));
+    b_.CreateStore(now, last);
+    b_.CreateStore(distance, step);
+    Value* first = b_.CreateGEP(b_.getInt8Ty(), at, distance);
+    b_.CreateCondBr(b_.CreateAnd(even, b_.CreateICmpNE(distance, i64(0))), line, done);
+    b_.SetInsertPoint(line);
+    auto* offset = b_.CreatePHI(word, 2);
+    constexpr int kRead = 0, kKeep = 3, kData = 1;
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ptr},
+                       {b_.CreateGEP(b_.getInt8Ty(), first, offset), b_.getInt32(kRead), b_.getInt32(kKeep),
+                        b_.getInt32(kData)});
+    Value* next = b_.CreateAdd(offset, i64(kLine));
+    offset->addIncoming(i64(0), entry);
+    offset->addIncoming(next, line);
+    b_.CreateCondBr(b_.CreateICmpULT(next, i64(kAhead)), line, done);
+    b_.SetInsertPoint(done);
+    b_.CreateRetVoid();
+    f_ = caller;
+    return f;
 }
 
 // Whether the order is known for these lengths and strides.

@@ -86,6 +86,8 @@ class RegionEmitter {
     };
     Val dot(const Inst& inst);
     llvm::Value* dot_call(const Inst& inst);
+    void ask_ahead(const RegionVal& x, const RegionVal& y, int64_t size);
+    llvm::Function* asking_function();
     llvm::Value* dot_alone(const Inst& inst, const DotOperands& d);
     llvm::Value* dot_ahead(const Inst& inst, const DotOperands& d, const DotAhead& ahead);
     llvm::Value* keeps_order(const DotOperands& d);  // i1
