@@ -34,7 +34,7 @@ def f(a, n):
         last = v
         if first is None:
             first = v
-    return first, last, type(last) is type(a[0]), last is first
+    return first, last, type(last) is type(a[0])
 """
     eager, compiled = function_of(text), stator.compile(function_of(text))
     values = np.array([0, 1, 0, 1, 1, 0], dtype) if dtype == "?" else np.arange(100, 106).astype(dtype)
