@@ -16,22 +16,12 @@
 #include "jit/fork.h"
 #include "jit/nvrtc_library.h"
 #include "jit/object_cache.h"
+#include "kernels/cuda_contracted.h"
 
 namespace stator::jit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Double precision functions of libdevice in which nvcc contracts a product and a sum, by its default
-// --fmad=true and only at its full optimization. Kernels that call one are compiled as host libraries compile
-// theirs, or the last bit would differ from theirs. Found by counting the instructions of each function's
-// sm_80 and sm_90 code under all four combinations of options (CUDA 13.0); every other function of libdevice
-// has the same operations in each of them. The kernels' own arithmetic is never contracted: it consists of
-// __fmul_rn and the like.
-constexpr std::string_view kContracted[] = {
-    "acosh", "asinh", "atanh", "erfcinv", "erfcxf",     "j0",     "j1", "lgamma", "log",
-    "log10", "log1p", "log2",  "pow",     "normcdfinv", "tgamma", "y0", "y1",
-};
 
 // Takes a third off the compile time and leaves registers and 16-byte accesses as they are. It leaves arrays
 // of a thread in memory even where all indices are known: sources for it have none.
@@ -72,26 +62,6 @@ std::string_view option_name(std::string_view option) {
     if (name == "Ofc") return "Ofast-compile";
     if (name == "arch") return "gpu-architecture";
     return name;
-}
-
-bool is_identifier(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-bool calls_contracted(std::string_view source) {
-    for (size_t i = 0; i < source.size();) {
-        if (!is_identifier(source[i])) {
-            ++i;
-            continue;
-        }
-        const size_t begin = i;
-        while (i < source.size() && is_identifier(source[i])) ++i;
-        if (i < source.size() && source[i] == '(' &&
-            std::find(std::begin(kContracted), std::end(kContracted), source.substr(begin, i - begin)) !=
-                std::end(kContracted))
-            return true;
-    }
-    return false;
 }
 
 std::string join(const std::vector<std::string>& parts, const char* separator) {
@@ -344,7 +314,7 @@ std::vector<std::string> cuda_options(std::string_view source, const std::string
         all.emplace_back(option);
     };
     for (const char* option : kAlways) add(option);
-    if (!calls_contracted(source))
+    if (!kernels::cuda::calls_contracted(source))
         for (const char* option : kFast) add(option);
     all.insert(all.end(), extra.begin(), extra.end());
     return all;

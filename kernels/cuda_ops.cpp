@@ -248,7 +248,7 @@ constexpr OpRow kOps[] = {
 struct FunctionRow {
     std::string_view name;
     std::string_view f32, f64;
-    std::string_view needs = "";
+    std::string_view needs = "";  // a piece of the prelude; where it ends in '_', the one for the dtype
 };
 constexpr FunctionRow kFunctions[] = {
     {"exp", "expf(%0)", "exp(%0)"},
@@ -277,7 +277,7 @@ constexpr FunctionRow kFunctions[] = {
     {"hypot", "hypotf(%0, %1)", "hypot(%0, %1)"},
     {"fmod", "fmodf(%0, %1)", "fmod(%0, %1)"},
     {"nextafter", "nextafterf(%0, %1)", "nextafter(%0, %1)"},
-    {"logaddexp", "log_sum(%0, %1)", "log_sum(%0, %1)", "logaddexp"},
+    {"logaddexp", "log_sum(%0, %1)", "log_sum(%0, %1)", "logaddexp_"},
     {"fabs", "fabsf(%0)", "fabs(%0)"},
     {"sign", "sign_of(%0)", "sign_of(%0)", "sign"},
     {"heaviside", "(%0 != %0 ? %0 : %0 == 0 ? %1 : %0 < 0 ? 0.0f : 1.0f)",
@@ -368,7 +368,8 @@ std::string function(std::string_view name, DType t, DType r, const std::vector<
     }
     if (uses.fast && t == DType::F32 && name == "exp") return call("__expf", {in[0]});
     std::string text = fill(t == DType::F64 ? row->f64 : row->f32, in);
-    if (!text.empty() && !row->needs.empty()) uses.insert(row->needs);
+    if (!text.empty() && !row->needs.empty())
+        uses.insert(std::string(row->needs) + (row->needs.ends_with('_') ? type(t) : ""));
     return graph::is_integer(t) && !text.empty() ? "(" + type(r) + ")(" + text + ")" : text;
 }
 
@@ -581,26 +582,7 @@ std::string lane_piece(DType t) {
     }
 }
 
-// That by which elements of a type are put into words, and taken out of them.
-std::string bits_piece(DType t) {
-    if (graph::is_integer(t) || t == DType::Bool) {
-        int size = graph::info(t).size;
-        return size == 8 ? "i64" : size == 4 ? "i32" : "small";
-    }
-    return type(t);
-}
-
 }  // namespace
-
-void use_words(DType t, int bytes, bool store, Uses& uses) {
-    uses.insert("word" + std::to_string(bytes));
-    uses.insert(store ? "set" : "get");
-    std::string bits = bits_piece(t);
-    if (store)
-        uses.insert("bits_" + bits);
-    else if (!graph::is_integer(t) && t != DType::Bool)
-        uses.insert("as_" + bits);
-}
 
 bool reduction(const LoopNest& nest, int i, bool lanes, Reduction* out, Uses& uses) {
     const Stmt& s = nest.stmts[i];

@@ -20,6 +20,7 @@ namespace stator::kernels::cuda {
 struct Uses {
     std::set<std::string, std::less<>> pieces;
     std::map<std::string, std::string> functions;
+    bool stores_words = false;
     bool fast = false;  // results may differ in the last bits: contraction, approximate division and exp
     void insert(std::string_view piece) { pieces.emplace(piece); }
 };
@@ -45,9 +46,6 @@ struct Reduction {
 };
 // `lanes`: threads of a warp exchange accumulators.
 bool reduction(const LoopNest& nest, int i, bool lanes, Reduction* out, Uses& uses);
-
-// Elements of a dtype in words of so many bytes: taken out of them, or (store) put into them.
-void use_words(graph::DType t, int bytes, bool store, Uses& uses);
 
 // About how much code one copy of statement `i` is: 0 for arithmetic, 1 for a function without branches.
 int code_weight(const LoopNest& nest, int i);

@@ -202,12 +202,13 @@ template <class T> __device__ __forceinline__ T lcm_of(T a, T b) {
     {"sign", "types",
      R"(template <class T> __device__ __forceinline__ T sign_of(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x; }
 )"},
-    {"logaddexp", "types", R"(__device__ __forceinline__ f64 log_sum(f64 a, f64 b) {
+    {"logaddexp_f64", "types", R"(__device__ __forceinline__ f64 log_sum(f64 a, f64 b) {
     if (a == b) return a + 0.693147180559945309417232121458176568;
     f64 d = a - b;
     return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;
 }
-__device__ __forceinline__ f32 log_sum(f32 a, f32 b) {
+)"},
+    {"logaddexp_f32", "types", R"(__device__ __forceinline__ f32 log_sum(f32 a, f32 b) {
     if (a == b) return a + 0.693147180559945309417232121458176568f;
     f32 d = a - b;
     return d > 0 ? a + log1pf(expf(-d)) : d <= 0 ? b + log1pf(expf(d)) : d;

@@ -6,110 +6,21 @@ namespace stator::kernels::cuda {
 namespace {
 
 constexpr Piece kWord[] = {
-    // Neighbouring elements, read and written in words of up to 16 bytes: get<T, E>(w) is element E of a
-    // word, set<E>(w, x) fills it in. The words of a thread are single variables, which stay in registers.
-    {"word16", "types", R"(template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-)"},
-    {"word8", "types", R"(template <int K> __device__ __forceinline__ u32& part(uint2& w) {
-    if constexpr (K == 0) return w.x;
-    else return w.y;
-}
-)"},
-    {"word4", "types", R"(template <int K> __device__ __forceinline__ u32& part(u32& w) { return w; }
-)"},
-    {"word2", "types", R"(template <int K> __device__ __forceinline__ u16& part(u16& w) { return w; }
-)"},
-    {"word1", "types", R"(template <int K> __device__ __forceinline__ u8& part(u8& w) { return w; }
-)"},
-    // The bits of an element as an integer, and back.
-    {"bits_small", "types", R"(template <class T> __device__ __forceinline__ u32 raw(T x) {
-    if constexpr (sizeof(T) == 1) return (u8)x;
-    else return (u16)x;
-}
-)"},
-    {"bits_i32", "types", R"(__device__ __forceinline__ u32 raw(i32 x) { return (u32)x; }
-__device__ __forceinline__ u32 raw(u32 x) { return x; }
-)"},
-    {"bits_i64", "types", R"(__device__ __forceinline__ u64 raw(i64 x) { return (u64)x; }
-__device__ __forceinline__ u64 raw(u64 x) { return x; }
-)"},
-    {"bits_f32", "types", R"(__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
-)"},
-    {"bits_f64", "types",
-     R"(__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
-)"},
-    {"bits_f16", "f16", R"(__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
-)"},
-    {"bits_bf16", "bf16", R"(__device__ __forceinline__ u32 raw(bf16 x) { return x.bits; }
-)"},
-    {"bits_c64", "complex", R"(__device__ __forceinline__ u64 raw(c64 x) {
-    return (u64)__float_as_uint(x.im) << 32 | __float_as_uint(x.re);
-}
-)"},
-    {"bits_c128", "complex", R"(__device__ __forceinline__ uint4 raw(c128 x) {
-    u64 re = (u64)__double_as_longlong(x.re), im = (u64)__double_as_longlong(x.im);
-    uint4 w;
-    w.x = (u32)re, w.y = (u32)(re >> 32), w.z = (u32)im, w.w = (u32)(im >> 32);
-    return w;
-}
-)"},
-    {"as", "types", R"(template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-)"},
-    {"as_f32", "as",
-     R"(template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
-)"},
-    {"as_f64", "as",
-     R"(template <> struct as<f64> { static __device__ __forceinline__ f64 from(u64 bits) { return __longlong_as_double((i64)bits); } };
-)"},
-    {"as_f16", "as f16",
-     R"(template <> struct as<f16> { static __device__ __forceinline__ f16 from(u32 bits) { return f16{(u16)bits}; } };
-)"},
-    {"as_bf16", "as bf16",
-     R"(template <> struct as<bf16> { static __device__ __forceinline__ bf16 from(u32 bits) { return bf16{(u16)bits}; } };
-)"},
-    {"as_c64", "as complex", R"(template <> struct as<c64> {
-    static __device__ __forceinline__ c64 from(u64 bits) {
-        return c64{__uint_as_float((u32)bits), __uint_as_float((u32)(bits >> 32))};
-    }
-};
-)"},
-    {"as_c128", "as complex", R"(template <> struct as<c128> {
-    static __device__ __forceinline__ c128 from(uint4 w) {
-        return c128{__longlong_as_double((i64)((u64)w.y << 32 | w.x)), __longlong_as_double((i64)((u64)w.w << 32 | w.z))};
-    }
-};
-)"},
-    {"get", "as", R"(template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
-)"},
-    {"set", "types", R"(template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 16) {
-        w = raw(x);
-    } else if constexpr (sizeof(T) == 8) {
-        u64 bits = raw(x);
-        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
-        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
-    }
-}
-)"},
+    // Neighbouring elements, read and written at once (cuda_words.h).
+    {"i32x2", "types", "struct alignas(8) i32x2 { i32 x, y; };\n"},
+    {"i32x4", "types", "struct alignas(16) i32x4 { i32 x, y, z, w; };\n"},
+    {"u32x2", "types", "struct alignas(8) u32x2 { u32 x, y; };\n"},
+    {"u32x4", "types", "struct alignas(16) u32x4 { u32 x, y, z, w; };\n"},
+    {"f32x2", "types", "struct alignas(8) f32x2 { f32 x, y; };\n"},
+    {"f32x4", "types", "struct alignas(16) f32x4 { f32 x, y, z, w; };\n"},
+    {"i64x2", "types", "struct alignas(16) i64x2 { i64 x, y; };\n"},
+    {"u64x2", "types", "struct alignas(16) u64x2 { u64 x, y; };\n"},
+    {"f64x2", "types", "struct alignas(16) f64x2 { f64 x, y; };\n"},
+    {"c64x2", "complex", "struct alignas(16) c64x2 { c64 x, y; };\n"},
+    // A word that is given away as a whole: else NVRTC takes the store of it apart into those of its fields,
+    // and does not always find together again. At full optimization only a call keeps it whole.
+    {"put", "types", "template <class W> __device__ __forceinline__ void put(W* p, W w) { *p = w; }\n"},
+    {"put_called", "types", "template <class W> __device__ __noinline__ void put(W* p, W w) { *p = w; }\n"},
 };
 
 constexpr Piece kLane[] = {

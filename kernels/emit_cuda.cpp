@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "kernels/cuda_contracted.h"
+
 namespace stator::kernels {
 
 bool on_device(const Scalar& s, const graph::Graph& g) {
@@ -49,6 +51,10 @@ CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::G
         }
     }
     out.text = cuda::prelude(uses) + kernels;
+    if (uses.stores_words) {
+        uses.insert(cuda::calls_contracted(out.text) ? "put_called" : "put");
+        out.text = cuda::prelude(uses) + kernels;
+    }
     return out;
 }
 
@@ -212,8 +218,9 @@ void KernelPrinter::split(const std::string& linear, const std::vector<Int>& ext
     for (size_t a = extents.size(); a-- > 1;) {
         std::string id = std::to_string(static_cast<size_t>(first_axis) + a), e = number(extents[a]);
         axis(a) = "i" + id;
-        out_.line("const i64 i" + id + " = " + rest + " % " + e + ", rest" + id + " = " + rest + " / " + e +
-                  ";");
+        // One division, of numbers that are not negative.
+        out_.line("const i64 rest" + id + " = (u64)" + rest + " / (u64)" + e + ", i" + id + " = " + rest +
+                  " - rest" + id + " * " + e + ";");
         rest = "rest" + id;
         if (a == 1) axis(0) = rest;
     }
@@ -451,7 +458,7 @@ void KernelPrinter::body(int lane, const std::string& words) {
                 if (tiled(i))
                     store(i, tile_element(i, lane));
                 else if (vector)
-                    set_lane(i, words, lane);
+                    set_lane(i, words, lane, names_[static_cast<size_t>(stmt(i).in[0])]);
                 else
                     store(i, element(i));
                 break;

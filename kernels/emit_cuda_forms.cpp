@@ -47,14 +47,15 @@ void KernelPrinter::elementwise() {
     scalars();
     set_scalars();
     out_.line("const i64 columns = " + product(k_.columns) + ";");
-    out_.line("const i64 width = (i64)blockDim.x * " + text(k_.vector * k_.unroll) + ";");
+    out_.line("const u32 width = blockDim.x * " + text(k_.vector * k_.unroll) + ";");
     if (k_.rows.empty()) {
         out_.line("const i64 begin = (i64)blockIdx.x * width;");
     } else {
-        out_.line("const i64 tiles = (columns + width - 1) / width;");
-        out_.line("if (tiles <= 0) return;");
-        out_.line("const i64 begin = (i64)blockIdx.x % tiles * width;");
-        out_.line("const i64 row = (i64)blockIdx.x / tiles * blockDim.y + threadIdx.y;");
+        // A grid has less than 2^31 blocks, so tiles are counted in 32 bits.
+        out_.line("const u32 tiles = (u32)((u64)(columns + width - 1) / width);");
+        out_.line("if (tiles == 0) return;");
+        out_.line("const i64 begin = (i64)(blockIdx.x % tiles) * width;");
+        out_.line("const i64 row = (i64)(blockIdx.x / tiles) * blockDim.y + threadIdx.y;");
         out_.line("if (row >= " + product(k_.rows) + ") return;");
         split("row", k_.rows, 0);
     }
@@ -82,49 +83,36 @@ int KernelPrinter::word_bytes(int i) const {
     return std::min(kVectorBytes, k_.vector * graph::info(stmt(i).dtype).size);
 }
 
-std::string KernelPrinter::word_type(int i) const {
-    switch (word_bytes(i)) {
-        case 16: return "uint4";
-        case 8: return "uint2";
-        case 4: return "u32";
-        case 2: return "u16";
-        default: return "u8";
-    }
-}
+Word KernelPrinter::word(int i) const { return {stmt(i).dtype, word_bytes(i)}; }
 
 void KernelPrinter::declare_words(int i, const std::string& words) {
-    use_words(stmt(i).dtype, word_bytes(i), stmt(i).kind == StmtKind::Store || shifted(i), uses_);
-    if (stmt(i).kind == StmtKind::Load) use_words(stmt(i).dtype, word_bytes(i), false, uses_);
     std::string names;
     for (int w = 0; w * word_bytes(i) < k_.vector * graph::info(stmt(i).dtype).size; ++w)
         names += (w ? ", " : " ") + words + text(i) + "_" + text(w);
-    out_.line(word_type(i) + names + ";");
+    out_.line(word_type(word(i), uses_) + names + ";");
 }
 
 // All words of an access between registers and memory at `pointer`.
 void KernelPrinter::move_words(int i, const std::string& words, const std::string& pointer, bool store) {
-    std::string type = word_type(i), line;
+    std::string type = word_type(word(i), uses_), line;
     for (int w = 0; w * word_bytes(i) < k_.vector * graph::info(stmt(i).dtype).size; ++w) {
         std::string name = words + text(i) + "_" + text(w);
-        std::string memory =
-            "((" + std::string(store ? "" : "const ") + type + "*)(" + pointer + "))[" + text(w) + "]";
-        line += (w ? " " : "") + (store ? memory + " = " + name : name + " = " + memory) + ";";
+        const std::string from = "((" + std::string(store ? "" : "const ") + type + "*)(" + pointer + "))";
+        line += (w ? " " : "") + (store ? "put(" + from + " + " + text(w) + ", " + name + ");"
+                                        : name + " = " + from + "[" + text(w) + "];");
     }
+    uses_.stores_words |= store;
     out_.line(line);
 }
 
 std::string KernelPrinter::lane_of(int i, const std::string& words, int lane) const {
-    int size = graph::info(stmt(i).dtype).size, each = word_bytes(i) / size;
-    return "get<" + std::string(memory_type(stmt(i).dtype)) + ", " + text(lane % each) + ">(" + words +
-           text(i) + "_" + text(lane / each) + ")";
+    const int each = word_bytes(i) / graph::info(stmt(i).dtype).size;
+    return word_element(word(i), words + text(i) + "_" + text(lane / each), lane % each);
 }
 
-void KernelPrinter::set_lane(int i, const std::string& words, int lane) {
-    int size = graph::info(stmt(i).dtype).size, each = word_bytes(i) / size;
-    const std::string& v = names_[static_cast<size_t>(stmt(i).in[0])];
-    std::string value = stmt(i).dtype == graph::DType::Bool ? "(u8)" + v : v;
-    out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + value +
-              ");");
+void KernelPrinter::set_lane(int i, const std::string& words, int lane, const std::string& value) {
+    const int each = word_bytes(i) / graph::info(stmt(i).dtype).size;
+    out_.line(set_word_element(word(i), words + text(i) + "_" + text(lane / each), lane % each, value));
 }
 
 void KernelPrinter::load_words(int i, const std::string& words, const std::string& at) {
@@ -134,10 +122,8 @@ void KernelPrinter::load_words(int i, const std::string& words, const std::strin
     move_words(i, words, q + " + " + at, false);
     out_.close();
     out_.open("else");
-    int each = word_bytes(i) / graph::info(stmt(i).dtype).size;
     for (int lane = 0; lane < k_.vector; ++lane)
-        out_.line("set<" + text(lane % each) + ">(" + words + text(i) + "_" + text(lane / each) + ", " + q +
-                  "[" + at + " + " + text(lane) + "]);");
+        set_lane(i, words, lane, q + "[" + at + " + " + text(lane) + "]");
     out_.close();
 }
 

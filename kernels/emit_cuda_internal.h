@@ -8,6 +8,7 @@
 
 #include "kernels/cuda_ops.h"
 #include "kernels/cuda_source.h"
+#include "kernels/cuda_words.h"
 
 namespace stator::kernels::cuda {
 
@@ -81,12 +82,12 @@ class KernelPrinter {
     void elementwise_vectors();
     // ---- vectors: words x<i>_<w> of statement i's access ----
     int word_bytes(int i) const;
-    std::string word_type(int i) const;
+    Word word(int i) const;
     void declare_words(int i, const std::string& words);
     void move_words(int i, const std::string& words, const std::string& pointer, bool store);
     void load_words(int i, const std::string& words, const std::string& at);
     std::string lane_of(int i, const std::string& words, int lane) const;
-    void set_lane(int i, const std::string& words, int lane);
+    void set_lane(int i, const std::string& words, int lane, const std::string& value);
     // ---- emit_cuda_tiles.cpp ----
     void tiles();
     bool tiled(int i) const { return k_.form == Form::Tiles && innermost(i) && crosses(stmt(i).access, k_); }

@@ -42,15 +42,16 @@ void KernelPrinter::tile_indices() {
     for (size_t a = 0; a < k_.rows.size(); ++a)
         if (a != across) others.push_back(k_.rows[a]);
     const bool single = others.empty();
-    out_.line("const i64 tiles = (columns + width - 1) / width" +
-              std::string(single ? ";" : ", bands = (across + height - 1) / height;"));
-    out_.line(single ? "if (tiles <= 0) return;" : "if (tiles <= 0 || bands <= 0) return;");
-    out_.line("const i64 begin = (i64)blockIdx.x % tiles * width;");
+    // A grid has less than 2^31 blocks, so tiles are counted in 32 bits.
+    out_.line("const u32 tiles = (u32)((columns + width - 1) >> wide)" +
+              std::string(single ? ";" : ", bands = (u32)((across + height - 1) >> high);"));
+    out_.line(single ? "if (tiles == 0) return;" : "if (tiles == 0 || bands == 0) return;");
+    out_.line("const i64 begin = (i64)(blockIdx.x % tiles) * width;");
     if (single) {
-        out_.line("const i64 band = (i64)blockIdx.x / tiles * height;");
+        out_.line("const i64 band = (i64)(blockIdx.x / tiles) * height;");
     } else {
-        out_.line("const i64 band = (i64)blockIdx.x / tiles % bands * height;");
-        out_.line("const i64 row = (i64)blockIdx.x / tiles / bands;");
+        out_.line("const i64 band = (i64)(blockIdx.x / tiles % bands) * height;");
+        out_.line("const i64 row = blockIdx.x / tiles / bands;");
         out_.line("if (row >= " + product(others) + ") return;");
     }
     index_.resize(k_.rows.size() + 1);
@@ -163,10 +164,7 @@ void KernelPrinter::empty_tile(int i) {
                   text(k_.vector) + ";");
         out_.line("if (c >= n || r >= m) continue;");
         declare_words(i, "x");
-        const int each = word_bytes(i) / graph::info(stmt(i).dtype).size;
-        for (int e = 0; e < k_.vector; ++e)
-            out_.line("set<" + text(e % each) + ">(x" + text(i) + "_" + text(e / each) + ", " + tile +
-                      "[c * pitch + r + " + text(e) + "]);");
+        for (int e = 0; e < k_.vector; ++e) set_lane(i, "x", e, tile + "[c * pitch + r + " + text(e) + "]");
         move_words(i, "x", in_column(type, q, step, "c") + " + r", true);
         out_.close();
         out_.close();

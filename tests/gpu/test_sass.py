@@ -1,4 +1,4 @@
-"""sass.py against kernels of known content, and what jit/nvrtc.cpp's choice of options rests on."""
+"""sass.py against kernels of known content, and what the choice of NVRTC's options rests on."""
 
 import ctypes
 import functools
@@ -95,7 +95,7 @@ def fma(found):
 
 
 def contracted_functions():
-    text = (ROOT / "jit" / "nvrtc.cpp").read_text()
+    text = (ROOT / "kernels" / "cuda_contracted.cpp").read_text()
     return re.findall(r'"(\w+)"', re.search(r"kContracted\[\] = \{(.*?)\}", text, re.DOTALL)[1])
 
 

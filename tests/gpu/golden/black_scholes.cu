@@ -8,39 +8,8 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
-template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-template <> struct as<f64> { static __device__ __forceinline__ f64 from(u64 bits) { return __longlong_as_double((i64)bits); } };
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
-template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 16) {
-        w = raw(x);
-    } else if constexpr (sizeof(T) == 8) {
-        u64 bits = raw(x);
-        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
-        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
-    }
-}
+struct alignas(16) f64x2 { f64 x, y; };
+template <class W> __device__ __noinline__ void put(W* p, W w) { *p = w; }
 __device__ __noinline__ f64 call_divide_f64(f64 a, f64 b) { return __ddiv_rn(a, b); }
 __device__ __noinline__ f64 call_exp_f64(f64 a) { return exp(a); }
 __device__ __noinline__ f64 call_log_f64(f64 a) { return log(a); }
@@ -55,7 +24,7 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
     const f64 v3 = 0x1.999999999999ap-3;
     const f64 v4 = -0x1.999999999999ap-4;
     const i64 columns = (i64)n0;
-    const i64 width = (i64)blockDim.x * 2;
+    const u32 width = blockDim.x * 2;
     const i64 begin = (i64)blockIdx.x * width;
     const i64 end = begin + width < columns ? begin + width : columns;
     const f64* const p5 = b1;
@@ -65,22 +34,22 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
     i64 rest = begin;
     if ((u64)p5 % 16 == 0 && (u64)p6 % 16 == 0 && (u64)p9 % 16 == 0 && (u64)p30 % 16 == 0) {
         const i64 at0 = begin + ((i64)blockDim.x * 0 + threadIdx.x) * 2;
-        uint4 x0_5_0;
-        uint4 x0_6_0;
-        uint4 x0_9_0;
+        f64x2 x0_5_0;
+        f64x2 x0_6_0;
+        f64x2 x0_9_0;
         if (at0 + 2 <= end) {
-            x0_5_0 = ((const uint4*)(p5 + at0))[0];
-            x0_6_0 = ((const uint4*)(p6 + at0))[0];
-            x0_9_0 = ((const uint4*)(p9 + at0))[0];
+            x0_5_0 = ((const f64x2*)(p5 + at0))[0];
+            x0_6_0 = ((const f64x2*)(p6 + at0))[0];
+            x0_9_0 = ((const f64x2*)(p9 + at0))[0];
         }
         if (at0 + 2 <= end) {
-            uint4 x0_30_0;
+            f64x2 x0_30_0;
             {
-                const f64 v5 = get<f64, 0>(x0_5_0);
-                const f64 v6 = get<f64, 0>(x0_6_0);
+                const f64 v5 = x0_5_0.x;
+                const f64 v6 = x0_6_0.x;
                 const f64 v7 = call_divide_f64(v5, v6);
                 const f64 v8 = call_log_f64(v7);
-                const f64 v9 = get<f64, 0>(x0_9_0);
+                const f64 v9 = x0_9_0.x;
                 const f64 v10 = __dmul_rn(v2, v9);
                 const f64 v11 = __dadd_rn(v8, v10);
                 const f64 v12 = call_sqrt_f64(v9);
@@ -101,14 +70,14 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
                 const f64 v27 = call_divide_f64(v0, v26);
                 const f64 v28 = __dmul_rn(v22, v27);
                 const f64 v29 = __dsub_rn(v19, v28);
-                set<0>(x0_30_0, v29);
+                x0_30_0.x = v29;
             }
             {
-                const f64 v5 = get<f64, 1>(x0_5_0);
-                const f64 v6 = get<f64, 1>(x0_6_0);
+                const f64 v5 = x0_5_0.y;
+                const f64 v6 = x0_6_0.y;
                 const f64 v7 = call_divide_f64(v5, v6);
                 const f64 v8 = call_log_f64(v7);
-                const f64 v9 = get<f64, 1>(x0_9_0);
+                const f64 v9 = x0_9_0.y;
                 const f64 v10 = __dmul_rn(v2, v9);
                 const f64 v11 = __dadd_rn(v8, v10);
                 const f64 v12 = call_sqrt_f64(v9);
@@ -129,9 +98,9 @@ black_scholes_1_k0(f64 c0, i64 n0, const f64* __restrict__ b1, const f64* __rest
                 const f64 v27 = call_divide_f64(v0, v26);
                 const f64 v28 = __dmul_rn(v22, v27);
                 const f64 v29 = __dsub_rn(v19, v28);
-                set<1>(x0_30_0, v29);
+                x0_30_0.y = v29;
             }
-            ((uint4*)(p30 + at0))[0] = x0_30_0;
+            put(((f64x2*)(p30 + at0)) + 0, x0_30_0);
         }
         rest = end - end % 2;
     }

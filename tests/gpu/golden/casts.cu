@@ -52,49 +52,17 @@ __device__ __forceinline__ f16 to_f16(f64 x) {
     }
     return to_f16(n);
 }
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-__device__ __forceinline__ u32 raw(i32 x) { return (u32)x; }
-__device__ __forceinline__ u32 raw(u32 x) { return x; }
-__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
-__device__ __forceinline__ u32 raw(f16 x) { return x.bits; }
-template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
-template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 16) {
-        w = raw(x);
-    } else if constexpr (sizeof(T) == 8) {
-        u64 bits = raw(x);
-        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
-        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
-    }
-}
+struct alignas(16) i32x4 { i32 x, y, z, w; };
+struct alignas(16) f32x4 { f32 x, y, z, w; };
+struct alignas(16) f64x2 { f64 x, y; };
+template <class W> __device__ __forceinline__ void put(W* p, W w) { *p = w; }
 
 // elementwise, nest 0: vectors of 8, 2 a thread
 extern "C" __global__ void __launch_bounds__(256)
 casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64* __restrict__ b2, f16* __restrict__ b3) {
     const f64 v0 = c0;
     const i64 columns = (i64)n0;
-    const i64 width = (i64)blockDim.x * 16;
+    const u32 width = blockDim.x * 16;
     const i64 begin = (i64)blockIdx.x * width;
     const i64 end = begin + width < columns ? begin + width : columns;
     const f32* const p1 = b1;
@@ -104,190 +72,190 @@ casts_1_k0(f64 c0, i64 n0, const f32* __restrict__ b1, i32* __restrict__ b0, f64
     i64 rest = begin;
     if ((u64)p1 % 16 == 0 && (u64)p3 % 16 == 0 && (u64)p6 % 16 == 0 && (u64)p8 % 16 == 0) {
         const i64 at0 = begin + ((i64)blockDim.x * 0 + threadIdx.x) * 8;
-        uint4 x0_1_0, x0_1_1;
+        f32x4 x0_1_0, x0_1_1;
         if (at0 + 8 <= end) {
-            x0_1_0 = ((const uint4*)(p1 + at0))[0]; x0_1_1 = ((const uint4*)(p1 + at0))[1];
+            x0_1_0 = ((const f32x4*)(p1 + at0))[0]; x0_1_1 = ((const f32x4*)(p1 + at0))[1];
         }
         const i64 at1 = begin + ((i64)blockDim.x * 1 + threadIdx.x) * 8;
-        uint4 x1_1_0, x1_1_1;
+        f32x4 x1_1_0, x1_1_1;
         if (at1 + 8 <= end) {
-            x1_1_0 = ((const uint4*)(p1 + at1))[0]; x1_1_1 = ((const uint4*)(p1 + at1))[1];
+            x1_1_0 = ((const f32x4*)(p1 + at1))[0]; x1_1_1 = ((const f32x4*)(p1 + at1))[1];
         }
         if (at0 + 8 <= end) {
-            uint4 x0_3_0, x0_3_1;
-            uint4 x0_6_0, x0_6_1, x0_6_2, x0_6_3;
+            i32x4 x0_3_0, x0_3_1;
+            f64x2 x0_6_0, x0_6_1, x0_6_2, x0_6_3;
             uint4 x0_8_0;
             {
-                const f32 v1 = get<f32, 0>(x0_1_0);
+                const f32 v1 = x0_1_0.x;
                 const i32 v2 = (i32)v1;
-                set<0>(x0_3_0, v2);
+                x0_3_0.x = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x0_6_0, v5);
+                x0_6_0.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<0>(x0_8_0, v7);
+                x0_8_0.x = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 1>(x0_1_0);
+                const f32 v1 = x0_1_0.y;
                 const i32 v2 = (i32)v1;
-                set<1>(x0_3_0, v2);
+                x0_3_0.y = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x0_6_0, v5);
+                x0_6_0.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<1>(x0_8_0, v7);
+                x0_8_0.x |= (u32)v7.bits << 16;
             }
             {
-                const f32 v1 = get<f32, 2>(x0_1_0);
+                const f32 v1 = x0_1_0.z;
                 const i32 v2 = (i32)v1;
-                set<2>(x0_3_0, v2);
+                x0_3_0.z = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x0_6_1, v5);
+                x0_6_1.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<2>(x0_8_0, v7);
+                x0_8_0.y = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 3>(x0_1_0);
+                const f32 v1 = x0_1_0.w;
                 const i32 v2 = (i32)v1;
-                set<3>(x0_3_0, v2);
+                x0_3_0.w = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x0_6_1, v5);
+                x0_6_1.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<3>(x0_8_0, v7);
+                x0_8_0.y |= (u32)v7.bits << 16;
             }
             {
-                const f32 v1 = get<f32, 0>(x0_1_1);
+                const f32 v1 = x0_1_1.x;
                 const i32 v2 = (i32)v1;
-                set<0>(x0_3_1, v2);
+                x0_3_1.x = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x0_6_2, v5);
+                x0_6_2.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<4>(x0_8_0, v7);
+                x0_8_0.z = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 1>(x0_1_1);
+                const f32 v1 = x0_1_1.y;
                 const i32 v2 = (i32)v1;
-                set<1>(x0_3_1, v2);
+                x0_3_1.y = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x0_6_2, v5);
+                x0_6_2.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<5>(x0_8_0, v7);
+                x0_8_0.z |= (u32)v7.bits << 16;
             }
             {
-                const f32 v1 = get<f32, 2>(x0_1_1);
+                const f32 v1 = x0_1_1.z;
                 const i32 v2 = (i32)v1;
-                set<2>(x0_3_1, v2);
+                x0_3_1.z = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x0_6_3, v5);
+                x0_6_3.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<6>(x0_8_0, v7);
+                x0_8_0.w = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 3>(x0_1_1);
+                const f32 v1 = x0_1_1.w;
                 const i32 v2 = (i32)v1;
-                set<3>(x0_3_1, v2);
+                x0_3_1.w = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x0_6_3, v5);
+                x0_6_3.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<7>(x0_8_0, v7);
+                x0_8_0.w |= (u32)v7.bits << 16;
             }
-            ((uint4*)(p3 + at0))[0] = x0_3_0; ((uint4*)(p3 + at0))[1] = x0_3_1;
-            ((uint4*)(p6 + at0))[0] = x0_6_0; ((uint4*)(p6 + at0))[1] = x0_6_1; ((uint4*)(p6 + at0))[2] = x0_6_2; ((uint4*)(p6 + at0))[3] = x0_6_3;
-            ((uint4*)(p8 + at0))[0] = x0_8_0;
+            put(((i32x4*)(p3 + at0)) + 0, x0_3_0); put(((i32x4*)(p3 + at0)) + 1, x0_3_1);
+            put(((f64x2*)(p6 + at0)) + 0, x0_6_0); put(((f64x2*)(p6 + at0)) + 1, x0_6_1); put(((f64x2*)(p6 + at0)) + 2, x0_6_2); put(((f64x2*)(p6 + at0)) + 3, x0_6_3);
+            put(((uint4*)(p8 + at0)) + 0, x0_8_0);
         }
         if (at1 + 8 <= end) {
-            uint4 x1_3_0, x1_3_1;
-            uint4 x1_6_0, x1_6_1, x1_6_2, x1_6_3;
+            i32x4 x1_3_0, x1_3_1;
+            f64x2 x1_6_0, x1_6_1, x1_6_2, x1_6_3;
             uint4 x1_8_0;
             {
-                const f32 v1 = get<f32, 0>(x1_1_0);
+                const f32 v1 = x1_1_0.x;
                 const i32 v2 = (i32)v1;
-                set<0>(x1_3_0, v2);
+                x1_3_0.x = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x1_6_0, v5);
+                x1_6_0.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<0>(x1_8_0, v7);
+                x1_8_0.x = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 1>(x1_1_0);
+                const f32 v1 = x1_1_0.y;
                 const i32 v2 = (i32)v1;
-                set<1>(x1_3_0, v2);
+                x1_3_0.y = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x1_6_0, v5);
+                x1_6_0.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<1>(x1_8_0, v7);
+                x1_8_0.x |= (u32)v7.bits << 16;
             }
             {
-                const f32 v1 = get<f32, 2>(x1_1_0);
+                const f32 v1 = x1_1_0.z;
                 const i32 v2 = (i32)v1;
-                set<2>(x1_3_0, v2);
+                x1_3_0.z = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x1_6_1, v5);
+                x1_6_1.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<2>(x1_8_0, v7);
+                x1_8_0.y = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 3>(x1_1_0);
+                const f32 v1 = x1_1_0.w;
                 const i32 v2 = (i32)v1;
-                set<3>(x1_3_0, v2);
+                x1_3_0.w = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x1_6_1, v5);
+                x1_6_1.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<3>(x1_8_0, v7);
+                x1_8_0.y |= (u32)v7.bits << 16;
             }
             {
-                const f32 v1 = get<f32, 0>(x1_1_1);
+                const f32 v1 = x1_1_1.x;
                 const i32 v2 = (i32)v1;
-                set<0>(x1_3_1, v2);
+                x1_3_1.x = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x1_6_2, v5);
+                x1_6_2.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<4>(x1_8_0, v7);
+                x1_8_0.z = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 1>(x1_1_1);
+                const f32 v1 = x1_1_1.y;
                 const i32 v2 = (i32)v1;
-                set<1>(x1_3_1, v2);
+                x1_3_1.y = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x1_6_2, v5);
+                x1_6_2.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<5>(x1_8_0, v7);
+                x1_8_0.z |= (u32)v7.bits << 16;
             }
             {
-                const f32 v1 = get<f32, 2>(x1_1_1);
+                const f32 v1 = x1_1_1.z;
                 const i32 v2 = (i32)v1;
-                set<2>(x1_3_1, v2);
+                x1_3_1.z = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<0>(x1_6_3, v5);
+                x1_6_3.x = v5;
                 const f16 v7 = to_f16(v1);
-                set<6>(x1_8_0, v7);
+                x1_8_0.w = v7.bits;
             }
             {
-                const f32 v1 = get<f32, 3>(x1_1_1);
+                const f32 v1 = x1_1_1.w;
                 const i32 v2 = (i32)v1;
-                set<3>(x1_3_1, v2);
+                x1_3_1.w = v2;
                 const f64 v4 = (f64)v1;
                 const f64 v5 = __dmul_rn(v4, v0);
-                set<1>(x1_6_3, v5);
+                x1_6_3.y = v5;
                 const f16 v7 = to_f16(v1);
-                set<7>(x1_8_0, v7);
+                x1_8_0.w |= (u32)v7.bits << 16;
             }
-            ((uint4*)(p3 + at1))[0] = x1_3_0; ((uint4*)(p3 + at1))[1] = x1_3_1;
-            ((uint4*)(p6 + at1))[0] = x1_6_0; ((uint4*)(p6 + at1))[1] = x1_6_1; ((uint4*)(p6 + at1))[2] = x1_6_2; ((uint4*)(p6 + at1))[3] = x1_6_3;
-            ((uint4*)(p8 + at1))[0] = x1_8_0;
+            put(((i32x4*)(p3 + at1)) + 0, x1_3_0); put(((i32x4*)(p3 + at1)) + 1, x1_3_1);
+            put(((f64x2*)(p6 + at1)) + 0, x1_6_0); put(((f64x2*)(p6 + at1)) + 1, x1_6_1); put(((f64x2*)(p6 + at1)) + 2, x1_6_2); put(((f64x2*)(p6 + at1)) + 3, x1_6_3);
+            put(((uint4*)(p8 + at1)) + 0, x1_8_0);
         }
         rest = end - end % 8;
     }

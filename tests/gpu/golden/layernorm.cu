@@ -9,39 +9,8 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 __device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
-template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
-template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 16) {
-        w = raw(x);
-    } else if constexpr (sizeof(T) == 8) {
-        u64 bits = raw(x);
-        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
-        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
-    }
-}
+struct alignas(16) f32x4 { f32 x, y, z, w; };
+template <class W> __device__ __forceinline__ void put(W* p, W w) { *p = w; }
 __device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
     const int width = blockDim.x < 32 ? blockDim.x : 32;
@@ -125,25 +94,25 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
             if (vectors) {
 #pragma unroll 1
                 for (i64 at = from + (threadIdx.x) * 4; at < to; at += blockDim.x * 4) {
-                    uint4 x3_0;
-                    x3_0 = ((const uint4*)(p0_3 + at))[0];
+                    f32x4 x3_0;
+                    x3_0 = ((const f32x4*)(p0_3 + at))[0];
                     if (staged) {
-                        ((uint4*)(s0 + at))[0] = x3_0;
+                        put(((f32x4*)(s0 + at)) + 0, x3_0);
                     }
                     {
-                        const f32 v0_3 = get<f32, 0>(x3_0);
+                        const f32 v0_3 = x3_0.x;
                         a0_4 = sum(a0_4, v0_3);
                     }
                     {
-                        const f32 v0_3 = get<f32, 1>(x3_0);
+                        const f32 v0_3 = x3_0.y;
                         a0_4 = sum(a0_4, v0_3);
                     }
                     {
-                        const f32 v0_3 = get<f32, 2>(x3_0);
+                        const f32 v0_3 = x3_0.z;
                         a0_4 = sum(a0_4, v0_3);
                     }
                     {
-                        const f32 v0_3 = get<f32, 3>(x3_0);
+                        const f32 v0_3 = x3_0.w;
                         a0_4 = sum(a0_4, v0_3);
                     }
                 }
@@ -171,32 +140,32 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
             if (vectors) {
 #pragma unroll 1
                 for (i64 at = from + (threadIdx.x) * 4; active && at < to; at += blockDim.x * 4) {
-                    uint4 x4_0;
-                    x4_0 = ((const uint4*)(r_s1_4 + at))[0];
+                    f32x4 x4_0;
+                    x4_0 = ((const f32x4*)(r_s1_4 + at))[0];
                     {
                         const i64 k = at + 0;
-                        const f32 v1_4 = get<f32, 0>(x4_0);
+                        const f32 v1_4 = x4_0.x;
                         const f32 v1_6 = __fsub_rn(v1_4, v0_7);
                         const f32 v1_7 = __fmul_rn(v1_6, v1_6);
                         a1_8 = sum(a1_8, v1_7);
                     }
                     {
                         const i64 k = at + 1;
-                        const f32 v1_4 = get<f32, 1>(x4_0);
+                        const f32 v1_4 = x4_0.y;
                         const f32 v1_6 = __fsub_rn(v1_4, v0_7);
                         const f32 v1_7 = __fmul_rn(v1_6, v1_6);
                         a1_8 = sum(a1_8, v1_7);
                     }
                     {
                         const i64 k = at + 2;
-                        const f32 v1_4 = get<f32, 2>(x4_0);
+                        const f32 v1_4 = x4_0.z;
                         const f32 v1_6 = __fsub_rn(v1_4, v0_7);
                         const f32 v1_7 = __fmul_rn(v1_6, v1_6);
                         a1_8 = sum(a1_8, v1_7);
                     }
                     {
                         const i64 k = at + 3;
-                        const f32 v1_4 = get<f32, 3>(x4_0);
+                        const f32 v1_4 = x4_0.w;
                         const f32 v1_6 = __fsub_rn(v1_4, v0_7);
                         const f32 v1_7 = __fmul_rn(v1_6, v1_6);
                         a1_8 = sum(a1_8, v1_7);
@@ -224,58 +193,58 @@ layernorm_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials,
             if (vectors) {
 #pragma unroll 1
                 for (i64 at = from + (threadIdx.x) * 4; active && at < to; at += blockDim.x * 4) {
-                    uint4 x0_0;
-                    x0_0 = ((const uint4*)(r_s2_0 + at))[0];
-                    uint4 x5_0;
-                    x5_0 = ((const uint4*)(p2_5 + at))[0];
-                    uint4 x7_0;
-                    x7_0 = ((const uint4*)(p2_7 + at))[0];
-                    uint4 x9_0;
+                    f32x4 x0_0;
+                    x0_0 = ((const f32x4*)(r_s2_0 + at))[0];
+                    f32x4 x5_0;
+                    x5_0 = ((const f32x4*)(p2_5 + at))[0];
+                    f32x4 x7_0;
+                    x7_0 = ((const f32x4*)(p2_7 + at))[0];
+                    f32x4 x9_0;
                     {
                         const i64 k = at + 0;
-                        const f32 v2_0 = get<f32, 0>(x0_0);
+                        const f32 v2_0 = x0_0.x;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_7);
                         const f32 v2_4 = __fdiv_rn(v2_2, v1_13);
-                        const f32 v2_5 = get<f32, 0>(x5_0);
+                        const f32 v2_5 = x5_0.x;
                         const f32 v2_6 = __fmul_rn(v2_4, v2_5);
-                        const f32 v2_7 = get<f32, 0>(x7_0);
+                        const f32 v2_7 = x7_0.x;
                         const f32 v2_8 = __fadd_rn(v2_6, v2_7);
-                        set<0>(x9_0, v2_8);
+                        x9_0.x = v2_8;
                     }
                     {
                         const i64 k = at + 1;
-                        const f32 v2_0 = get<f32, 1>(x0_0);
+                        const f32 v2_0 = x0_0.y;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_7);
                         const f32 v2_4 = __fdiv_rn(v2_2, v1_13);
-                        const f32 v2_5 = get<f32, 1>(x5_0);
+                        const f32 v2_5 = x5_0.y;
                         const f32 v2_6 = __fmul_rn(v2_4, v2_5);
-                        const f32 v2_7 = get<f32, 1>(x7_0);
+                        const f32 v2_7 = x7_0.y;
                         const f32 v2_8 = __fadd_rn(v2_6, v2_7);
-                        set<1>(x9_0, v2_8);
+                        x9_0.y = v2_8;
                     }
                     {
                         const i64 k = at + 2;
-                        const f32 v2_0 = get<f32, 2>(x0_0);
+                        const f32 v2_0 = x0_0.z;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_7);
                         const f32 v2_4 = __fdiv_rn(v2_2, v1_13);
-                        const f32 v2_5 = get<f32, 2>(x5_0);
+                        const f32 v2_5 = x5_0.z;
                         const f32 v2_6 = __fmul_rn(v2_4, v2_5);
-                        const f32 v2_7 = get<f32, 2>(x7_0);
+                        const f32 v2_7 = x7_0.z;
                         const f32 v2_8 = __fadd_rn(v2_6, v2_7);
-                        set<2>(x9_0, v2_8);
+                        x9_0.z = v2_8;
                     }
                     {
                         const i64 k = at + 3;
-                        const f32 v2_0 = get<f32, 3>(x0_0);
+                        const f32 v2_0 = x0_0.w;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_7);
                         const f32 v2_4 = __fdiv_rn(v2_2, v1_13);
-                        const f32 v2_5 = get<f32, 3>(x5_0);
+                        const f32 v2_5 = x5_0.w;
                         const f32 v2_6 = __fmul_rn(v2_4, v2_5);
-                        const f32 v2_7 = get<f32, 3>(x7_0);
+                        const f32 v2_7 = x7_0.w;
                         const f32 v2_8 = __fadd_rn(v2_6, v2_7);
-                        set<3>(x9_0, v2_8);
+                        x9_0.w = v2_8;
                     }
-                    ((uint4*)(p2_9 + at))[0] = x9_0;
+                    put(((f32x4*)(p2_9 + at)) + 0, x9_0);
                 }
             }
 #pragma unroll 4

@@ -10,39 +10,8 @@ typedef float f32;
 typedef double f64;
 template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a > b || a != a ? a : b; }
 __device__ __forceinline__ f32 sum(f32 a, f32 b) { return __fadd_rn(a, b); }
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
-template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
-template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 16) {
-        w = raw(x);
-    } else if constexpr (sizeof(T) == 8) {
-        u64 bits = raw(x);
-        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
-        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
-    }
-}
+struct alignas(16) f32x4 { f32 x, y, z, w; };
+template <class W> __device__ __forceinline__ void put(W* p, W w) { *p = w; }
 __device__ __forceinline__ f32 from_lane(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 template <class T, class F> __device__ __forceinline__ T across(T x, F combine, uint4* meet, int& turn) {
     const int width = blockDim.x < 32 ? blockDim.x : 32;
@@ -120,25 +89,25 @@ softmax_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials, i
             if (vectors) {
 #pragma unroll 2
                 for (i64 at = from + (threadIdx.x) * 4; at < to; at += blockDim.x * 4) {
-                    uint4 x0_0;
-                    x0_0 = ((const uint4*)(p0_0 + at))[0];
+                    f32x4 x0_0;
+                    x0_0 = ((const f32x4*)(p0_0 + at))[0];
                     if (staged) {
-                        ((uint4*)(s0 + at))[0] = x0_0;
+                        put(((f32x4*)(s0 + at)) + 0, x0_0);
                     }
                     {
-                        const f32 v0_0 = get<f32, 0>(x0_0);
+                        const f32 v0_0 = x0_0.x;
                         a0_1 = maximum(a0_1, v0_0);
                     }
                     {
-                        const f32 v0_0 = get<f32, 1>(x0_0);
+                        const f32 v0_0 = x0_0.y;
                         a0_1 = maximum(a0_1, v0_0);
                     }
                     {
-                        const f32 v0_0 = get<f32, 2>(x0_0);
+                        const f32 v0_0 = x0_0.z;
                         a0_1 = maximum(a0_1, v0_0);
                     }
                     {
-                        const f32 v0_0 = get<f32, 3>(x0_0);
+                        const f32 v0_0 = x0_0.w;
                         a0_1 = maximum(a0_1, v0_0);
                     }
                 }
@@ -160,32 +129,32 @@ softmax_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials, i
             if (vectors) {
 #pragma unroll 2
                 for (i64 at = from + (threadIdx.x) * 4; active && at < to; at += blockDim.x * 4) {
-                    uint4 x1_0;
-                    x1_0 = ((const uint4*)(r_s1_1 + at))[0];
+                    f32x4 x1_0;
+                    x1_0 = ((const f32x4*)(r_s1_1 + at))[0];
                     {
                         const i64 k = at + 0;
-                        const f32 v1_1 = get<f32, 0>(x1_0);
+                        const f32 v1_1 = x1_0.x;
                         const f32 v1_3 = __fsub_rn(v1_1, v0_1);
                         const f32 v1_4 = expf(v1_3);
                         a1_5 = sum(a1_5, v1_4);
                     }
                     {
                         const i64 k = at + 1;
-                        const f32 v1_1 = get<f32, 1>(x1_0);
+                        const f32 v1_1 = x1_0.y;
                         const f32 v1_3 = __fsub_rn(v1_1, v0_1);
                         const f32 v1_4 = expf(v1_3);
                         a1_5 = sum(a1_5, v1_4);
                     }
                     {
                         const i64 k = at + 2;
-                        const f32 v1_1 = get<f32, 2>(x1_0);
+                        const f32 v1_1 = x1_0.z;
                         const f32 v1_3 = __fsub_rn(v1_1, v0_1);
                         const f32 v1_4 = expf(v1_3);
                         a1_5 = sum(a1_5, v1_4);
                     }
                     {
                         const i64 k = at + 3;
-                        const f32 v1_1 = get<f32, 3>(x1_0);
+                        const f32 v1_1 = x1_0.w;
                         const f32 v1_3 = __fsub_rn(v1_1, v0_1);
                         const f32 v1_4 = expf(v1_3);
                         a1_5 = sum(a1_5, v1_4);
@@ -208,42 +177,42 @@ softmax_1_k0(i64 n1, i64 n0, i64 slices, i64 phase, u8* __restrict__ partials, i
             if (vectors) {
 #pragma unroll 2
                 for (i64 at = from + (threadIdx.x) * 4; active && at < to; at += blockDim.x * 4) {
-                    uint4 x0_0;
-                    x0_0 = ((const uint4*)(r_s2_0 + at))[0];
-                    uint4 x6_0;
+                    f32x4 x0_0;
+                    x0_0 = ((const f32x4*)(r_s2_0 + at))[0];
+                    f32x4 x6_0;
                     {
                         const i64 k = at + 0;
-                        const f32 v2_0 = get<f32, 0>(x0_0);
+                        const f32 v2_0 = x0_0.x;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_1);
                         const f32 v2_3 = expf(v2_2);
                         const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
-                        set<0>(x6_0, v2_5);
+                        x6_0.x = v2_5;
                     }
                     {
                         const i64 k = at + 1;
-                        const f32 v2_0 = get<f32, 1>(x0_0);
+                        const f32 v2_0 = x0_0.y;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_1);
                         const f32 v2_3 = expf(v2_2);
                         const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
-                        set<1>(x6_0, v2_5);
+                        x6_0.y = v2_5;
                     }
                     {
                         const i64 k = at + 2;
-                        const f32 v2_0 = get<f32, 2>(x0_0);
+                        const f32 v2_0 = x0_0.z;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_1);
                         const f32 v2_3 = expf(v2_2);
                         const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
-                        set<2>(x6_0, v2_5);
+                        x6_0.z = v2_5;
                     }
                     {
                         const i64 k = at + 3;
-                        const f32 v2_0 = get<f32, 3>(x0_0);
+                        const f32 v2_0 = x0_0.w;
                         const f32 v2_2 = __fsub_rn(v2_0, v0_1);
                         const f32 v2_3 = expf(v2_2);
                         const f32 v2_5 = __fdiv_rn(v2_3, v1_5);
-                        set<3>(x6_0, v2_5);
+                        x6_0.w = v2_5;
                     }
-                    ((uint4*)(p2_6 + at))[0] = x6_0;
+                    put(((f32x4*)(p2_6 + at)) + 0, x6_0);
                 }
             }
 #pragma unroll 4

@@ -8,39 +8,8 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-__device__ __forceinline__ u32 raw(f32 x) { return __float_as_uint(x); }
-template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-template <> struct as<f32> { static __device__ __forceinline__ f32 from(u32 bits) { return __uint_as_float(bits); } };
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
-template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 16) {
-        w = raw(x);
-    } else if constexpr (sizeof(T) == 8) {
-        u64 bits = raw(x);
-        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
-        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
-    }
-}
+struct alignas(16) f32x4 { f32 x, y, z, w; };
+template <class W> __device__ __forceinline__ void put(W* p, W w) { *p = w; }
 
 // tiles, nest 0: vectors of 4, tiles of 64 x 64
 extern "C" __global__ void __launch_bounds__(256)
@@ -54,10 +23,10 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
     const i64 columns = (i64)n1, across = n0;
     const u32 high = (u32)shift, wide = 12 - high;
     const u32 height = 1u << high, width = 1u << wide, pitch = height + 1;
-    const i64 tiles = (columns + width - 1) / width;
-    if (tiles <= 0) return;
-    const i64 begin = (i64)blockIdx.x % tiles * width;
-    const i64 band = (i64)blockIdx.x / tiles * height;
+    const u32 tiles = (u32)((columns + width - 1) >> wide);
+    if (tiles == 0) return;
+    const i64 begin = (i64)(blockIdx.x % tiles) * width;
+    const i64 band = (i64)(blockIdx.x / tiles) * height;
     const u32 n = columns - begin < width ? (u32)(columns - begin) : width;
     const u32 m = across - band < height ? (u32)(across - band) : height;
     const u32 lane = threadIdx.x % 8, line = threadIdx.x / 8;
@@ -73,41 +42,41 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
 #pragma unroll 1
         for (u32 s = line; s < 128; s += 128) {
             const u32 c0 = (s + 0) & (width - 1), r0 = (((s + 0) >> wide) * 8 + lane) * 4;
-            uint4 x0_4_0;
+            f32x4 x0_4_0;
             if (c0 < n && r0 < m) {
-                x0_4_0 = ((const uint4*)(((const f32*)((const u8*)p4 + (begin + c0) * step4)) + r0))[0];
+                x0_4_0 = ((const f32x4*)(((const f32*)((const u8*)p4 + (begin + c0) * step4)) + r0))[0];
             }
             const u32 c1 = (s + 32) & (width - 1), r1 = (((s + 32) >> wide) * 8 + lane) * 4;
-            uint4 x1_4_0;
+            f32x4 x1_4_0;
             if (c1 < n && r1 < m) {
-                x1_4_0 = ((const uint4*)(((const f32*)((const u8*)p4 + (begin + c1) * step4)) + r1))[0];
+                x1_4_0 = ((const f32x4*)(((const f32*)((const u8*)p4 + (begin + c1) * step4)) + r1))[0];
             }
             const u32 c2 = (s + 64) & (width - 1), r2 = (((s + 64) >> wide) * 8 + lane) * 4;
-            uint4 x2_4_0;
+            f32x4 x2_4_0;
             if (c2 < n && r2 < m) {
-                x2_4_0 = ((const uint4*)(((const f32*)((const u8*)p4 + (begin + c2) * step4)) + r2))[0];
+                x2_4_0 = ((const f32x4*)(((const f32*)((const u8*)p4 + (begin + c2) * step4)) + r2))[0];
             }
             const u32 c3 = (s + 96) & (width - 1), r3 = (((s + 96) >> wide) * 8 + lane) * 4;
-            uint4 x3_4_0;
+            f32x4 x3_4_0;
             if (c3 < n && r3 < m) {
-                x3_4_0 = ((const uint4*)(((const f32*)((const u8*)p4 + (begin + c3) * step4)) + r3))[0];
+                x3_4_0 = ((const f32x4*)(((const f32*)((const u8*)p4 + (begin + c3) * step4)) + r3))[0];
             }
-            t4[c0 * pitch + r0 + 0] = get<f32, 0>(x0_4_0);
-            t4[c0 * pitch + r0 + 1] = get<f32, 1>(x0_4_0);
-            t4[c0 * pitch + r0 + 2] = get<f32, 2>(x0_4_0);
-            t4[c0 * pitch + r0 + 3] = get<f32, 3>(x0_4_0);
-            t4[c1 * pitch + r1 + 0] = get<f32, 0>(x1_4_0);
-            t4[c1 * pitch + r1 + 1] = get<f32, 1>(x1_4_0);
-            t4[c1 * pitch + r1 + 2] = get<f32, 2>(x1_4_0);
-            t4[c1 * pitch + r1 + 3] = get<f32, 3>(x1_4_0);
-            t4[c2 * pitch + r2 + 0] = get<f32, 0>(x2_4_0);
-            t4[c2 * pitch + r2 + 1] = get<f32, 1>(x2_4_0);
-            t4[c2 * pitch + r2 + 2] = get<f32, 2>(x2_4_0);
-            t4[c2 * pitch + r2 + 3] = get<f32, 3>(x2_4_0);
-            t4[c3 * pitch + r3 + 0] = get<f32, 0>(x3_4_0);
-            t4[c3 * pitch + r3 + 1] = get<f32, 1>(x3_4_0);
-            t4[c3 * pitch + r3 + 2] = get<f32, 2>(x3_4_0);
-            t4[c3 * pitch + r3 + 3] = get<f32, 3>(x3_4_0);
+            t4[c0 * pitch + r0 + 0] = x0_4_0.x;
+            t4[c0 * pitch + r0 + 1] = x0_4_0.y;
+            t4[c0 * pitch + r0 + 2] = x0_4_0.z;
+            t4[c0 * pitch + r0 + 3] = x0_4_0.w;
+            t4[c1 * pitch + r1 + 0] = x1_4_0.x;
+            t4[c1 * pitch + r1 + 1] = x1_4_0.y;
+            t4[c1 * pitch + r1 + 2] = x1_4_0.z;
+            t4[c1 * pitch + r1 + 3] = x1_4_0.w;
+            t4[c2 * pitch + r2 + 0] = x2_4_0.x;
+            t4[c2 * pitch + r2 + 1] = x2_4_0.y;
+            t4[c2 * pitch + r2 + 2] = x2_4_0.z;
+            t4[c2 * pitch + r2 + 3] = x2_4_0.w;
+            t4[c3 * pitch + r3 + 0] = x3_4_0.x;
+            t4[c3 * pitch + r3 + 1] = x3_4_0.y;
+            t4[c3 * pitch + r3 + 2] = x3_4_0.z;
+            t4[c3 * pitch + r3 + 3] = x3_4_0.w;
         }
     }
 #pragma unroll 4
@@ -123,36 +92,36 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
             f32* const l6_0 = (f32*)((u8*)p6 + r0 * step6);
             if (r0 < m && c0 < n) {
                 const u32 r = r0, c = c0;
-                uint4 x0_6_0;
+                f32x4 x0_6_0;
                 {
                     const f32 v4 = t4[c * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
-                    set<0>(x0_6_0, v5);
+                    x0_6_0.x = v5;
                     const f32 v7 = __fmul_rn(v4, v3);
                     t8[c * pitch + r] = v7;
                 }
                 {
                     const f32 v4 = t4[(c + 1) * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
-                    set<1>(x0_6_0, v5);
+                    x0_6_0.y = v5;
                     const f32 v7 = __fmul_rn(v4, v3);
                     t8[(c + 1) * pitch + r] = v7;
                 }
                 {
                     const f32 v4 = t4[(c + 2) * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
-                    set<2>(x0_6_0, v5);
+                    x0_6_0.z = v5;
                     const f32 v7 = __fmul_rn(v4, v3);
                     t8[(c + 2) * pitch + r] = v7;
                 }
                 {
                     const f32 v4 = t4[(c + 3) * pitch + r];
                     const f32 v5 = __fsub_rn(v4, v1);
-                    set<3>(x0_6_0, v5);
+                    x0_6_0.w = v5;
                     const f32 v7 = __fmul_rn(v4, v3);
                     t8[(c + 3) * pitch + r] = v7;
                 }
-                ((uint4*)(l6_0 + begin + c))[0] = x0_6_0;
+                put(((f32x4*)(l6_0 + begin + c)) + 0, x0_6_0);
             }
         }
     }
@@ -174,12 +143,12 @@ stored_both_ways_1_k0(f64 c0, f64 c1, i64 shift, i64 n0, i64 n1, const f32* __re
         for (u32 s = line; s < 128; s += 32) {
             const u32 c = s & (width - 1), r = ((s >> wide) * 8 + lane) * 4;
             if (c >= n || r >= m) continue;
-            uint4 x8_0;
-            set<0>(x8_0, t8[c * pitch + r + 0]);
-            set<1>(x8_0, t8[c * pitch + r + 1]);
-            set<2>(x8_0, t8[c * pitch + r + 2]);
-            set<3>(x8_0, t8[c * pitch + r + 3]);
-            ((uint4*)(((f32*)((u8*)p8 + (begin + c) * step8)) + r))[0] = x8_0;
+            f32x4 x8_0;
+            x8_0.x = t8[c * pitch + r + 0];
+            x8_0.y = t8[c * pitch + r + 1];
+            x8_0.z = t8[c * pitch + r + 2];
+            x8_0.w = t8[c * pitch + r + 3];
+            put(((f32x4*)(((f32*)((u8*)p8 + (begin + c) * step8)) + r)) + 0, x8_0);
         }
     }
 #pragma unroll 4

@@ -20,25 +20,7 @@ template <class T> __device__ __forceinline__ bool wins(found<T> a, found<T> b, 
 }
 template <class T> __device__ __forceinline__ found<T> first_max(found<T> a, found<T> b) { return wins(a, b, true) ? a : b; }
 template <class T> __device__ __forceinline__ found<T> first_min(found<T> a, found<T> b) { return wins(a, b, false) ? a : b; }
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
+struct alignas(16) i32x4 { i32 x, y, z, w; };
 __device__ __forceinline__ i32 from_lane(i32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 __device__ __forceinline__ i64 from_lane(i64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 template <class T> __device__ __forceinline__ found<T> from_lane(found<T> x, int mask) {
@@ -77,11 +59,11 @@ sum_all_i32_1_k0(u8* __restrict__ partials, i64 n0, const i32* __restrict__ b0) 
     if (vectors) {
 #pragma unroll 4
         for (i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * 4; at < columns; at += threads * 4) {
-            uint4 x1_0;
-            x1_0 = ((const uint4*)(p1 + at))[0];
+            i32x4 x1_0;
+            x1_0 = ((const i32x4*)(p1 + at))[0];
             {
                 const i64 k = at + 0;
-                const i32 v1 = get<i32, 0>(x1_0);
+                const i32 v1 = x1_0.x;
                 const i64 v2 = (i64)v1;
                 a3 = sum(a3, v2);
                 a5 = maximum(a5, v1);
@@ -90,7 +72,7 @@ sum_all_i32_1_k0(u8* __restrict__ partials, i64 n0, const i32* __restrict__ b0) 
             }
             {
                 const i64 k = at + 1;
-                const i32 v1 = get<i32, 1>(x1_0);
+                const i32 v1 = x1_0.y;
                 const i64 v2 = (i64)v1;
                 a3 = sum(a3, v2);
                 a5 = maximum(a5, v1);
@@ -99,7 +81,7 @@ sum_all_i32_1_k0(u8* __restrict__ partials, i64 n0, const i32* __restrict__ b0) 
             }
             {
                 const i64 k = at + 2;
-                const i32 v1 = get<i32, 2>(x1_0);
+                const i32 v1 = x1_0.z;
                 const i64 v2 = (i64)v1;
                 a3 = sum(a3, v2);
                 a5 = maximum(a5, v1);
@@ -108,7 +90,7 @@ sum_all_i32_1_k0(u8* __restrict__ partials, i64 n0, const i32* __restrict__ b0) 
             }
             {
                 const i64 k = at + 3;
-                const i32 v1 = get<i32, 3>(x1_0);
+                const i32 v1 = x1_0.w;
                 const i64 v2 = (i64)v1;
                 a3 = sum(a3, v2);
                 a5 = maximum(a5, v1);

@@ -8,39 +8,8 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
-template <int K> __device__ __forceinline__ u32& part(uint4& w) {
-    if constexpr (K == 0) return w.x;
-    else if constexpr (K == 1) return w.y;
-    else if constexpr (K == 2) return w.z;
-    else return w.w;
-}
-__device__ __forceinline__ u64 raw(f64 x) { return (u64)__double_as_longlong(x); }
-template <class T> struct as {
-    template <class B> static __device__ __forceinline__ T from(B bits) { return (T)bits; }
-};
-template <> struct as<f64> { static __device__ __forceinline__ f64 from(u64 bits) { return __longlong_as_double((i64)bits); } };
-template <class T, int E, class W> __device__ __forceinline__ T get(W w) {
-    if constexpr (sizeof(T) == 16) {
-        return as<T>::from(w);
-    } else if constexpr (sizeof(T) == 8) {
-        return as<T>::from((u64)part<2 * E + 1>(w) << 32 | part<2 * E>(w));
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        return as<T>::from((u32)part<E / each>(w) >> 8 * (int)sizeof(T) * (E % each));
-    }
-}
-template <int E, class T, class W> __device__ __forceinline__ void set(W& w, T x) {
-    if constexpr (sizeof(T) == 16) {
-        w = raw(x);
-    } else if constexpr (sizeof(T) == 8) {
-        u64 bits = raw(x);
-        part<2 * E>(w) = (u32)bits, part<2 * E + 1>(w) = (u32)(bits >> 32);
-    } else {
-        constexpr int each = 4 / sizeof(T);
-        if constexpr (E % each == 0) part<E / each>(w) = raw(x);
-        else part<E / each>(w) |= raw(x) << 8 * (int)sizeof(T) * (E % each);
-    }
-}
+struct alignas(16) f64x2 { f64 x, y; };
+template <class W> __device__ __forceinline__ void put(W* p, W w) { *p = w; }
 
 // tiles, nest 0: vectors of 2, tiles of 32 x 32
 extern "C" __global__ void __launch_bounds__(256)
@@ -50,10 +19,10 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
     const i64 columns = (i64)n1, across = n0;
     const u32 high = (u32)shift, wide = 10 - high;
     const u32 height = 1u << high, width = 1u << wide, pitch = height + 1;
-    const i64 tiles = (columns + width - 1) / width;
-    if (tiles <= 0) return;
-    const i64 begin = (i64)blockIdx.x % tiles * width;
-    const i64 band = (i64)blockIdx.x / tiles * height;
+    const u32 tiles = (u32)((columns + width - 1) >> wide);
+    if (tiles == 0) return;
+    const i64 begin = (i64)(blockIdx.x % tiles) * width;
+    const i64 band = (i64)(blockIdx.x / tiles) * height;
     const u32 n = columns - begin < width ? (u32)(columns - begin) : width;
     const u32 m = across - band < height ? (u32)(across - band) : height;
     const u32 lane = threadIdx.x % 8, line = threadIdx.x / 8;
@@ -67,19 +36,19 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
 #pragma unroll 1
         for (u32 s = line; s < 64; s += 64) {
             const u32 c0 = (s + 0) & (width - 1), r0 = (((s + 0) >> wide) * 8 + lane) * 2;
-            uint4 x0_1_0;
+            f64x2 x0_1_0;
             if (c0 < n && r0 < m) {
-                x0_1_0 = ((const uint4*)(((const f64*)((const u8*)p1 + (begin + c0) * step1)) + r0))[0];
+                x0_1_0 = ((const f64x2*)(((const f64*)((const u8*)p1 + (begin + c0) * step1)) + r0))[0];
             }
             const u32 c1 = (s + 32) & (width - 1), r1 = (((s + 32) >> wide) * 8 + lane) * 2;
-            uint4 x1_1_0;
+            f64x2 x1_1_0;
             if (c1 < n && r1 < m) {
-                x1_1_0 = ((const uint4*)(((const f64*)((const u8*)p1 + (begin + c1) * step1)) + r1))[0];
+                x1_1_0 = ((const f64x2*)(((const f64*)((const u8*)p1 + (begin + c1) * step1)) + r1))[0];
             }
-            t1[c0 * pitch + r0 + 0] = get<f64, 0>(x0_1_0);
-            t1[c0 * pitch + r0 + 1] = get<f64, 1>(x0_1_0);
-            t1[c1 * pitch + r1 + 0] = get<f64, 0>(x1_1_0);
-            t1[c1 * pitch + r1 + 1] = get<f64, 1>(x1_1_0);
+            t1[c0 * pitch + r0 + 0] = x0_1_0.x;
+            t1[c0 * pitch + r0 + 1] = x0_1_0.y;
+            t1[c1 * pitch + r1 + 0] = x1_1_0.x;
+            t1[c1 * pitch + r1 + 1] = x1_1_0.y;
         }
     }
 #pragma unroll 4
@@ -95,18 +64,18 @@ transposed_1_k0(f64 c0, i64 shift, i64 n0, i64 n1, const f64* __restrict__ b1, f
             f64* const l3_0 = (f64*)((u8*)p3 + r0 * step3);
             if (r0 < m && c0 < n) {
                 const u32 r = r0, c = c0;
-                uint4 x0_3_0;
+                f64x2 x0_3_0;
                 {
                     const f64 v1 = t1[c * pitch + r];
                     const f64 v2 = __dadd_rn(v1, v0);
-                    set<0>(x0_3_0, v2);
+                    x0_3_0.x = v2;
                 }
                 {
                     const f64 v1 = t1[(c + 1) * pitch + r];
                     const f64 v2 = __dadd_rn(v1, v0);
-                    set<1>(x0_3_0, v2);
+                    x0_3_0.y = v2;
                 }
-                ((uint4*)(l3_0 + begin + c))[0] = x0_3_0;
+                put(((f64x2*)(l3_0 + begin + c)) + 0, x0_3_0);
             }
         }
     }
