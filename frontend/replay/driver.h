@@ -40,8 +40,10 @@ struct LoopHeader {
     int first = 0, last = -1;                                       // instructions of the loop
     bool has(int pc) const { return first <= pc && pc <= last; }
     int arrivals = 0, attempts = 0, refusals = 0;
-    int spared = 0;          // times that nothing was recorded in the loop because a region was to come
-    int64_t since = 0;       // when the first arrival was, ns
+    int spared = 0;     // times that nothing was recorded in the loop because a region was to come
+    int64_t since = 0;  // when the first arrival was, ns
+    int64_t ready_since =
+        0;                   // when a loop inside first saw that there is code, which was not entered yet, ns
     bool serves = false;     // since the last arrival: a region ran, or its code is being made
     bool in_region = false;  // a region was built that has it
     bool dead = false;

@@ -54,6 +54,16 @@ bool waits_for_code(const LoopHeader& h) {
 // It left an iteration of its loop, perhaps at an inner header, for its better code to be entered.
 bool comes_back(const LoopHeader& h) { return !h.regions.empty() && h.regions.front()->was_replaced; }
 
+// Its code is there and was not entered so far. The next iteration is going to, unless its variables do not
+// fit.
+bool is_about_to_enter(LoopHeader& h, int64_t now) {
+    if (h.dead || h.regions.empty()) return false;
+    const regions::CompiledRegion& region = *h.regions.back();
+    if (!region.ready() || region.failed() || region.retired || region.entries > 0) return false;
+    if (h.ready_since == 0) h.ready_since = now;
+    return now - h.ready_since < kUntilBack;
+}
+
 // The region's code for the GPU. Null without: where there is no GPU the function goes on without the option,
 // else the loop stays with Python.
 std::unique_ptr<regions::DeviceRegion> on_device(FunctionState::Impl& fs,
@@ -120,10 +130,11 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
 bool is_to_come(const LoopHeader& h) { return !h.dead && h.attempts == 0 && h.spared < kMostSpared; }
 
 // Whether the loop of `header` leaves it to those around it to become a region.
-bool leaves_it_to_others(const FunctionState::Impl& fs, const CodePlaces& places, int header,
-                         const LoopHeader& h) {
+bool leaves_it_to_others(const FunctionState::Impl& fs, CodePlaces& places, int header, const LoopHeader& h) {
     const LoopsAround around = loops_around(fs, places, header, header);
-    const int64_t waited = now_ns() - std::max(h.since, fs.last_region);
+    const int64_t now = now_ns(), waited = now - std::max(h.since, fs.last_region);
+    for (auto& [other_header, other] : places.headers)
+        if (other_header != header && other.has(header) && is_about_to_enter(other, now)) return true;
     const int64_t until_tried = kUntilTried << std::min(fs.regions_built, kMostDoublings);
     const bool back = fs.around.waiting > 0 ||
                       std::any_of(places.headers.begin(), places.headers.end(), [&](const auto& other) {

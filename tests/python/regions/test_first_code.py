@@ -81,3 +81,24 @@ def test_a_running_loop_goes_on_in_better_code(tmp_path):
     text = run("0", tmp_path, "-c", LONG)
     assert "longest 559" in text
     assert text.index("compiled in a hurry, region") < text.index("compiled, region") < text.index("longest")
+
+
+NESTED = """
+import numpy as np
+import stator
+
+def scaled_products(a, b):
+    for i in range(b.shape[0]):
+        for j in range(b.shape[1]):
+            b[i, j] += np.dot(a[i + 1 :, i], b[i + 1 :, j])
+
+f = stator.compile(scaled_products)
+f(np.random.rand(1000, 1000), np.random.rand(1000, 300))
+stator.wait()
+print("regions", sorted(r.name.rpartition("@")[2] for r in f.regions))
+"""
+
+
+def test_an_inner_loop_waits_for_the_next_iteration_of_the_outer_one(tmp_path):
+    """Where the outer loop's code came in the middle of an iteration, a region of the inner one's own is in vain."""
+    assert "regions ['6']" in run("250", tmp_path, "-c", NESTED)
