@@ -26,9 +26,8 @@ struct Object {
 // Code for now, of a region that is large: generated without optimization, before the object that is
 // returned.
 struct FirstObject {
-    int64_t from = INT64_MAX;          // instructions of LLVM IR from which on it is wanted
-    std::function<void(Object)> take;  // gets it as soon as it is there; no lock is held
-    bool only = false;                 // the optimized object is not wanted; only `take` gets one
+    int64_t from = INT64_MAX;  // instructions of LLVM IR, as the region stands, from which on it is wanted
+    std::function<bool(Object)> take;  // gets it as soon as it is there, with no lock held; false: no other
 };
 
 struct CodegenApi {
@@ -44,7 +43,7 @@ struct CodegenApi {
     const char* (*llvm_version)();
     const char* (*cpu_description)();
     const std::string& (*build_id)();
-    void (*warm_up)();  // what the first compilation has to do besides
+    void (*warm_up)(bool (*is_awaited)());  // see open_codegen
     // Around a fork: the child finds locks free and LLVM between two jobs.
     void (*fork_lock)();
     void (*fork_unlock)();

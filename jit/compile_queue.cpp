@@ -19,6 +19,11 @@ bool CompileQueue::push(Job job, bool urgent) {
     return true;
 }
 
+bool CompileQueue::has_pending() {
+    std::lock_guard lock(mutex_);
+    return !pending_.empty();
+}
+
 void CompileQueue::wait_idle() {
     std::unique_lock lock(mutex_);
     if (!pending_.empty() && !start_thread()) return;

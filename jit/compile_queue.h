@@ -30,6 +30,7 @@ class CompileQueue {
 
     // False when the queue is full or stopped: the job was not taken.
     bool push(Job job, bool urgent = false);
+    bool has_pending();
     void wait_idle();  // until no job is pending or running
     size_t drop();     // forgets pending jobs; how many
     void stop();       // drops pending jobs, ends the thread, refuses new ones

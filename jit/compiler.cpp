@@ -203,15 +203,14 @@ constexpr int64_t kLarge = 250;
 
 // STATOR_TEST_FIRST_CODE=FROM[,only]: regions of at least so many instructions get unoptimized code first,
 // also where the caller waits; "only": and no other.
-FirstObject first_code(bool waits) {
-    FirstObject first;
-    if (const char* text = std::getenv("STATOR_TEST_FIRST_CODE")) {
-        first.from = std::atoll(text);
-        first.only = std::strstr(text, ",only") != nullptr;
-    } else if (!waits) {
-        first.from = kLarge;
-    }
-    return first;
+struct FirstCode {
+    int64_t from = INT64_MAX;
+    bool only = false;
+};
+FirstCode first_code(bool waits) {
+    if (const char* text = std::getenv("STATOR_TEST_FIRST_CODE"))
+        return {std::atoll(text), std::strstr(text, ",only") != nullptr};
+    return {waits ? INT64_MAX : kLarge, false};
 }
 
 // Serves until the better code is there. What it cannot do is left to that.
@@ -245,11 +244,13 @@ void compile_now(const Work& w) {
     if (!private_names && serve_from_cache(w, key, prefix)) return;
 
     const auto start = std::chrono::steady_clock::now();
-    FirstObject first = first_code(w.region && w.region->wait);
-    if (w.region) first.take = [&](const Object& o) { publish_first(w, o, prefix); };
+    const FirstCode wanted = first_code(w.region && w.region->wait);
+    FirstObject first;
+    if (w.region && wanted.from < INT64_MAX)
+        first = {wanted.from, [&](const Object& o) { return publish_first(w, o, prefix), !wanted.only; }};
     const Object object = w.emit(emission, first);
     std::string error = object.error;
-    if (error.empty() && object.bytes.empty() && first.only) return;
+    if (error.empty() && object.bytes.empty() && wanted.only) return;
     const auto code = error.empty() ? load(w, object.bytes, prefix, error) : nullptr;
     if (!code && w.slot.ready) return log_line(LogArtifact::Kernels, w.name + ": no better code: " + error);
     if (!code) return fail(w.slot, error);
@@ -363,7 +364,7 @@ void warm_up() {
         (void)environment_key(emit_options(kPrefix, false));
         // A program whose code is in the cache needs no code generator, and opening it takes milliseconds.
         if (!object_cache()->empty()) return;
-        if (const CodegenApi* api = codegen()) api->warm_up();
+        if (const CodegenApi* api = codegen()) api->warm_up([] { return compile_queue().has_pending(); });
     });
 }
 

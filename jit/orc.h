@@ -43,8 +43,9 @@ std::string emit_text(const graph::Region& region, const kernels::EmitOptions& o
 
 Linked link_by_orc(std::string_view object, const std::vector<std::string>& symbols);
 
-// What the first emit_object would have to do first, and a sample of it. Gives what is wrong, or "".
-std::string open_codegen();
+// What the first emit_object would have to do first, and a sample of it, as far as nobody waits for other
+// code meanwhile. Gives what is wrong, or "".
+std::string open_codegen(bool (*is_awaited)());
 
 // Taken by the fork handler, in this order, so that a child finds the locks free and LLVM between two jobs.
 void fork_lock();

@@ -15,7 +15,7 @@ const CodegenApi kApi = {
     .llvm_version = llvm_version,
     .cpu_description = [] { return host_cpu().description.c_str(); },
     .build_id = build_id,
-    .warm_up = [] { (void)open_codegen(); },
+    .warm_up = [](bool (*is_awaited)()) { (void)open_codegen(is_awaited); },
     .fork_lock = fork_lock,
     .fork_unlock = fork_unlock,
 };

@@ -25,11 +25,11 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <chrono>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -127,7 +127,7 @@ std::string generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::C
     return "";
 }
 
-void nothing(llvm::Module&, llvm::TargetMachine&) {}
+bool nothing(llvm::Module&, llvm::TargetMachine&) { return true; }
 
 // Polls look up anew where the interpreter's word is: better code leads them elsewhere.
 void look_up_breaker(llvm::Module& module) {
@@ -151,28 +151,44 @@ void look_up_breaker(llvm::Module& module) {
     }
 }
 
-// The object of a copy of `module`, in a hurry.
-Object first_object(Codegen& c, const llvm::Module& module, double emit_seconds) {
-    Object object;
-    object.emit_seconds = emit_seconds;
+// The object of `module`, in a hurry.
+void generate_first(Codegen& c, llvm::Module& module, Object& object) {
     const auto start = Clock::now();
     if (!c.quick) c.quick = create_target_machine(llvm::CodeGenOptLevel::None, object.error);
-    if (!c.quick) return object;
-    const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-    look_up_breaker(*copy);
+    if (!c.quick) return;
+    look_up_breaker(module);
     llvm::SmallVector<char, 0> buffer;
     llvm::raw_svector_ostream out(buffer);
-    object.error = generate(*c.quick, *copy, llvm::CodeGenFileType::ObjectFile, out);
+    object.error = generate(*c.quick, module, llvm::CodeGenFileType::ObjectFile, out);
     object.bytes.assign(buffer.data(), buffer.size());
     object.codegen_seconds = seconds_since(start);
-    return object;
 }
 
-// `make` yields the module in a context and `finish` may work on it before code is generated; the object or
-// text of `type` comes back through `bytes`.
-template <class Make, class Finish>
-std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Object& object,
-                        const FirstObject& wanted = {}) {
+// What `make` yields in a context; null, and why.
+template <class Make>
+std::unique_ptr<llvm::Module> ready_module(Make make, llvm::LLVMContext& context, const Codegen& c,
+                                           double& seconds, std::string& errors) {
+    const auto start = Clock::now();
+    std::unique_ptr<llvm::Module> module = make(context, errors);
+    if (!module) {
+        if (errors.empty()) errors = "no LLVM IR was emitted";
+        return nullptr;
+    }
+    prepare(*module, *c.target_machine);
+    if (std::string error = verification(*module); !error.empty()) {
+        errors = error;
+        return nullptr;
+    }
+    seconds = seconds_since(start);
+    return module;
+}
+
+// `make` yields the module in a context and `finish` may work on it before code is generated (false: it need
+// not be); the object or text of `type` comes back through `bytes`. What `make_first` yields is for code in a
+// hurry.
+template <class MakeFirst, class Make, class Finish>
+std::string with_module(MakeFirst make_first, Make make, Finish finish, llvm::CodeGenFileType type,
+                        Object& object, const FirstObject& wanted = {}) {
     Codegen& c = engine();
     std::unique_lock lock(c.mutex);
     initialize_llvm();
@@ -182,24 +198,24 @@ std::string with_module(Make make, Finish finish, llvm::CodeGenFileType type, Ob
     try {
         llvm::LLVMContext context;
         context.setDiagnosticHandler(std::make_unique<Diagnostics>(&errors));
-        auto start = Clock::now();
-        std::unique_ptr<llvm::Module> module = make(context, errors);
-        if (!module) return errors.empty() ? "no LLVM IR was emitted" : errors;
-        prepare(*module, *c.target_machine);
-        if (std::string error = verification(*module); !error.empty()) return error;
-        object.emit_seconds = seconds_since(start);
-        if (wanted.take && static_cast<int64_t>(module->getInstructionCount()) >= wanted.from) {
-            Object first = first_object(c, *module, object.emit_seconds);
-            if (!errors.empty()) return errors;
-            lock.unlock();
-            wanted.take(std::move(first));
-            if (wanted.only) return "";
-            lock.lock();
-            if (!c.target_machine) return "LLVM gave up meanwhile";
+        std::unique_ptr<llvm::Module> module;
+        if (wanted.take) {
+            Object first;
+            module = ready_module(make_first, context, c, first.emit_seconds, errors);
+            if (!module) return errors;
+            if (static_cast<int64_t>(module->getInstructionCount()) >= wanted.from) {
+                generate_first(c, *module, first);
+                if (!errors.empty()) return errors;
+                lock.unlock();
+                if (!wanted.take(std::move(first))) return "";
+                lock.lock();
+                if (!c.target_machine) return "LLVM gave up meanwhile";
+            }
         }
-
-        start = Clock::now();
-        finish(*module, *c.target_machine);
+        module = ready_module(make, context, c, object.emit_seconds, errors);
+        if (!module) return errors;
+        const auto start = Clock::now();
+        if (!finish(*module, *c.target_machine)) return "";
         llvm::SmallVector<char, 0> buffer;
         llvm::raw_svector_ostream out(buffer);
         if (std::string error = generate(*c.target_machine, *module, type, out); !error.empty()) return error;
@@ -238,13 +254,24 @@ std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const kern
 }
 void finish_module(const kernels::Program&, llvm::Module&, llvm::TargetMachine&) {}
 
-std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const graph::Region& region,
+// A region, and what its passes make of it.
+class Passed {
+  public:
+    explicit Passed(const graph::Region& region) : region_(region) {}
+    const graph::Region& optimized() const {
+        if (!optimized_) graph::optimize(optimized_.emplace(region_));
+        return *optimized_;
+    }
+
+  private:
+    const graph::Region& region_;
+    mutable std::optional<graph::Region> optimized_;
+};
+std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, const Passed& region,
                                           const kernels::EmitOptions& options) {
-    graph::Region r = region;
-    graph::optimize(r);
-    return kernels::emit_llvm_region(context, r, options);
+    return kernels::emit_llvm_region(context, region.optimized(), options);
 }
-void finish_module(const graph::Region&, llvm::Module& module, llvm::TargetMachine& tm) {
+void finish_module(const Passed&, llvm::Module& module, llvm::TargetMachine& tm) {
     optimize_region(module, tm);
 }
 
@@ -254,13 +281,19 @@ std::string emit(const Source& source, const kernels::EmitOptions& options, llvm
     const auto make = [&](llvm::LLVMContext& context, std::string&) {
         return emit_module(context, source, options);
     };
+    const auto make_first = [&](llvm::LLVMContext& context, std::string&) {
+        kernels::EmitOptions hurried = options;
+        hurried.in_a_hurry = true;
+        return emit_module(context, source, hurried);
+    };
     const auto finish = [&](llvm::Module& module, llvm::TargetMachine& tm) {
         finish_module(source, module, tm);
-        if (!llvm_ir) return;
+        if (!llvm_ir) return true;
         llvm::raw_string_ostream stream(*llvm_ir);
         module.print(stream, nullptr);
+        return true;
     };
-    return with_module(make, finish, type, object, first);
+    return with_module(make_first, make, finish, type, object, first);
 }
 
 template <class Source>
@@ -288,7 +321,7 @@ Object emit_object(const kernels::Program& program, const kernels::EmitOptions& 
 
 Object emit_object(const graph::Region& region, const kernels::EmitOptions& options,
                    const FirstObject& first) {
-    return emit_to_object(region, options, first);
+    return emit_to_object(Passed(region), options, first);
 }
 
 namespace {
@@ -307,7 +340,7 @@ auto parsed(std::string_view ir) {
 
 Object emit_object_from_ir(std::string_view ir) {
     Object object;
-    object.error = with_module(parsed(ir), nothing, llvm::CodeGenFileType::ObjectFile, object);
+    object.error = with_module(parsed(ir), parsed(ir), nothing, llvm::CodeGenFileType::ObjectFile, object);
     return object;
 }
 
@@ -357,16 +390,22 @@ done:
 
 }  // namespace
 
-std::string open_codegen() {
+std::string open_codegen(bool (*is_awaited)()) {
     {
         Codegen& c = engine();
         std::lock_guard lock(c.mutex);
         initialize_llvm();
         if (!c.target_machine) create_target_machine(c);
     }
+    if (is_awaited()) return "";
     Object object;
-    const FirstObject too{0, [](const Object&) {}};
-    return with_module(parsed(kSample), optimize_region, llvm::CodeGenFileType::ObjectFile, object, too);
+    const FirstObject too{0, [&](const Object&) { return !is_awaited(); }};
+    const auto sample = parsed(kSample);
+    const auto optimize = [&](llvm::Module& module, llvm::TargetMachine& tm) {
+        optimize_region(module, tm);
+        return !is_awaited();
+    };
+    return with_module(sample, sample, optimize, llvm::CodeGenFileType::ObjectFile, object, too);
 }
 
 std::string emit_text(const kernels::Program& program, const kernels::EmitOptions& options,
@@ -376,7 +415,7 @@ std::string emit_text(const kernels::Program& program, const kernels::EmitOption
 
 std::string emit_text(const graph::Region& region, const kernels::EmitOptions& options, std::string* llvm_ir,
                       std::string* assembly) {
-    return emit_to_text(region, options, llvm_ir, assembly);
+    return emit_to_text(Passed(region), options, llvm_ir, assembly);
 }
 
 }  // namespace stator::jit

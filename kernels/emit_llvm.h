@@ -23,6 +23,7 @@ struct EmitOptions {
     bool has_avx2 = true;
     bool has_avx512 = false;  // F, BW, DQ and VL
     bool fastmath = false;    // contraction and reassociation allowed, flags not collected
+    bool in_a_hurry = false;  // regions: little code rather than fast code
     std::string prefix;       // symbol prefix, "step_1"
 };
 

@@ -359,17 +359,21 @@ bool RegionNest::fixed(ValueId array) {
 
 int RegionNest::pick_lanes() {
     int widest = 1;
+    bool masked = false;
     const auto look = [&](ValueId v) { widest = std::max(widest, graph::info(e_.type(v).dtype).size); };
     for (const Inst& i : body_.insts) {
+        masked |= i.op == RegionOp::NestWhen;
         if (i.op == RegionOp::Call && !calls_loop(i)) return 1;
         if (i.op == RegionOp::NestWhen && !loop_calls_.empty() && !squeezes()) return 1;
         if (i.result >= 0) look(i.result);
         for (const ValueId v : i.in) look(v);
     }
     if (widest > 8) return 1;
-    // Two registers at a time where the body is short: that is the unrolling.
+    // Two registers at a time where the body is short: that is the unrolling. Masks for two take long to
+    // compile.
     const int lanes = e_.o_.vector_bits / 8 / widest;
-    return body_.insts.size() <= kShortBody && !sum_ ? 2 * lanes : lanes;
+    const bool doubles = body_.insts.size() <= kShortBody && !sum_ && !(masked && e_.o_.in_a_hurry);
+    return doubles ? 2 * lanes : lanes;
 }
 
 // Points that are computed at once although elements of some array are known not to be adjacent; 1: none,
@@ -405,7 +409,8 @@ int RegionNest::gathered_lanes() {
 
 // AVX-512 has masked moves for all sizes, AVX2 for words of four and eight bytes.
 bool RegionNest::masks_tails(int lanes) const {
-    if (lanes == 1 || e_.o_.has_avx512) return lanes > 1;
+    if (lanes == 1 || e_.o_.in_a_hurry) return false;
+    if (e_.o_.has_avx512) return true;
     if (!e_.o_.has_avx2) return false;
     return std::all_of(rows_.begin(), rows_.end(),
                        [&](const Row& r) { return graph::info(e_.type(r.array).dtype).size >= 4; });
