@@ -284,7 +284,7 @@ def transposed_bytes(x):
     return x.T.copy()
 
 
-@program(lambda rng, s: (values(rng, s, "f2"), values(rng, s[::-1], "?")), [*TILES[:4], *BYTES[2:]])
+@program(lambda rng, s: (values(rng, s, "f2"), values(rng, s[::-1], "?")), [*TILES[:4], *BYTES[2:], *EMPTY])
 def transposed_half(x, y):
     return np.where(y.T, x, -x), (~y.T).copy()
 
@@ -455,7 +455,11 @@ def argmax_columns(x):
     return np.argmax(x, axis=0), np.argmin(x, axis=0)
 
 
-@program(lambda rng, s: whole("f8")(rng, (3, *s)), TABLES)
+# (1, 5001): a single value of several slices; (1057, 20): the last slice has one row
+@program(
+    lambda rng, s: whole("f8")(rng, (3, *s)),
+    [*TABLES[:7], (2, 1025), (2, 3071), *TABLES[-1:], (1, 5001), (1057, 20)],
+)
 def sum_middle(x):
     return x.sum(axis=1), x.sum(axis=(0, 2))
 
@@ -487,7 +491,8 @@ def argmax_long_rows(x):
     return np.argmax(x, axis=1), x - x.max(axis=1, keepdims=True)
 
 
-@program(whole("f4"), [(200, 3), (4099, 2), (16400, 3), (9000, 40)])
+# (1057, 20): the last slice has one row
+@program(whole("f4"), [(200, 3), (4099, 2), (16400, 3), (9000, 40), (1057, 20)])
 def sum_long_columns(x):
     return x.sum(axis=0), np.argmax(x, axis=0)
 

@@ -35,8 +35,10 @@ def same(x, y, exact):
         assert np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"), (x, y)
     else:
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
-def clean():
+def clean(refused=0):
     assert not cuda.fake_cuda_violations(), cuda.fake_cuda_violations().decode()
+    # CuPy's own memory comes from cuMemAlloc, that of a run from the device's pool.
+    assert calls("cuMemAllocAsync") - refused == calls("cuMemFreeAsync"), "a run keeps memory"
 def check(f, make, times=3, exact=True, replays=None, kernels=None):
     c = stator.compile(f)
     for i in range(times):
@@ -208,6 +210,12 @@ def test_reductions_stay_on_the_device():
     def h(x, n):
         return x.sum() * 2 + n, x.prod(axis=1), x.any(), x.all(axis=0), x.sum(dtype="f8")
     c = check(h, lambda i: (array(np.arange(12 + 4 * i).reshape(-1, 4), "i4"), array(2.0)))
+    def two_numbers(x):
+        return x * x.max() + x.min()
+    c = check(two_numbers, lambda i: (noise(300 + i),))
+    def sliced(x, y):
+        return x.sum(axis=0), y.sum(axis=1)
+    c = check(sliced, lambda i: (noise((9000 + i, 2)), noise((1, 70000 + i), "f4")), exact=False)
     """)
 
 
@@ -440,7 +448,7 @@ def test_no_memory():
     assert c.stats()["redone"] == 3, c.stats()
     c(x, y)
     assert c.stats()["replays"] == replays + 2, c.stats()
-    clean()
+    clean(refused=2)
     """
     )
 

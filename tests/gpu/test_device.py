@@ -381,3 +381,55 @@ def test_long_rows_and_columns():
     """,
         FAKE_CUDA_CAPABILITY="8.0",
     )
+
+
+def test_memory_of_a_call():
+    """What one kernel needs for itself is not what the next one finds, and all of it is given back, also when a launch fails."""
+    run("""
+    def of_two_sizes(x, y):
+        return x.sum() + 1, y.sum()
+    check(of_two_sizes, lambda i: (np.ones(100 + i), np.ones(40000 + i)))
+    def in_two_segments(x):
+        a = x / x.sum(axis=1).max()
+        b = a @ a.T
+        return b / b.sum(axis=1).max()
+    check(in_two_segments, lambda i: (1 + rows(i) ** 2,))
+    def standardized(x):
+        return x - x.mean()
+    for nth in 1, 2, 3:
+        c = stator.compile(standardized, device="cuda")
+        x = np.arange(20000.0)
+        for i in range(4):
+            if i == 2:
+                cuda.fake_cuda_inject(b"cuLaunchKernel", nth, 2)  # out of memory
+            assert same(c(x), x - x.mean())
+        clean()
+    """)
+
+
+def test_strides_of_arguments():
+    run("""
+    def f(x, y):
+        y *= 2
+        return x + 1, y - x
+    check(f, lambda i: (np.arange(4000.0).reshape(40, 100)[:: 2 + i % 2, ::3][:13], np.ones((26, 68))[::2, ::2]))
+    def interleaved(x, y):
+        x += 1
+        y *= 2
+    def make(i):
+        whole = np.arange(100.0 + 2 * i)
+        return whole[::2], whole[1::2]
+    check(interleaved, make, replays=0)
+    """)
+
+
+def test_what_the_host_changes_in_between():
+    run("""
+    def f(x, k):
+        y = x * 2
+        np.put(y, k, 7.0)
+        z = y + 1
+        y += z
+        return y, z
+    check(f, lambda i: (np.arange(50.0 + i), np.array([3, 5])))
+    """)
