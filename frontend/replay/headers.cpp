@@ -105,7 +105,10 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         const CodeInfo& where = builder.failed_code();
         fs.remark(builder.reason(), builder.detail(), where,
                   where.insns[static_cast<size_t>(std::max(builder.failed_pc(), 0))]);
-        if (++h.refusals >= kMostRefusals) fs.kill(places, h);
+        // A loop that has run natively may end with variables that no region can have.
+        const bool has_run = std::any_of(h.regions.begin(), h.regions.end(),
+                                         [](const auto& r) { return !r->retired && r->entries > 0; });
+        if (++h.refusals >= kMostRefusals && !has_run) fs.kill(places, h);
         return;
     }
     apply_mutation(*built->graph);
@@ -299,7 +302,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         }
         // Variables of other kinds than those so far.
         if (before == 0 || round > 0 || h.regions.size() >= kMostRegions || h.attempts >= kMostAttempts ||
-            waits_for_code(h) || forbidden(fs))
+            waits_for_code(h) || !comes_round(f) || forbidden(fs))
             break;
         build(fs, places, h, f, code, *pc);
         if (h.regions.size() == before) break;

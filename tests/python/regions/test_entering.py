@@ -53,3 +53,17 @@ def test_another_kind(text, calls):
             assert found == expected, f"round {round}, call {k}: {report(expected, found)}"
             stator.wait()
     assert stator.stats(compiled)["regions"] >= 1
+
+
+@pytest.mark.parametrize(
+    "loop", ["for i in range(n)", "i = -1\n    while (i := i + 1) < n"], ids=["for", "while"]
+)
+def test_loops_that_end_with_what_does_not_fit(loop):
+    """At the end the variable is too large for a region: the loop is entered in the next call all the same."""
+    text = f"def f(a, n):\n    k = 1\n    {loop}:\n        a[i % 5] = k\n        k = k * 3 % 1003 if i < n - 1 else k * 2**62 * 4\n    return k\n"
+    eager, compiled = function_of(text), stator.compile(function_of(text))
+    for _ in range(12):
+        expected, found = observe(eager, [np.zeros(5), 400]), observe(compiled, [np.zeros(5), 400])
+        assert found == expected, report(expected, found)
+        stator.wait()
+    assert sum(r.entries for r in compiled.regions) >= 10
