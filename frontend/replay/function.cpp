@@ -104,8 +104,10 @@ void CodePlaces::find_last_ahead() {
     last_ahead = -1;
     for (const auto& [pc, place] : by_pc)
         if (!place->dead) last_ahead = std::max(last_ahead, pc);
-    for (const auto& [pc, header] : headers)
-        if (!header.dead) last_ahead = std::max(last_ahead, pc);
+    // Iterations of a loop that is no region may become traces.
+    for (size_t i = 0; i < code->insns.size(); ++i)
+        if (code->is_header[i] && (live > 0 || (header_at[i] && !header_at[i]->dead)))
+            last_ahead = std::max(last_ahead, static_cast<int>(i));
     if (open_headers == 0 && (live == 0 || !code->has_loops)) return;
     for (size_t i = 0; i < code->insns.size(); ++i)
         if (code->insns[i].op == Opcode::Call && other_calls[i] < kOtherCalls)
