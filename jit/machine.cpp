@@ -52,12 +52,22 @@ std::string identity() {
     return text;
 }
 
+// AMD's family of Zen 3 and Zen 4, of which only the latter has AVX-512.
+constexpr unsigned kZen4 = 0x19;
+unsigned family() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    const unsigned base = a >> 8 & 0xf;
+    return base == 0xf ? base + (a >> 20 & 0xff) : base;
+}
+
 Machine detect() {
     Machine m;
     m.identity = identity();
     m.avx2 = __builtin_cpu_supports("avx2");
     m.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    m.halves_512 = m.avx512 && family() == kZen4;
     m.vector_bits = m.avx512 ? 512 : m.avx2 ? 256 : 128;
     return m;
 }
@@ -75,6 +85,7 @@ kernels::EmitOptions emit_options(std::string prefix, bool fastmath) {
     o.vector_bits = machine().vector_bits;
     o.has_avx2 = machine().avx2;
     o.has_avx512 = machine().avx512;
+    o.halves_512 = machine().halves_512;
     o.fastmath = fastmath;
     o.prefix = std::move(prefix);
     return o;

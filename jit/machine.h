@@ -11,7 +11,8 @@ struct Machine {
     std::string identity;   // what CPUID says about features: the same text, the same code
     int vector_bits = 128;  // widest vectors worth using
     bool avx2 = false;
-    bool avx512 = false;  // F, BW, DQ and VL
+    bool avx512 = false;      // F, BW, DQ and VL
+    bool halves_512 = false;  // does 512 bits in two halves
 };
 const Machine& machine();  // of this process; found out once
 

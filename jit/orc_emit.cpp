@@ -72,6 +72,8 @@ std::unique_ptr<llvm::TargetMachine> create_target_machine(llvm::CodeGenOptLevel
         return nullptr;
     }
     llvm::TargetOptions options;
+    // Small loops that do not cross cache lines: the same loop ran at two thirds of its speed where it did.
+    options.LoopAlignment = 32;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
     auto machine =
         compat::create_target_machine(*target, triple, host_cpu().name, host_cpu().features, options, level);
@@ -104,9 +106,10 @@ void prepare(llvm::Module& module, const llvm::TargetMachine& tm) {
         if (f.isDeclaration()) continue;
         f.addFnAttr("target-cpu", host_cpu().name);
         f.addFnAttr("target-features", host_cpu().features);
-        // Some CPUs prefer 256 bits by default; the emitter has already decided on a width.
-        f.addFnAttr("prefer-vector-width", std::to_string(machine().vector_bits));
-        f.addFnAttr("min-legal-vector-width", std::to_string(machine().vector_bits));
+        // Some CPUs prefer 256 bits by default; the emitter has already decided on a width, of some functions
+        // on one of their own.
+        for (const char* width : {"prefer-vector-width", "min-legal-vector-width"})
+            if (!f.hasFnAttribute(width)) f.addFnAttr(width, std::to_string(machine().vector_bits));
         f.addFnAttr(llvm::Attribute::NoUnwind);
     }
 }

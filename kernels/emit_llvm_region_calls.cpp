@@ -140,7 +140,7 @@ void RegionNest::pass_operands(const LoopCall& call, const Points& p) {
         if (call.in[n].fixed) continue;
         Value *v = operand(i.in[n], p).v, *to = buffered(call, call.in[n].buffer, types[n], p);
         if (some_points_ && p.mask)
-            b_.CreateIntrinsic(llvm::Intrinsic::masked_compressstore, {v->getType()}, {v, to, p.mask});
+            compress(v, to, RegionEmitter::align_of(types[n]), p.mask);
         else
             b_.CreateAlignedStore(v, to, RegionEmitter::align_of(types[n]));
     }

@@ -112,6 +112,7 @@ Value* RegionNest::emit() {
     for (const ValueId id : free)
         if (!e_.value(id).strides.empty() && e_.wide_.contains(e_.value(id).strides.back()))
             strided_.insert(id);
+    narrow_ = moves_most();
     std::vector<Value*> arguments{e_.calls_};
     for (const ValueId id : free)
         for (Value** part : parts(e_.values_[static_cast<size_t>(id)]))
@@ -160,6 +161,9 @@ llvm::Function* RegionNest::function(const std::vector<ValueId>& free, const std
                                      e_.o_.prefix + "_statement" + std::to_string(e_.nests_.size()), e_.m_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr(llvm::Attribute::NoInline);
+    if (narrow_)
+        for (const char* width : {"prefer-vector-width", "min-legal-vector-width"})
+            f->addFnAttr(width, std::to_string(vector_bits()));
 
     const Builder::InsertPointGuard here(b_);
     llvm::Function* const caller = std::exchange(e_.f_, f);
@@ -357,6 +361,27 @@ bool RegionNest::fixed(ValueId array) {
     return stride && stride->isZero();
 }
 
+// Whether it mostly loads and stores, on a CPU that has nothing to gain there from 512 bits: every access
+// that is not aligned, and that is most of those of stencils, lies in two cache lines then. Masks are another
+// matter: the wider they are the fewer.
+bool RegionNest::moves_most() {
+    if (!e_.o_.halves_512 || nest_.op != RegionOp::Nest) return false;
+    size_t moves = 0, computes = 0;
+    for (const Inst& i : body_.insts) {
+        switch (i.op) {
+            case RegionOp::NestLoad:
+            case RegionOp::NestStore: ++moves; break;
+            case RegionOp::Pointwise:
+            case RegionOp::Fma: ++computes; break;
+            case RegionOp::Const: break;
+            default: return false;
+        }
+        if (i.result >= 0 && e_.type(i.result).dtype == DType::Bool) return false;
+    }
+    find_sum();
+    return 2 * moves >= computes && !sum_ && gathered_lanes() == 1;
+}
+
 int RegionNest::pick_lanes() {
     int widest = 1;
     bool masked = false;
@@ -371,7 +396,7 @@ int RegionNest::pick_lanes() {
     if (widest > 8) return 1;
     // Two registers at a time where the body is short: that is the unrolling. Masks for two take long to
     // compile.
-    const int lanes = e_.o_.vector_bits / 8 / widest;
+    const int lanes = vector_bits() / 8 / widest;
     const bool doubles = body_.insts.size() <= kShortBody && !sum_ && !(masked && e_.o_.in_a_hurry);
     return doubles ? 2 * lanes : lanes;
 }
@@ -476,6 +501,35 @@ bool RegionNest::may_repeat() const {
            std::none_of(read.begin(), read.end(), [&](int r) { return stored.contains(r); });
 }
 
+// At least a vector of points: whole vectors, then once more round for one that ends where the row does. The
+// loop itself does not look for that, which short bodies would notice.
+void RegionNest::overlapping(Value* begin, Value* n, Value* end, int lanes) {
+    BasicBlock *const first = b_.GetInsertBlock(), *pass = e_.new_block("pass"),
+                      *vector = e_.new_block("vector"), *after = e_.new_block("whole.end"),
+                      *done = e_.new_block("overlapping.end");
+    Value* whole = b_.CreateAdd(begin, b_.CreateAnd(n, i64(-lanes)), "", true, true);
+    Value* last = b_.CreateSub(end, i64(lanes), "", true, true);
+    b_.CreateBr(pass);
+    b_.SetInsertPoint(pass);
+    auto* from = b_.CreatePHI(b_.getInt64Ty(), 2);
+    auto* to = b_.CreatePHI(b_.getInt64Ty(), 2);
+    from->addIncoming(begin, first);
+    to->addIncoming(whole, first);
+    b_.CreateBr(vector);
+    b_.SetInsertPoint(vector);
+    auto* index = b_.CreatePHI(b_.getInt64Ty(), 2);
+    index->addIncoming(from, pass);
+    body({lanes, index});
+    Value* next = b_.CreateAdd(index, i64(lanes), "", true, true);
+    index->addIncoming(next, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpSLT(next, to), vector, after);
+    b_.SetInsertPoint(after);
+    from->addIncoming(last, after);
+    to->addIncoming(end, after);
+    b_.CreateCondBr(b_.CreateICmpSLT(to, end), pass, done);
+    b_.SetInsertPoint(done);
+}
+
 // The points from `begin` on, a vector at a time; gives the first one that is left. `done`: none is, ever.
 Value* RegionNest::vectors(Value* begin, Value* end, int lanes, bool& done) {
     const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(begin);
@@ -489,10 +543,7 @@ Value* RegionNest::vectors(Value* begin, Value* end, int lanes, bool& done) {
         BasicBlock *const enough = e_.new_block("enough"), *const few = e_.new_block("few");
         b_.CreateCondBr(b_.CreateICmpSGE(n, i64(lanes)), enough, few);
         b_.SetInsertPoint(enough);
-        Value* last = b_.CreateSub(end, i64(lanes), "", true, true);
-        LoopBlocks l = open(begin, end, i64(lanes));
-        body({lanes, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, l.index, last)});
-        close(l);
+        overlapping(begin, n, end, lanes);
         over = end;
         over_from = b_.GetInsertBlock();
         b_.CreateBr(after);

@@ -57,11 +57,14 @@ class RegionNest {
     void stretch(Value* begin, Value* end);
     Value* inner_stride(ValueId array);
     bool fixed(ValueId array);  // does not move along the innermost axis
+    bool moves_most();
+    int vector_bits() const { return narrow_ ? 256 : e_.o_.vector_bits; }
     int pick_lanes();
     int gathered_lanes();
     bool is_gathered(ValueId array) { return gathers_ && inner_stride(array) != i64(unit(array)); }
     bool masks_tails(int lanes) const;
     bool may_repeat() const;
+    void overlapping(Value* begin, Value* n, Value* end, int lanes);
     Value* vectors(Value* begin, Value* end, int lanes, bool& done);
     Value* adjacent();  // i1: vectors may be used; null: never
     LoopBlocks open(Value* begin, Value* end, Value* step);
@@ -120,6 +123,7 @@ class RegionNest {
     void spread(ValueId array, Value* bits, const Points& p);
     void store(size_t at, const Points& p);
     void append(size_t at, const Points& p);
+    void compress(Value* bits, Value* to, llvm::Align align, Value* mask);
     Val next(const Inst& i, const Points& p);
     Val within(const Inst& i, const Points& p);
     Val take(const Inst& i, const Points& p);
@@ -139,6 +143,7 @@ class RegionNest {
     const Inst& nest_;
     const graph::NestBody& body_;
     FlagScope* flags_ = nullptr;
+    bool narrow_ = false;               // less than the widest vectors
     std::set<ValueId> strided_;         // arrays whose elements along the innermost axis are not adjacent
     std::vector<Value*> extents_, at_;  // by axis; at_: current index, null for the innermost
     std::vector<Row> rows_;

@@ -13,6 +13,7 @@ from .whole import check_whole, function_of
 # indices j (some negative) and k, a mask p, a float s. Nothing may leave their loops.
 WHOLE = {
     "a mask is packed": "for i in range(n):\n    t = a[a > 0.2]\n    s += t.sum() + len(t)\nreturn s",
+    "numbers of all sizes are packed": "x1, x2, x4, xz = k.astype('i1'), k.astype('u2'), a.astype('f4'), z.astype('c8')\nfor i in range(n):\n    c = b > 0.03 * i\n    t1 = x1[c]\n    t2 = x2[c]\n    t4 = x4[c]\n    t8 = a[c]\n    tb = p[c]\n    tz = z[c]\n    ty = xz[c]\nreturn t1, t2, t4, t8, tb, tz, ty",
     "a mask of two conditions": "for i in range(n):\n    q = np.logical_and(a > 0.1, b < 0.9)\n    s += a[q].mean() + np.count_nonzero(q)\nreturn s, q",
     "masks with operators": "for i in range(n):\n    q = (a > 0.3) & ~(b > 0.5) | p\n    s += q.sum() + a[q].max()\nreturn s, q",
     "any and all": "for i in range(n):\n    if (a > i).any():\n        s += 1\n    if np.all(a > -i):\n        s += 2\nreturn s",
