@@ -289,7 +289,9 @@ class Builder {
     bool on_store_subscript(const Insn& insn);
     bool on_build_slice(const Insn& insn);
     bool on_call(const Insn& insn);
+    bool becomes_list_item(Value* v);
     bool on_build_list(const Insn& insn);
+    bool on_list_extend(const Insn& insn);
     bool on_unpack(const Insn& insn);
     bool on_branch(const Insn& insn);
     bool on_return();

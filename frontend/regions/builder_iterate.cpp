@@ -9,6 +9,8 @@
 
 namespace stator::frontend::regions {
 
+constexpr size_t kMostListItems = 16;
+
 namespace {
 
 constexpr bool kIteratorStays = PY_MINOR_VERSION >= 14;  // at the end of a loop, for POP_ITER
@@ -215,20 +217,38 @@ bool Builder::call_reversed(std::vector<Value>& args, Value* out) {
 
 // ---- small lists ----
 
+// An object that a list of the region's own may hold.
+bool Builder::becomes_list_item(Value* v) {
+    if (v->kind == Kind::Lazy && !fresh_array(v)) return false;
+    const bool shared = v->kind == Kind::List && (v->whole || names_of(*v) != 1);
+    if (v->kind == Kind::Empty || shared || has_iterator(*v)) return unknown("a list with " + describe(*v));
+    return true;
+}
+
 bool Builder::on_build_list(const Insn& insn) {
     static int64_t made = 0;
-    constexpr int kMostListItems = 8;
-    if (insn.arg > kMostListItems) return unknown("a list of many items");
+    if (static_cast<size_t>(insn.arg) > kMostListItems) return unknown("a list of many items");
     Value list = composed(Kind::List, {});
     list.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
-    for (Value& v : list.items) {
-        if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
-        const bool shared = v.kind == Kind::List && (v.whole || names_of(v) != 1);
-        if (v.kind == Kind::Empty || shared || has_iterator(v)) return unknown("a list with " + describe(v));
-    }
+    for (Value& v : list.items)
+        if (!becomes_list_item(&v)) return false;
     list.object = ++made;
     s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
     push(std::move(list));
+    return true;
+}
+
+// `[1.0, 2.0, 3.0]` is an empty list and a constant tuple; `[x, *t]`.
+bool Builder::on_list_extend(const Insn& insn) {
+    const Value from = looked_into(pop());
+    Value& list = s_.slots[s_.slots.size() - static_cast<size_t>(insn.arg)];
+    if (from.kind != Kind::Tuple || list.kind != Kind::List || list.whole)
+        return unknown("a list with the items of " + describe(from));
+    if (list.items.size() + from.items.size() > kMostListItems) return unknown("a list of many items");
+    for (Value v : from.items) {
+        if (!becomes_list_item(&v)) return false;
+        list.items.push_back(std::move(v));
+    }
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,7 @@ struct MathFunction {
 
 // Those of which Python's own function is the C library's, finite results provided. (hypot has its own
 // algorithm.)
-constexpr int kMathFunctions = 20;
+constexpr int kMathFunctions = 24;
 const std::array<MathFunction, kMathFunctions>& math_functions() {
     using One = double (*)(double);
     using Two = double (*)(double, double);
@@ -48,7 +49,11 @@ const std::array<MathFunction, kMathFunctions>& math_functions() {
         {"sinh", static_cast<One>(&std::sinh)},
         {"tan", static_cast<One>(&std::tan)},
         {"tanh", static_cast<One>(&std::tanh)},
+        {"erf", static_cast<One>(&std::erf)},
+        {"erfc", static_cast<One>(&std::erfc)},
         {"atan2", nullptr, static_cast<Two>(&std::atan2)},
+        {"fmod", nullptr, static_cast<Two>(&std::fmod)},
+        {"pow", nullptr, static_cast<Two>(&std::pow)},
         {"complex hypot", nullptr, static_cast<Two>(&std::hypot)},
     }};
     return table;
@@ -114,6 +119,11 @@ std::optional<bool> Builder::call_math(PyObject* callable, const std::vector<Val
             *out = float_value(pointwise(op, DType::F64, DType::F64, {in[0]}));
             return finite(out->id, DType::F64);
         }
+        if (name == "degrees" || name == "radians") {
+            const double factor = name == "degrees" ? 180.0 / std::numbers::pi : std::numbers::pi / 180.0;
+            *out = float_value(pointwise(Op::Multiply, DType::F64, DType::F64, {in[0], const_float(factor)}));
+            return finite(out->id, DType::F64);
+        }
         // Only Python's floats, of which NumPy's doubles are, have a __trunc__.
         const bool truncates = name == "trunc" && args[0].dtype == DType::F64;
         if ((name == "floor" || name == "ceil" || truncates) && graph::is_float(args[0].dtype)) {
@@ -122,6 +132,10 @@ std::optional<bool> Builder::call_math(PyObject* callable, const std::vector<Val
             std::vector<Value> one{whole};
             return call_python(reinterpret_cast<PyObject*>(&PyLong_Type), one, out);
         }
+    }
+    if (name == "copysign" && in.size() == 2) {
+        *out = float_value(pointwise(Op::Copysign, DType::F64, DType::F64, in));
+        return true;
     }
     for (const MathFunction& f : math_functions())
         if (f.name == name && in.size() == (f.one ? 1 : 2)) return c_function(name, std::move(in), out);

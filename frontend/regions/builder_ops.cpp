@@ -162,6 +162,7 @@ bool Builder::step(const Insn& insn) {
             return true;
         }
         case Opcode::BuildList: return on_build_list(insn);
+        case Opcode::ListExtend: return on_list_extend(insn);
         case Opcode::BuildSlice: return on_build_slice(insn);
         case Opcode::UnpackSequence: return on_unpack(insn);
         case Opcode::Call: return on_call(insn);
