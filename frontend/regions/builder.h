@@ -299,6 +299,14 @@ class Builder {
     bool finish_expressions();
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     std::optional<bool> call_selecting(PyObject* callable, std::vector<Value>& args, Value* out);
+    // builder_compounds.cpp
+    std::optional<bool> call_compound(PyObject* callable, const std::vector<Value>& args, Value* out);
+    bool contiguous_vector(const Value& a, Value* out);
+    std::optional<bool> position(bool greatest, const Value& a, Value* out);
+    std::optional<bool> running_sum(const Value& a, Value* out);
+    bool norm(const Value& a, Value* out);
+    std::optional<bool> clip(const Value& a, const Value& low, const Value& high, Value* out);
+
     bool call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_outer(const std::vector<Value>& args, Value* out);

@@ -640,6 +640,7 @@ bool Builder::call_outer(const std::vector<Value>& args, Value* out) {
 
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
     if (const std::optional<bool> done = call_selecting(callable, args, out)) return *done;
+    if (const std::optional<bool> done = call_compound(callable, args, out)) return *done;
     if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
         const std::string ufunc = reinterpret_cast<PyUFuncObject*>(callable)->name;
         if (args.size() == 1 && (args[0].is_number() || args[0].is_array()))

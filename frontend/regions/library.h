@@ -42,6 +42,11 @@ LibraryRoutine append_routine(Value item);
 // (reduction_loop.cpp).
 LibraryRoutine reduction_routine(const std::string& ufunc, DType t, int rank, std::vector<int> axes);
 
+// Where the greatest or the least element of a C-contiguous vector is, an i64 (dtype_functions.cpp).
+LibraryRoutine position_routine(bool greatest, DType t);
+// The sums of a vector's first elements.
+LibraryRoutine running_sum_routine(DType t);
+
 // A pure function of NumPy's, called through Python (host_call.cpp). Arguments are Values whose variable
 // parts come in the words, keyword ones last.
 struct HostFunction {
