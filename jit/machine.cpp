@@ -30,7 +30,8 @@ uint64_t saved_state() {
     return uint64_t{d} << 32 | a;
 }
 
-std::string identity() {
+// What leaf 1 says about the CPU's family goes to `version`.
+std::string identity(unsigned* version) {
     std::string text;
     const auto put = [&](uint64_t v) {
         char digits[20];
@@ -46,7 +47,9 @@ std::string identity() {
             __cpuid_count(l.leaf, l.part, r[0], r[1], r[2], r[3]);
         for (unsigned k = 0; k < 4; ++k)
             if (l.registers & 1u << k) put(r[k]);
-        if (l.leaf == 1) has_xgetbv = (r[2] & bit_OSXSAVE) != 0;
+        if (l.leaf != 1) continue;
+        has_xgetbv = (r[2] & bit_OSXSAVE) != 0;
+        *version = r[0];
     }
     if (has_xgetbv) put(saved_state());
     return text;
@@ -54,20 +57,19 @@ std::string identity() {
 
 // AMD's family of Zen 3 and Zen 4, of which only the latter has AVX-512.
 constexpr unsigned kZen4 = 0x19;
-unsigned family() {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
-    const unsigned base = a >> 8 & 0xf;
-    return base == 0xf ? base + (a >> 20 & 0xff) : base;
+unsigned family(unsigned version) {
+    const unsigned base = version >> 8 & 0xf;
+    return base == 0xf ? base + (version >> 20 & 0xff) : base;
 }
 
 Machine detect() {
     Machine m;
-    m.identity = identity();
+    unsigned version = 0;
+    m.identity = identity(&version);
     m.avx2 = __builtin_cpu_supports("avx2");
     m.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    m.halves_512 = m.avx512 && family() == kZen4;
+    m.halves_512 = m.avx512 && family(version) == kZen4;
     m.vector_bits = m.avx512 ? 512 : m.avx2 ? 256 : 128;
     return m;
 }

@@ -42,7 +42,8 @@ class Window(NamedTuple):
 
 FLOATS = ("0.5", "2.0", "0.25", "1.5", "-1.0", "0.1", "1e-3", "3.0")
 UFUNCS = ("np.sqrt(np.abs({}))", "np.exp(-np.abs({}))", "np.sin({})", "np.abs({})", "np.floor({})", "np.tanh({})", "np.log({})", "np.sqrt({})",
-          "np.maximum({}, 0)", "np.minimum({}, 1.5)", "np.square({})", "np.power({}, 2)", "np.isnan({}) * 1.0")  # fmt: skip
+          "np.maximum({}, 0)", "np.minimum({}, 1.5)", "np.square({})", "np.power({}, 2)", "np.isnan({}) * 1.0",
+          "np.clip({}, -0.5, 1)", "np.clip({}, 0, 2.5)", "np.round({})")  # fmt: skip
 RISKY = 0.005
 
 
@@ -250,6 +251,10 @@ class Scope:
                 "np.max({})",
                 "({}).min()",
                 "np.sum({} > 1)",
+                "np.linalg.norm({})",
+                "np.cumsum({})[0]",
+                "1.0 * np.argmax({})",
+                "({}).argmin() * 0.5",
             )
         ).format(vector)
 
