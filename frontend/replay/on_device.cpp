@@ -303,13 +303,4 @@ bool DeviceRun::to_host() {
     return true;
 }
 
-void DeviceRun::host_wrote() {
-    for (auto& [object, c] : arrays_)
-        if (c.memory) api_.release(device_, c.memory, kStream);
-    arrays_.clear();
-    for (auto& [root, c] : values_)
-        if (c.host && c.bytes > 0)
-            api_.copy_in(device_, c.memory, numpy::data(c.host), c.bytes, kStream, &error_);
-}
-
 }  // namespace stator::frontend

@@ -28,7 +28,6 @@ class DeviceRun {
     bool segment(int index);  // launches its kernels; does not wait for them
     // Copies out what kernels made or changed and Python may see. Waits for them.
     bool to_host();
-    void host_wrote();  // a host function may have written to arrays: they are copied in again
     const std::string& error() const { return error_; }
     // Whether anything was copied out, and so waited for, since this was last asked.
     bool take_waited() { return std::exchange(waited_, false); }

@@ -479,7 +479,6 @@ template <bool kPlain>
                 return leave(st, Outcome::Redo, step.redo, false);
             case StepKind::Library:
                 if (run_library(st, step, m)) {
-                    if (device) st.device->host_wrote();
                     if (gpu && t.graph.nodes[step.node].ints[3] == graph::kGivesNothing) st.gpu->host_wrote();
                     if (gpu && t.graph.nodes[step.node].box != graph::Box::Array) ++t.device_waits[step.node];
                     break;

@@ -122,6 +122,28 @@ def test_gaps_of_arguments_are_not_written():
     """)
 
 
+def test_gaps_may_be_memory_that_cannot_be_written():
+    run("""
+    import mmap
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 8 * page)
+    whole = np.frombuffer(memory)
+    every_other_page = whole[:: 2 * page // 8]
+    libc = ctypes.CDLL(None)
+    for k in range(1, 8, 2):
+        assert libc.mprotect(ctypes.c_void_p(whole.ctypes.data + k * page), ctypes.c_size_t(page), 1) == 0
+    def f(x):
+        x += 1
+    c = stator.compile(f, device="cuda")
+    for i in range(4):
+        before = launches()
+        c(every_other_page)
+        assert (every_other_page == i + 1).all()
+    assert launches() > before and c.stats()["replays"], c.stats()
+    clean()
+    """)
+
+
 def test_what_the_device_computes_raises_no_warnings():
     run("""
     def f(x, y):
@@ -282,6 +304,45 @@ def test_failures_leave_eager_results(function, code, nth):
     for i in range(2, 6):
         call(i)
     assert "Module" in {function!r} or cuda.fake_cuda_calls({function!r}.encode()) > before
+    """)
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_copy_back_fails_behind_others(nth):
+    """What arguments hold already is not stored a second time: the call says so instead of starting anew."""
+    run(f"""
+    def f(x, y):
+        x += 1
+        y += 1
+    c = stator.compile(f, device="cuda")
+    for i in range(6):
+        a, b = rows(i), rows(i)
+        x, y = a.copy(), b.copy()
+        if i == 3:
+            cuda.fake_cuda_inject(b"cuMemcpyDtoHAsync", {nth}, 700)
+        try:
+            c(x, y)
+        except RuntimeError as e:
+            assert "arguments were changed" in str(e) and i >= 3
+            assert all(same(u, v) or same(u, v + 1) for u, v in ((x, a), (y, b)))
+        else:
+            assert same(x, a + 1) and same(y, b + 1)
+    """)
+
+
+def test_out_of_memory_with_memory_on_its_way_back():
+    run("""
+    def f(x, y):
+        return (x * 2 + y) / (1 + x.sum())
+    c = stator.compile(f, device="cuda")
+    for i in range(5):
+        a = (rows(i), rows(i))
+        expected = f(*a)
+        if i > 1:
+            cuda.fake_cuda_inject(b"cuMemAllocAsync", 1 + i % 2, 2)
+        assert same(c(*a), expected)
+    assert cuda.fake_cuda_calls(b"cuMemPoolTrimTo") > 0
+    clean()
     """)
 
 

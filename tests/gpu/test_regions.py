@@ -62,6 +62,20 @@ for order in range(2):
     )
 
 
+def test_no_more_blocks_than_run_at_once():
+    run_exact(
+        """
+def f(a, b, n):
+    for i in range(n):
+        b[1:-1] = 0.5 * (a[:-2] + a[2:])
+        a[1:-1] = b[1:-1]
+    return i
+exact(f, lambda i: [np.arange(1500.0), np.zeros(1500), 3 + i])
+""",
+        launch="0,32,0",
+    )
+
+
 def test_a_pause_at_every_poll():
     run_exact(
         """

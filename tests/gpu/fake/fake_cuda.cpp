@@ -79,6 +79,7 @@ int free_memory(Entry& e, uint64_t address, void* stream, bool async, const char
         Stream* on = s.stream(stream, *e.device, name);
         if (!on) return kInvalidHandle;
         s.use(a, *on, name);
+        on->freed = ++s.clock;
     }
     a.live = false;
     a.device->used -= a.size;
@@ -298,7 +299,17 @@ EXPORT int cuDeviceGetDefaultMemPool(void** pool, int device) {
     return kSuccess;
 }
 EXPORT int cuMemPoolSetAttribute(void*, int, void*) { return Entry("cuMemPoolSetAttribute").early; }
-EXPORT int cuMemPoolTrimTo(void*, size_t) { return Entry("cuMemPoolTrimTo").early; }
+// Memory is the pool's again only when its stream is that far.
+EXPORT int cuMemPoolTrimTo(void*, size_t) {
+    Entry e("cuMemPoolTrimTo");
+    const auto check = [](const Stream& stream) {
+        if (stream.freed > stream.synchronized)
+            state().violate("cuMemPoolTrimTo: a stream in which memory was given back was not waited for");
+    };
+    for (const auto& [handle, stream] : state().streams) check(*stream);
+    if (e.device) check(e.device->default_stream);
+    return e.early;
+}
 
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void* stream) {
     Entry e("cuMemcpyHtoDAsync", true, true);

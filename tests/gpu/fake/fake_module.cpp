@@ -309,7 +309,10 @@ EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, u
     Entry e("cuLaunchCooperativeKernel", true, true);
     const unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
     if (gy != 1 || gz != 1) state().violate("cuLaunchCooperativeKernel: the fake takes grids of one axis");
-    if (gx > static_cast<unsigned>(kBlocksAtOnce * kMultiprocessors)) return kTooManyBlocks;
+    if (gx > static_cast<unsigned>(kBlocksAtOnce * kMultiprocessors)) {
+        state().violate("cuLaunchCooperativeKernel: more blocks than run at the same time");
+        return kTooManyBlocks;
+    }
     return launch(e, function, grid, block, shared, static_cast<int>(gx), stream, parameters);
 }
 EXPORT int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void** extra) {

@@ -50,6 +50,7 @@ struct Stream {
     Device* device;
     bool live = true;
     uint64_t synchronized = 0;  // the clock at its last synchronization
+    uint64_t freed = 0;         // and when memory was last given back in it
 };
 struct Event {
     Device* device;
