@@ -112,6 +112,7 @@ Value* RegionNest::emit() {
     for (const ValueId id : free)
         if (!e_.value(id).strides.empty() && e_.wide_.contains(e_.value(id).strides.back()))
             strided_.insert(id);
+    find_sum();
     narrow_ = moves_most();
     std::vector<Value*> arguments{e_.calls_};
     for (const ValueId id : free)
@@ -335,7 +336,6 @@ void RegionNest::loops(size_t axis) {
         }
         at_.assign(rank, nullptr);
         find_loop_calls();
-        find_sum();
         if (may_be_one_row() && !sum_) put_together();
         if (rank > 1) find_alike();
     }
@@ -378,7 +378,6 @@ bool RegionNest::moves_most() {
         }
         if (i.result >= 0 && e_.type(i.result).dtype == DType::Bool) return false;
     }
-    find_sum();
     return 2 * moves >= computes && !sum_ && gathered_lanes() == 1;
 }
 

@@ -10,8 +10,9 @@ namespace stator::kernels::emit {
 
 // A body that reads and then stores one element of an array, and nothing else of its memory.
 void RegionNest::find_sum() {
-    if (nest_.op != RegionOp::Nest || !loop_calls_.empty()) return;
     const auto& body = body_.insts;
+    const bool calls = std::any_of(body.begin(), body.end(), [&](const Inst& i) { return calls_loop(i); });
+    if (nest_.op != RegionOp::Nest || calls) return;
     const auto is = [&](RegionOp op) { return [op](const Inst& i) { return i.op == op; }; };
     const auto store = std::find_if(body.begin(), body.end(), is(RegionOp::NestStore));
     if (store == body.end() || is_part(store->in[0])) return;

@@ -299,14 +299,6 @@ class Builder {
     bool finish_expressions();
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
     std::optional<bool> call_selecting(PyObject* callable, std::vector<Value>& args, Value* out);
-    // builder_compounds.cpp
-    std::optional<bool> call_compound(PyObject* callable, const std::vector<Value>& args, Value* out);
-    bool contiguous_vector(const Value& a, Value* out);
-    std::optional<bool> position(bool greatest, const Value& a, Value* out);
-    std::optional<bool> running_sum(const Value& a, Value* out);
-    bool norm(const Value& a, Value* out);
-    std::optional<bool> clip(const Value& a, const Value& low, const Value& high, Value* out);
-
     bool call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_outer(const std::vector<Value>& args, Value* out);
@@ -317,6 +309,13 @@ class Builder {
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_slice(const std::vector<Value>& args, Value* out);
 
+    // ---- builder_compounds.cpp: functions that are others of NumPy's put together ----
+    std::optional<bool> call_compound(PyObject* callable, const std::vector<Value>& args, Value* out);
+    bool contiguous_vector(const Value& a, Value* out);
+    std::optional<bool> position(bool greatest, const Value& a, Value* out);
+    std::optional<bool> running_sum(const Value& a, Value* out);
+    bool norm(const Value& a, Value* out);
+    std::optional<bool> clip(const Value& a, const Value& low, const Value& high, Value* out);
     // ---- builder_builtins.cpp ----
     std::optional<bool> call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value> args, Value* out);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -119,8 +120,7 @@ std::optional<bool> Builder::call_roll(const std::vector<Value>& args, Value* ou
 
 // No value: it is none of these functions.
 std::optional<bool> Builder::call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out) {
-    static PyObject* const numpy = PyModule_GetDict(PyImport_ImportModule("numpy"));
-    const auto is = [&](const char* name) { return callable == PyDict_GetItemString(numpy, name); };
+    const auto is = [&](const char* name) { return numpy::is_function(callable, name); };
     if (is("triu") || is("tril")) return triangle(is("triu"), args, out);
     if (is("roll")) return call_roll(args, out);
     const bool joins = is("concatenate"), stacks = is("stack"), above = is("vstack"), beside = is("hstack"),

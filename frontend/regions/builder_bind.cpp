@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -46,12 +47,13 @@ Parameters parse(std::string_view text) {
 // By callable; nullptr when there is no row for it.
 const Parameters* parameters_of(PyObject* callable) {
     static const std::map<PyObject*, Parameters> table = [] {
-        PyObject* const NUMPY = PyModule_GetDict(PyImport_ImportModule("numpy"));
-        PyObject* const ARRAY = PyArray_Type.tp_dict;
-        PyObject* const BUILTIN = PyEval_GetBuiltins();
+        const auto NUMPY = numpy::numpy_function, ARRAY = numpy::array_method;
+        const auto BUILTIN = [](const char* name) {
+            return PyDict_GetItemString(PyEval_GetBuiltins(), name);
+        };
         std::map<PyObject*, Parameters> all;
 #define SIGNATURE(owner, name, text) \
-    if (PyObject* f = PyDict_GetItemString(owner, #name)) all.emplace(f, parse(text));
+    if (PyObject* f = owner(#name)) all.emplace(f, parse(text));
 #include "frontend/regions/signatures.def"
 #undef SIGNATURE
         return all;

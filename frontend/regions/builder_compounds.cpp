@@ -1,18 +1,11 @@
 // Functions of NumPy's that are others of its functions put together, or one routine of the dtype's: clip,
 // round, linalg.norm, argmax and argmin, cumsum. Each follows NumPy's own steps.
-#include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
 
 namespace {
-
-PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
-
-PyObject* linalg_function(const char* name) {
-    static PyObject* const linalg = PyImport_ImportModule("numpy.linalg");
-    return linalg ? PyDict_GetItemString(PyModule_GetDict(linalg), name) : nullptr;
-}
 
 bool is_real_float(DType t) { return t == DType::F64 || t == DType::F32; }
 
@@ -21,17 +14,13 @@ bool is_real_float(DType t) { return t == DType::F64 || t == DType::F32; }
 // Nothing when the call is another part's business.
 std::optional<bool> Builder::call_compound(PyObject* callable, const std::vector<Value>& args, Value* out) {
     if (args.empty() || !args[0].is_array()) return std::nullopt;
-    static PyObject* const numpy = PyImport_ImportModule("numpy");
-    const auto is = [&](const char* name) {
-        PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
-        return (f && f == callable) || array_method(name) == callable;
-    };
+    const auto is = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
     const Value& a = args[0];
     const bool one = args.size() == 1;
     if (one && a.rank == 1 && (is("argmax") || is("argmin"))) return position(is("argmax"), a, out);
     if (one && a.rank == 1 && is_real_float(a.dtype) && is("cumsum")) return running_sum(a, out);
     if (one && is_real_float(a.dtype) && (is("round") || is("around"))) return unary_ufunc("rint", a, out);
-    if (one && a.rank == 1 && is_real_float(a.dtype) && linalg_function("norm") == callable)
+    if (one && a.rank == 1 && is_real_float(a.dtype) && numpy::linalg_function("norm") == callable)
         return norm(a, out);
     if (args.size() == 3 && is_real_float(a.dtype) && is("clip")) return clip(a, args[1], args[2], out);
     return std::nullopt;
@@ -60,7 +49,7 @@ std::optional<bool> Builder::running_sum(const Value& a, Value* out) {
     LibraryRoutine routine = running_sum_routine(a.dtype);
     if (!routine.fn) return std::nullopt;
     return as_array(a, &x) && memory(a.dtype, extents_of(x), true, out) &&
-           library("add.accumulate", std::move(routine), *out, {x.id});
+           library("cumsum", std::move(routine), *out, {x.id});
 }
 
 // numpy.linalg.norm of a vector: x.ravel(), then the root of x.dot(x).

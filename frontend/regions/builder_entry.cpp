@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/sequence.h"
@@ -18,15 +19,10 @@ constexpr int kMostNesting = 2;  // of tuples and lists
 
 }  // namespace
 
-// A function of NumPy's that looks for __array_function__ first, as most are.
-static bool is_dispatcher(PyObject* o) {
-    return std::string_view(Py_TYPE(o)->tp_name) == "numpy._ArrayFunctionDispatcher";
-}
-
 bool keeps_identity(PyObject* o) {
     return o == Py_None || o == Py_Ellipsis || PyModule_Check(o) || PyFunction_Check(o) ||
            PyCFunction_Check(o) || PyType_Check(o) || PyUnicode_Check(o) ||
-           PyObject_TypeCheck(o, &PyUFunc_Type) || is_dispatcher(o);
+           PyObject_TypeCheck(o, &PyUFunc_Type) || numpy::is_dispatcher(o);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -34,11 +35,8 @@ std::optional<DType> common_dtype(const std::vector<Value>& numbers) {
 
 // No value: it is no call of np.array or np.asarray with a list or tuple.
 std::optional<bool> Builder::call_array(PyObject* callable, const std::vector<Value>& args, Value* out) {
-    static PyObject* const numpy = PyImport_ImportModule("numpy");
-    PyObject* dict = PyModule_GetDict(numpy);
     if (args.empty() || !is_sequence(args[0]) ||
-        (callable != PyDict_GetItemString(dict, "array") &&
-         callable != PyDict_GetItemString(dict, "asarray")))
+        !(numpy::is_function(callable, "array") || numpy::is_function(callable, "asarray")))
         return std::nullopt;
     for (size_t i = 2; i < args.size(); ++i)
         if (args[i].kind != Kind::Empty) return unknown("such a call of np.array");

@@ -5,6 +5,7 @@
 
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/record/wording.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
@@ -15,18 +16,6 @@ namespace {
 
 constexpr bool kSelfBelow = PY_MINOR_VERSION < 13;  // [NULL or method, callable or self, ...]
 constexpr int kInPlace = 13;                        // NB_INPLACE_ADD
-
-bool is_numpy_function(PyObject* function) {
-    PyObject* module = PyFunction_GET_MODULE(function);
-    return module && PyUnicode_Check(module) &&
-           std::string_view(PyUnicode_AsUTF8(module)).starts_with("numpy");
-}
-
-// ndarray's method descriptor of that name; the type keeps it.
-PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
-
-// The same of a ufunc: np.add.outer and the like.
-PyObject* ufunc_method(const char* name) { return PyDict_GetItemString(PyUFunc_Type.tp_dict, name); }
 
 PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 
@@ -253,7 +242,7 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         return true;
     }
     if (method && owner.kind == Kind::Known && Py_TYPE(owner.obj) == &PyUFunc_Type && attr == "outer") {
-        push(known(ufunc_method("outer")));
+        push(known(numpy::ufunc_method("outer")));
         push(owner);
         return true;
     }
@@ -279,7 +268,7 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
             Value v;
             return complex_part(owner, attr == "imag", &v) && done(std::move(v));
         }
-        PyObject* descriptor = method ? array_method(attr.c_str()) : nullptr;
+        PyObject* descriptor = method ? numpy::array_method(attr.c_str()) : nullptr;
         if (descriptor && Py_TYPE(descriptor) == &PyMethodDescr_Type) {
             push(known(descriptor));  // [method, self], in all versions
             push(owner);
@@ -507,7 +496,7 @@ bool Builder::on_call(const Insn& insn) {
     if (self.kind != Kind::Empty && args.size() > static_cast<size_t>(insn.arg) + 1) return unknown("a call");
     if (callable.kind != Kind::Known) return unknown("a call of " + describe(callable));
     Value out;
-    const bool numpys = PyFunction_Check(callable.obj) && is_numpy_function(callable.obj);
+    const bool numpys = PyFunction_Check(callable.obj) && numpy::is_numpys_own(callable.obj);
     if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable, args, names);
     if (!call_known(callable.obj, args, names, &out)) return false;
     if (!ended_) push(std::move(out));  // else each way goes on with a result of its own
@@ -641,8 +630,7 @@ bool Builder::call_outer(const std::vector<Value>& args, Value* out) {
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
     if (const std::optional<bool> done = call_selecting(callable, args, out)) return *done;
     if (const std::optional<bool> done = call_compound(callable, args, out)) return *done;
-    if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
-        const std::string ufunc = reinterpret_cast<PyUFuncObject*>(callable)->name;
+    if (const std::string ufunc(numpy::ufunc_name(callable)); !ufunc.empty()) {
         if (args.size() == 1 && (args[0].is_number() || args[0].is_array()))
             return unary_ufunc(ufunc, args[0], out);
         if (args.size() == 2 && (args[0].is_number() || args[0].is_array()) &&
@@ -650,29 +638,24 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
             return binary_ufunc(ufunc, args[0], args[1], out);
         return unknown("a call of np." + ufunc);
     }
-    if (callable == ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
+    if (callable == numpy::ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
     if (const std::optional<bool> done = call_assembly(callable, args, out)) return *done;
     if (bool number = false, done = reduce_number(callable, args, &number, out); number) return done;
     if (const auto r = reduction_of(callable, args); r && (r->keepdims || std::ssize(r->axes) < args[0].rank))
         return reduce_along(*r, args[0], out);
-    static PyObject* const numpy = PyImport_ImportModule("numpy");
-    const auto is = [&](const char* name) {
-        PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
-        return f && f == callable;
-    };
-    if (callable == array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array)
+    const auto is = [&](const char* name) { return numpy::is_function(callable, name); };
+    const auto is_either = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
+    if (callable == numpy::array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array)
         return copy_of(args[0], out);
     if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && !args[0].permuted)
         return copy_of(args[0], out);
-    if ((is("dot") || callable == array_method("dot")) && args.size() == 2)
+    if (is_either("dot") && args.size() == 2)
         return is_matrix_product(args[0], args[1]) ? product(args[0], args[1], out)
                                                    : dot(args[0], args[1], false, out);
     if (args.size() == 1 && args[0].is_array()) {
-        if (is("sum") || callable == array_method("sum")) return reduce("add", args[0], out);
-        if (is("max") || is("amax") || callable == array_method("max"))
-            return reduce("maximum", args[0], out);
-        if (is("min") || is("amin") || callable == array_method("min"))
-            return reduce("minimum", args[0], out);
+        if (is_either("sum")) return reduce("add", args[0], out);
+        if (is_either("max") || is("amax")) return reduce("maximum", args[0], out);
+        if (is_either("min") || is("amin")) return reduce("minimum", args[0], out);
         const bool zeros = is("zeros_like") || is("empty_like");
         if (zeros && !args[0].permuted) {
             Value shape = composed(Kind::Tuple, {});

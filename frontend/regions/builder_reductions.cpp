@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/gapped_reduction.h"
 
@@ -24,10 +25,8 @@ constexpr ReductionRow kReductions[] = {
 };
 
 const ReductionRow* reduction_row(PyObject* callable) {
-    static PyObject* const numpy = PyModule_GetDict(PyImport_ImportModule("numpy"));
     for (const ReductionRow& row : kReductions)
-        for (PyObject* owner : {numpy, PyArray_Type.tp_dict})
-            if (PyDict_GetItemString(owner, std::string(row.name).c_str()) == callable) return &row;
+        if (numpy::is_function_or_method(callable, std::string(row.name).c_str())) return &row;
     return nullptr;
 }
 

@@ -1,13 +1,12 @@
 // Calls of NumPy that select, count and store: where, any, all, mean, ufuncs with a place for their result.
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
 
 namespace {
-
-PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
 
 bool is_operand(const Value& v) { return v.is_number() || v.is_array() || v.is_complex_number(); }
 
@@ -39,21 +38,17 @@ bool Builder::mean(const Value& a, Value* out) {
 
 // Nothing when the call is another part's business.
 std::optional<bool> Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value* out) {
-    if (PyObject_TypeCheck(callable, &PyUFunc_Type)) {
+    if (const std::string name(numpy::ufunc_name(callable)); !name.empty()) {
         auto* ufunc = reinterpret_cast<PyUFuncObject*>(callable);
         for (const Value& v : args)
             if (!is_operand(v)) return std::nullopt;
         if (ufunc->nout == 1 && ufunc->nin <= 2 && args.size() == static_cast<size_t>(ufunc->nin) + 1)
-            return call_ufunc_into(ufunc->name, args, out);
+            return call_ufunc_into(name, args, out);
         const bool complex = args.size() == 2 && (args[0].is_complex_number() || args[1].is_complex_number());
-        if (complex) return binary_ufunc(ufunc->name, args[0], args[1], out);
+        if (complex) return binary_ufunc(name, args[0], args[1], out);
         return std::nullopt;
     }
-    static PyObject* const numpy = PyImport_ImportModule("numpy");
-    const auto is = [&](const char* name) {
-        PyObject* f = PyDict_GetItemString(PyModule_GetDict(numpy), name);
-        return (f && f == callable) || array_method(name) == callable;
-    };
+    const auto is = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
     if (args.size() == 3 && is("where") && is_operand(args[0]) && is_operand(args[1]) && is_operand(args[2]))
         return where(args[0], args[1], args[2], out);
     if (args.size() != 1 || !args[0].is_array()) return std::nullopt;
@@ -65,7 +60,7 @@ std::optional<bool> Builder::call_selecting(PyObject* callable, std::vector<Valu
     if (is("average") && (args[0].dtype == DType::F64 || args[0].dtype == DType::F32))
         return mean(args[0], out);
     // Of real numbers the method returns the array itself.
-    if ((callable == array_method("conj") || callable == array_method("conjugate")) &&
+    if ((callable == numpy::array_method("conj") || callable == numpy::array_method("conjugate")) &&
         !graph::is_complex(args[0].dtype)) {
         *out = args[0];
         return true;

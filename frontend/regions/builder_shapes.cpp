@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -142,10 +143,9 @@ bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* ou
 
 // Functions and methods of this kind; `*handled` when it is one.
 bool Builder::call_shape(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out) {
-    static PyObject* const numpy = PyModule_GetDict(PyImport_ImportModule("numpy"));
     const auto is = [&](const char* name, bool* method) {
-        *method = callable == PyDict_GetItemString(PyArray_Type.tp_dict, name);
-        return *method || callable == PyDict_GetItemString(numpy, name);
+        *method = callable == numpy::array_method(name);
+        return *method || numpy::is_function(callable, name);
     };
     *handled = true;
     bool method = false;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 
 namespace stator::frontend::numpy {
 
@@ -61,7 +62,7 @@ PyRef find_object(std::string_view where) {
         at = PyRef::steal(PyObject_GetAttrString(at.get(), name.c_str()));
     }
     PyErr_Clear();
-    return at;
+    return at && module == "numpy" && !is_numpys_own(at.get()) ? PyRef() : std::move(at);
 }
 
 // ufunc.method for a bound builtin method of a ufunc.

@@ -16,6 +16,7 @@
 #include "frontend/cpython/deferred.h"
 #include "frontend/hosts/numpy/fresh.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/pool.h"
 #include "frontend/hosts/numpy/py_loops.h"
 #include "frontend/once.h"
@@ -130,6 +131,7 @@ bool init_runtime(std::string* error) {
     PyErr_Clear();
     if (!g_geterr) g_geterr = PyObject_GetAttrString(np.get(), "geterr");
     register_ufuncs();
+    keep_names();
     if (!g_geterr || !find_ufunc("add")) {
         PyErr_Clear();
         *error = std::string("NumPy ") + text + " is not laid out as stator expects: please report this";

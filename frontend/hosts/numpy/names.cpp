@@ -1,0 +1,88 @@
+#include "frontend/hosts/numpy/names.h"
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/once.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+bool begins_with_numpy(PyObject* module) {
+    if (!module || !PyUnicode_Check(module)) return false;
+    const char* text = PyUnicode_AsUTF8(module);
+    if (!text) return PyErr_Clear(), false;
+    const std::string_view name(text);
+    return name == "numpy" || name.starts_with("numpy.");
+}
+
+// A module's names as they are now, a new dict. nullptr when there is none.
+PyRef names_now(const char* module) {
+    const PyRef m = PyRef::steal(PyImport_ImportModule(module));
+    PyRef names = PyRef::steal(m ? PyDict_Copy(PyModule_GetDict(m.get())) : nullptr);
+    PyErr_Clear();
+    return names;
+}
+
+PyObject* own_in(const PyRef& names, const char* name) {
+    PyObject* o = names ? PyDict_GetItemString(names.get(), name) : nullptr;
+    return o && is_numpys_own(o) ? o : nullptr;
+}
+
+const PyRef& numpy_names() {
+    return once([] { return names_now("numpy"); });
+}
+
+const PyRef& linalg_names() {
+    return once([] { return names_now("numpy.linalg"); });
+}
+
+}  // namespace
+
+bool is_dispatcher(PyObject* o) {
+    return std::string_view(Py_TYPE(o)->tp_name) == "numpy._ArrayFunctionDispatcher";
+}
+
+bool is_numpys_own(PyObject* o) {
+    // functools.wraps copies __module__; the globals are where the function was written.
+    if (PyFunction_Check(o))
+        return begins_with_numpy(PyDict_GetItemString(PyFunction_GET_GLOBALS(o), "__name__"));
+    if (PyCFunction_Check(o)) {
+        PyObject* self = PyCFunction_GET_SELF(o);  // np.add.reduce: of a ufunc
+        return (self && ufunc_of(self)) ||
+               begins_with_numpy(reinterpret_cast<PyCFunctionObject*>(o)->m_module);
+    }
+    if (Py_TYPE(o) == &PyMethodDescr_Type)
+        return is_numpys_own(reinterpret_cast<PyObject*>(PyDescr_TYPE(o)));  // np.ufunc.reduce
+    if (PyType_Check(o)) {
+        const PyRef module = PyRef::steal(PyObject_GetAttrString(o, "__module__"));
+        if (!module) PyErr_Clear();
+        return begins_with_numpy(module.get());
+    }
+    return is_dispatcher(o) || ufunc_of(o);
+}
+
+PyObject* numpy_function(const char* name) { return own_in(numpy_names(), name); }
+PyObject* linalg_function(const char* name) { return own_in(linalg_names(), name); }
+PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
+PyObject* ufunc_method(const char* name) { return PyDict_GetItemString(PyUFunc_Type.tp_dict, name); }
+
+bool is_function(PyObject* callable, const char* name) {
+    PyObject* f = numpy_function(name);
+    return f && f == callable;
+}
+
+bool is_function_or_method(PyObject* callable, const char* name) {
+    return is_function(callable, name) || array_method(name) == callable;
+}
+
+std::string_view ufunc_name(PyObject* o) {
+    const Ufunc* f = ufunc_of(o);
+    return f ? std::string_view(f->name) : std::string_view();
+}
+
+void keep_names() {
+    numpy_names();
+    linalg_names();
+}
+
+}  // namespace stator::frontend::numpy
