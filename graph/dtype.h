@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace stator::graph {
@@ -47,6 +48,13 @@ inline constexpr DTypeInfo kDTypes[] = {
 #undef X
 };
 inline constexpr int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
+
+// The dtype of NumPy's type number. Nothing for others: NumPy numbers all dtypes that extensions define -1.
+constexpr std::optional<DType> dtype_numbered(int numpy_type) {
+    for (int i = 0; numpy_type >= 0 && i < kDTypeCount; ++i)
+        if (kDTypes[i].numpy_type == numpy_type) return static_cast<DType>(i);
+    return std::nullopt;
+}
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<int>(t)]; }
 constexpr bool is_float(DType t) { return info(t).kind == 'f'; }

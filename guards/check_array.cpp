@@ -361,7 +361,8 @@ std::string show_array(PyObject* obj) {
         s += " in foreign byte order";
     else if (PyDataType_METADATA(d))
         s += " with metadata";
-    else if (PyArray_Descr* builtin = PyArray_DescrFromType(d->type_num)) {
+    else if (PyArray_Descr* builtin =
+                 graph::dtype_numbered(d->type_num) ? PyArray_DescrFromType(d->type_num) : nullptr) {
         if (builtin != d) s += " (a copy of the built-in dtype)";
         Py_DECREF(builtin);
     }

@@ -156,9 +156,9 @@ bool dtype_of(PyObject* dtype, graph::DType* out) {
     int number = d->type_num;
     if (number == NPY_LONGLONG) number = NPY_LONG;
     if (number == NPY_ULONGLONG) number = NPY_ULONG;
-    for (int i = 0; i < graph::kDTypeCount; ++i)
-        if (graph::kDTypes[i].numpy_type == number) return *out = static_cast<graph::DType>(i), true;
-    return false;
+    const std::optional<graph::DType> t = graph::dtype_numbered(number);
+    if (t) *out = *t;
+    return t.has_value();
 }
 
 // Strides of bytes become strides of elements. An axis of extent 1 may have any.

@@ -17,12 +17,13 @@ using graph::Layout;
 bool dtype_from_numpy(int type_num, DType* out) {
     if (type_num == NPY_LONGLONG) type_num = NPY_LONG;
     if (type_num == NPY_ULONGLONG) type_num = NPY_ULONG;
-    for (int i = 0; i < graph::kDTypeCount; ++i)
-        if (graph::kDTypes[i].numpy_type == type_num) {
-            *out = static_cast<DType>(i);
-            return true;
-        }
-    return false;
+    const std::optional<DType> t = graph::dtype_numbered(type_num);
+    if (t) *out = *t;
+    return t.has_value();
+}
+
+bool is_builtin_type(int type_num) {
+    return type_num >= 0 && type_num < NPY_NTYPES_LEGACY && type_num != NPY_OBJECT && type_num != NPY_VOID;
 }
 
 bool is_ufunc(PyObject* obj) {

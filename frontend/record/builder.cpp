@@ -196,8 +196,7 @@ bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
 // An array that kernels do not read (byte-swapped, unaligned, dates, long doubles) can still be an operand of
 // the host's own functions, as long as those run no Python code for its elements.
 bool TraceBuilder::resolve_host_array(const ShadowRef& s, PyObject* obj) {
-    int type = PyArray_TYPE(reinterpret_cast<PyArrayObject*>(obj));
-    if (reason != Reason::ArrayKind || type == NPY_OBJECT || type == NPY_VOID || type >= NPY_NTYPES_LEGACY)
+    if (reason != Reason::ArrayKind || !is_builtin_type(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(obj))))
         return false;
     reason = Reason::None;
     reason_detail.clear();

@@ -167,10 +167,8 @@ bool Builder::dtype_argument(const Value& v, DType standard, DType* out) {
         return unknown("a dtype that is " + describe(v));
     }
     const PyRef keep_alive = PyRef::steal(reinterpret_cast<PyObject*>(d));
-    for (int i = 0; i < graph::kDTypeCount; ++i) {
-        const auto t = static_cast<DType>(i);
-        if (graph::kDTypes[i].numpy_type == d->type_num && d == numpy::descr_of(t)) return *out = t, true;
-    }
+    const std::optional<DType> t = graph::dtype_numbered(d->type_num);
+    if (t && d == numpy::descr_of(*t)) return *out = *t, true;
     return unknown("a dtype that is " + describe(v));
 }
 

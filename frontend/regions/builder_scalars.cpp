@@ -229,13 +229,9 @@ bool Builder::promote(const Value& a, const Value& b, bool divide, DType* out) {
             const int number = d ? d->type_num : -1;
             Py_XDECREF(d);
             PyErr_Clear();
-            const int found = [&] {
-                for (int i = 0; i < graph::kDTypeCount; ++i)
-                    if (graph::kDTypes[i].numpy_type == number) return i;
-                return -1;
-            }();
-            if (found < 0) return unknown("operands of " + describe(a) + " and " + describe(b));
-            t = static_cast<DType>(found);
+            const std::optional<DType> found = graph::dtype_numbered(number);
+            if (!found) return unknown("operands of " + describe(a) + " and " + describe(b));
+            t = *found;
         }
     } else if (!strong(a) && !strong(b)) {
         t = a.kind == Kind::Int && b.kind == Kind::Int ? DType::I64 : DType::F64;

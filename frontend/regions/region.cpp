@@ -149,14 +149,13 @@ EntryKind classify(PyObject* o) {
     } else if (PyArray_CheckExact(o)) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
         const int number = PyArray_TYPE(a);
-        for (int i = 0; i < graph::kDTypeCount; ++i) {
-            if (graph::kDTypes[i].numpy_type != number) continue;
-            k.dtype = static_cast<graph::DType>(i);
+        if (const std::optional<graph::DType> t = graph::dtype_numbered(number)) {
+            k.dtype = *t;
             const bool plain = PyArray_ISNOTSWAPPED(a) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) >= 1 &&
                                PyArray_NDIM(a) <= 8;
             bool forward = true;
             for (int d = 0; d < PyArray_NDIM(a); ++d)
-                forward &= PyArray_STRIDE(a, d) >= 0 && PyArray_STRIDE(a, d) % graph::kDTypes[i].size == 0;
+                forward &= PyArray_STRIDE(a, d) >= 0 && PyArray_STRIDE(a, d) % graph::info(*t).size == 0;
             if (plain && forward && PyArray_DESCR(a) == numpy::descr_of(k.dtype)) k.kind = EntryKind::Array;
         }
         k.ordered = true;
@@ -173,13 +172,11 @@ EntryKind classify(PyObject* o) {
         const int number = d ? d->type_num : -1;
         Py_XDECREF(d);
         PyErr_Clear();
-        for (int i = 0; i < graph::kDTypeCount; ++i) {
-            const auto t = static_cast<graph::DType>(i);
-            if (graph::kDTypes[i].numpy_type != number || graph::is_complex(t) || t == graph::DType::F16)
-                continue;
-            if (Py_TYPE(o) != numpy::descr_of(t)->typeobj) continue;
+        const std::optional<graph::DType> t = graph::dtype_numbered(number);
+        if (t && !graph::is_complex(*t) && *t != graph::DType::F16 &&
+            Py_TYPE(o) == numpy::descr_of(*t)->typeobj) {
             k.kind = EntryKind::Scalar;
-            k.dtype = t;
+            k.dtype = *t;
         }
     }
     return k;

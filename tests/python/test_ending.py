@@ -69,6 +69,26 @@ print("end")
         assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
+# Callbacks of objects that go with the interpreter run when there are no modules any more.
+def test_behind_the_exit_handlers_all_is_eager() -> None:
+    program = """
+import atexit, sys
+seen = []
+def gone():
+    seen.append(sys.modules["stator"]._stator.stance())
+    for f in functions:
+        f(np.ones(3))
+    print(seen, [f.stats()["replays"] for f in functions])
+atexit.register(gone)
+import numpy as np
+import stator
+functions = [stator.compile(lambda x: x * 2 + 1)]
+functions[0](np.ones(3))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("['eager'] [0]\n", "")
+
+
 @pytest.mark.parametrize("end", ["pass", "sys.exit(0)", "os._exit(0)"])
 def test_the_end_while_the_compiler_works(end: str) -> None:
     program = """

@@ -15,6 +15,7 @@ what they are.
 
 # Importing this must stay cheap: no typing, no inspect; what inspects or reports is imported when first used. The
 # annotations are in __init__.pyi.
+import atexit
 import sys
 
 __version__ = "0.1.0"
@@ -61,6 +62,8 @@ else:
 if _stator is not None:
     from stator._stator import CompiledFunction, GraphBreakError, RecompileError
 
+    # Behind the exit handlers modules go away, and objects' callbacks run in what is left.
+    atexit.register(_stator.set_stance, "eager")
     _enabled = _stator.get_option("mode") != "0"
     _dumps = bool(_stator.get_option("dump"))
 else:

@@ -9,6 +9,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/own_warnings.h"
+#include "frontend/record/array_meta.h"
 
 namespace stator::frontend::numpy {
 
@@ -75,8 +76,7 @@ bool has_complex(PyObject* o) {
 bool host_result(const Call& call) {
     if (!is_array(call.result)) return false;
     auto* a = reinterpret_cast<PyArrayObject*>(call.result);
-    int type = PyArray_TYPE(a);
-    if (type == NPY_OBJECT || type == NPY_VOID || type >= NPY_NTYPES_LEGACY) return false;
+    if (!is_builtin_type(PyArray_TYPE(a))) return false;
     bool from_host = false, shared = false;
     for (const Operand& o : call.args) {
         if (!is_array(o.obj) || !host_only(o)) continue;

@@ -14,12 +14,9 @@ bool dtype_of_number(int type_num, DType* out) {
     static_assert(sizeof(npy_long) == 8, "NumPy's long is taken to be 64 bits");
     if (type_num == NPY_LONGLONG) type_num = NPY_LONG;
     if (type_num == NPY_ULONGLONG) type_num = NPY_ULONG;
-    for (int i = 0; i < graph::kDTypeCount; i++)
-        if (graph::kDTypes[i].numpy_type == type_num) {
-            *out = static_cast<DType>(i);
-            return true;
-        }
-    return false;
+    const std::optional<DType> t = graph::dtype_numbered(type_num);
+    if (t) *out = *t;
+    return t.has_value();
 }
 
 bool dtype_of(PyArray_Descr* descr, DType* out) {
