@@ -5,7 +5,8 @@
 // Nothing of this can be seen while recording, since the call in question may lie behind a branch that was
 // not taken. So it is read off the names: a function that reaches another frame's locals has `f_locals`
 // among its names, and is found here when it can be reached through globals and attributes of modules. What
-// is reached through objects is known by the method's name.
+// is reached through objects is known by the method's name. `ndarray.resize` does not look at locals, but
+// counts references: dead ones are some, too.
 #include "frontend/cpython/raw.h"
 
 #include <string_view>
@@ -18,9 +19,9 @@ namespace stator::frontend {
 namespace {
 
 // Callables that read the locals of the function that calls them.
-constexpr std::string_view kReaders[] = {"locals", "vars",       "dir",     "eval",      "exec",
-                                         "super",  "breakpoint", "query",   "set_trace", "evaluate",
-                                         "bmat",   "interact",   "f_locals"};
+constexpr std::string_view kReaders[] = {"locals", "vars",       "dir",      "eval",      "exec",
+                                         "super",  "breakpoint", "query",    "set_trace", "evaluate",
+                                         "bmat",   "interact",   "f_locals", "resize"};
 // More functions than this are not looked through: then locals may be seen.
 constexpr size_t kMostFunctions = 300;
 

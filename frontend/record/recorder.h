@@ -80,6 +80,7 @@ class Recorder {
     bool refuse(Reason r, std::string detail = {});
     void capture(int count);
     int pops(const Insn& insn) const;
+    bool counts_references(const Insn& insn) const;
     static int made_function_operands(const Insn& insn);
     ShadowRef cell_at(int slot);
     bool begins_comprehension(const Insn& get_iter);

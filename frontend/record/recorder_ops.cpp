@@ -99,6 +99,12 @@ int Recorder::pops(const Insn& insn) const {
     return insn.arg;
 }
 
+// `x.resize(n)` raises where x has other references, of which a recording holds some.
+bool Recorder::counts_references(const Insn& insn) const {
+    return (insn.op == Opcode::LoadMethod || insn.op == Opcode::LoadAttr) && is_ndarray(ops_[0]) &&
+           PyUnicode_CompareWithASCIIString(insn.obj, "resize") == 0;
+}
+
 Recorder::Verdict Recorder::before(const Insn& insn) {
     Level& l = top();
     l.pc = static_cast<int>(&insn - l.code->insns.data());
@@ -141,6 +147,11 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     inlined_ = false;
     inline_result_.reset();
     pending_function_ = nullptr;
+    if (counts_references(insn)) {
+        b_.rollback(mark_);
+        refuse(Reason::CountsReferences, "ndarray.resize");
+        return Verdict::Close;
+    }
     if (insn.op == Opcode::StoreSubscr || insn.op == Opcode::StoreSlice) {
         if (!store_before(insn)) {
             b_.rollback(mark_);

@@ -27,8 +27,9 @@ ShadowRef Recorder::sequence_binary(int nb_op, PyObject* result) {
     const Operand &a = ops_[0], &b = ops_[1];
     const bool lists = a.shadow->kind == ShadowKind::List || b.shadow->kind == ShadowKind::List;
     if (nb_op >= kInplace && lists) return nullptr;  // changes the list
+    const bool repeats = nb_op % kInplace == kMultiply;
     for (const Operand& o : ops_)
-        if (o.obj == result) return o.shadow;
+        if (o.obj == result && !repeats) return o.shadow;
     if (nb_op % kInplace == kAdd && sequence(a.shadow) && b.shadow->kind == a.shadow->kind) {
         std::vector<ShadowRef> items = a.shadow->items;
         items.insert(items.end(), b.shadow->items.begin(), b.shadow->items.end());
@@ -36,13 +37,13 @@ ShadowRef Recorder::sequence_binary(int nb_op, PyObject* result) {
             return torch::size_shadow(b_, std::move(items));
         return of_kind(a.shadow->kind, std::move(items));
     }
-    if (nb_op % kInplace != kMultiply || (PyTuple_Check(result) && !PyTuple_CheckExact(result)))
-        return nullptr;
+    if (!repeats || (PyTuple_Check(result) && !PyTuple_CheckExact(result))) return nullptr;
     const Operand &items = sequence(a.shadow) ? a : b, &count = sequence(a.shadow) ? b : a;
     constexpr Py_ssize_t kMost = 1000;
     if (count.shadow->kind != ShadowKind::Int || PyObject_Size(result) > kMost ||
         !b_.require_constant(count.shadow, count.obj))
         return nullptr;
+    if (items.obj == result) return items.shadow;
     std::vector<ShadowRef> out;
     for (Py_ssize_t n = PyLong_AsSsize_t(count.obj); n > 0; --n)
         out.insert(out.end(), items.shadow->items.begin(), items.shadow->items.end());

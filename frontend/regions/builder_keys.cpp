@@ -232,6 +232,9 @@ bool Builder::subscript(const Value& array, const Value& key, Value* out) {
     const bool element =
         std::all_of(parts.begin(), parts.end(), [](const KeyPart& p) { return p.kind == KeyPart::Index; });
     if (!element) return view(array, parts, out);
+    const auto is_ellipsis = [](const Value& v) { return v.kind == Kind::Known && v.obj == Py_Ellipsis; };
+    if (is_ellipsis(key) || std::any_of(key.items.begin(), key.items.end(), is_ellipsis))
+        return unknown("an array without axes, which an index with ... gives");  // not a scalar
     std::vector<ValueId> at;
     for (const KeyPart& p : parts) at.push_back(p.a);
     return load_element(array, at, out);

@@ -315,7 +315,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         } else if (v == Recorder::Verdict::Close) {
             fs_.remark(recorder_->reason(), recorder_->detail(), code_, insn);
             bool loop = recorder_->reason() == Reason::LoopHeader;
-            wants_place_ = !loop;
+            wants_place_ = !loop && recorder_->reason() != Reason::CountsReferences;
             finish_recording(graph::EndKind::Leave);
             if (loop) return Flow::On;  // a region may be entered right here
             if (refused(CallLimits::LeavingToPython)) return raised(result);

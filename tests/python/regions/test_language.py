@@ -79,6 +79,7 @@ BODIES = {
     "an index array": "for i in range(3):\n    x[q % n] += 1\n    s += x[q % n].sum()\nreturn s",
     "a mask": "for i in range(3):\n    x[x > 1] *= 0.5\n    s += x[x < 1].sum()\nreturn s",
     "newaxis and ellipsis": "for i in range(3):\n    m[...] = x[:, None] - x\n    m[..., 0] = x[None, :][0]\nreturn m",
+    "an ellipsis and all indices": "for i in range(3):\n    v = x[..., i]\n    x[..., i] = s\nreturn v, m[0, ..., 1]",
     "negative steps": "for i in range(1, n):\n    x[i::-1] = x[i::-1] * 0.5 + m[i, : i + 1]\nreturn x",
     "steps that are variables": "for i in range(1, n):\n    x[::i] += 1\n    s += x[i::-i].sum()\nreturn s",
     "bounds beyond the ends": "for i in range(2 * n):\n    s += x[i:].sum() + x[-i:].sum() + x[:i].sum()\nreturn s",
