@@ -22,6 +22,8 @@ bool dtype_from_numpy(int type_num, DType* out) {
     return t.has_value();
 }
 
+bool is_any_ndarray(PyObject* obj) { return obj && PyArray_Check(obj); }
+
 bool is_builtin_type(int type_num) {
     return type_num >= 0 && type_num < NPY_NTYPES_LEGACY && type_num != NPY_OBJECT && type_num != NPY_VOID;
 }

@@ -32,6 +32,7 @@ bool np_scalar_dtype(PyObject* scalar, graph::DType* out);
 bool dtype_from_numpy(int type_num, graph::DType* out);
 // Whether NumPy computes with such elements by itself: without Python code, and no extension defines them.
 bool is_builtin_type(int type_num);
+bool is_any_ndarray(PyObject* obj);  // of any dtype, and of subclasses
 bool is_ufunc(PyObject* obj);
 bool is_method_descriptor(PyObject* obj);  // a method of a builtin or extension type, looked up on the type
 

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "frontend/record/array_meta.h"
 #include "frontend/record/locations.h"
 #include "frontend/record/recorder.h"
 #include "frontend/record/wording.h"
@@ -101,7 +102,7 @@ int Recorder::pops(const Insn& insn) const {
 
 // `x.resize(n)` raises where x has other references, of which a recording holds some.
 bool Recorder::counts_references(const Insn& insn) const {
-    return (insn.op == Opcode::LoadMethod || insn.op == Opcode::LoadAttr) && is_ndarray(ops_[0]) &&
+    return (insn.op == Opcode::LoadMethod || insn.op == Opcode::LoadAttr) && is_any_ndarray(ops_[0].obj) &&
            PyUnicode_CompareWithASCIIString(insn.obj, "resize") == 0;
 }
 

@@ -42,6 +42,20 @@ def of_a_view(x, n):
     return y
 
 
+def of_objects(x, n):
+    y = np.array([None, 1, "two"] * 2)
+    s = x + 1
+    y.resize(n)
+    return s * len(y)
+
+
+def of_records(x, n):
+    y = np.zeros(4, dtype="u4,f4")
+    s = x + 1
+    y.resize(n)
+    return s * len(y)
+
+
 def unchecked(x, n):
     y = x * 2
     z = y
@@ -49,7 +63,7 @@ def unchecked(x, n):
     return z
 
 
-FUNCTIONS = [alone, shared, in_a_loop, bound, of_a_view, unchecked]
+FUNCTIONS = [alone, shared, in_a_loop, bound, of_a_view, of_objects, of_records, unchecked]
 
 
 def outcome(function, n):
