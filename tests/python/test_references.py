@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import stator
@@ -63,7 +65,13 @@ def unchecked(x, n):
     return z
 
 
-FUNCTIONS = [alone, shared, in_a_loop, bound, of_a_view, of_objects, of_records, unchecked]
+# From 3.14 on the interpreter pushes locals without a reference of their own where it can, and NumPy counts on it;
+# the stepper, which has loaded the array, pushes one.
+borrowed = pytest.mark.xfail(
+    sys.version_info >= (3, 14), reason="the stepper's load has a reference of its own", strict=True
+)
+COUNTED = [alone, shared, in_a_loop, of_objects, of_records]
+OTHERS = [bound, of_a_view, unchecked]
 
 
 def outcome(function, n):
@@ -73,7 +81,7 @@ def outcome(function, n):
         return str(error)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", [*(pytest.param(f, marks=borrowed) for f in COUNTED), *OTHERS])
 def test_resize(function):
     compiled = stator.compile(function)
     for n in (3, 3, 3, 8, 8, 5, 3):
@@ -81,6 +89,7 @@ def test_resize(function):
         stator.wait()
 
 
+@borrowed
 def test_the_reason_is_told():
     compiled = stator.compile(alone)
     compiled(np.arange(5.0), 3)
