@@ -424,6 +424,7 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
             if (begun) copying_ns_ += now_ns() - begun, copied_ = true;
             const int64_t items = data ? items_in(o) : -1;
             if (!data || std::min(in.extents[0], kPlural) != std::min(items, kPlural)) return false;
+            if (in.written && !PyList_CheckExact(o)) return false;  // a tuple looks like one
             if (!keep) break;
             if (in.written)
                 stored_lists_.push_back(

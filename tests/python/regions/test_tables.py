@@ -88,6 +88,15 @@ def test_what_is_not_stored_stays_the_same_object():
     assert stator.stats(compiled)["regions"] == 1
 
 
+def test_a_tuple_in_the_place_of_a_list():
+    text = "def f(v, n):\n    for i in range(n):\n        v[i % 3] += 1.0\n    return v\n"
+    eager, compiled = function_of(text), stator.compile(function_of(text))
+    for kind in (list, list, list, tuple, list):
+        expected, found = (observe(f, [kind([0.5, 1.5, 2.5] * 4), 20]) for f in (eager, compiled))
+        assert found == expected, report(expected, found)
+        stator.wait()
+
+
 def test_an_interrupt_shows_what_was_stored():
     """Where a signal's handler runs, the list is as far as the loop is."""
     import signal
