@@ -9,6 +9,8 @@
 
 #include "frontend/hosts/numpy/lower.h"
 
+#include <numpy/arrayscalars.h>
+
 namespace stator::frontend::numpy {
 
 namespace {
@@ -388,6 +390,9 @@ ShadowRef lower_int(TraceBuilder& tb, const Call& call) {
     return tb.fail(Reason::UnknownCall, "int of a value from arrays");
 }
 
+PyObject* python_bool(bool value) { return value ? Py_True : Py_False; }
+PyObject* numpy_bool(bool value) { return value ? PyArrayScalar_True : PyArrayScalar_False; }
+
 // min(a, b) and max(a, b) of two Python numbers: the later one only if strictly beyond.
 template <bool Max>
 ShadowRef lower_extremum_of_two(TraceBuilder& tb, const Call& call) {
@@ -404,11 +409,13 @@ ShadowRef lower_extremum_of_two(TraceBuilder& tb, const Call& call) {
                 a.shadow->dtype == b.shadow->dtype;
     bool real = a.shadow->dtype == DType::F64 || a.shadow->dtype == DType::F32;
     if (!same || !real) {  // the result's type depends on the comparison: guard how it went
+        // Comparing them here would warn once more than Python does.
         constexpr int kBeyond = Max ? Py_GT : Py_LT;
-        PyRef beyond = PyRef::steal(PyObject_RichCompare(b.obj, a.obj, kBeyond));
-        if (!beyond) return PyErr_Clear(), tb.fail(Reason::UnknownCall, "min or max of these");
-        ShadowRef cond = lower_scalar_compare(tb, kBeyond, b, a, beyond.get());
-        bool second = PyObject_IsTrue(beyond.get()) == 1;
+        const bool second = call.result != a.obj;
+        if (second && call.result != b.obj) return tb.fail(Reason::UnknownCall, "min or max of these");
+        const bool numpys = PyArray_CheckScalar(a.obj) || PyArray_CheckScalar(b.obj);
+        ShadowRef cond =
+            lower_scalar_compare(tb, kBeyond, b, a, numpys ? numpy_bool(second) : python_bool(second));
         if (!cond) return nullptr;
         if (cond->kind == ShadowKind::Scalar && !guard_scalar(tb, tb.value(cond), second)) return nullptr;
         return second ? b.shadow : a.shadow;
