@@ -249,7 +249,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     pc_ = header_;
     s_ = {};
     s_.levels.push_back({&code_, nullptr});
-    source_objects_.clear(), source_values_.clear(), list_values_.clear(), sequences_.clear();
+    source_objects_.clear(), source_values_.clear(), list_values_.clear(), sequences_.clear(), rows_.clear();
     input_of_.clear(), asked_.clear(), version_index_.clear(), versions_per_pc_.clear(),
         header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
@@ -292,6 +292,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     number_cells();
     graph::simplify(*r_);
     finish_inputs(*out_);
+    if (!settle_rows()) return nullptr;
     if (!graph::give_headers(*r_)) {
         refuse(Reason::RegionTypes,
                "variables that hold arrays of several kinds lead into the middle of a loop");

@@ -32,6 +32,7 @@
 #include "frontend/cpython/frame.h"
 #include "frontend/record/builder.h"
 #include "frontend/regions/library.h"
+#include "frontend/regions/sequence.h"
 #include "frontend/regions/value.h"
 #include "graph/region.h"
 #include "guards/check.h"
@@ -123,9 +124,12 @@ struct EntryInput {
         IterPosition,
         Real,  // parts of a Python complex
         Imaginary,
-        Sequence,  // an array of the items of a list, tuple or string (sequence.h)
-        List,      // the address of a list that is appended to
-        Object     // the address of an object whose method is called
+        Sequence,   // an array of the items of a list, tuple or string (sequence.h)
+        Rows,       // an array of two axes of the items of all rows of a list or tuple
+        RowItems,   // the same as one of one axis, where rows are not equally long, and
+        RowStarts,  // where they begin in that
+        List,       // the address of a list that is appended to
+        Object      // the address of an object whose method is called
     } kind;
     int slot;
     DType dtype = DType::F64;
@@ -135,7 +139,8 @@ struct EntryInput {
     std::vector<int64_t> extents{};  // Array: as they were when the region was built; 0 and 1 are guarded,
                                      // and so is that others are neither
     bool of_iterator = false;        // Array: the one that the iterator in the slot runs over
-    bool is_memory() const { return kind == Array || kind == Sequence; }
+    bool is_copied() const { return kind >= Sequence && kind <= RowStarts; }
+    bool is_memory() const { return kind == Array || is_copied(); }
     ValueId value = -1;
 };
 
@@ -158,6 +163,8 @@ struct BuiltRegion {
     };
     std::vector<Length> lengths;
     std::vector<int> empty;  // entry slots that must be empty
+    // Rows are lists of their own: none may be one that something else shows where one of them changes.
+    bool rows_change = false;
     // Attributes that the region stores to (builder_attributes.cpp): what they hold lies behind the locals of
     // the region's own frame in all its states.
     struct Cell {
@@ -196,6 +203,10 @@ Py_ssize_t own_references(const BuiltRegion& b, const Frame& f, int slot);
 
 // What is in the frame's slots and what `sources` leads to. False when something is not there.
 bool find_objects(const BuiltRegion& b, Frame& f, std::vector<PyObject*>* slots, std::vector<PyRef>* owned);
+
+// Whether no row of a list is shown by anything else that the region looks into or changes, where one of them
+// changes. `slots`: as find_objects finds them.
+bool rows_apart(const BuiltRegion& b, const std::vector<PyObject*>& slots);
 
 class Builder {
   public:
@@ -357,6 +368,28 @@ class Builder {
     std::optional<bool> compare_characters(int py_op, const Value& a, const Value& b, Value* out);
     bool one_of(const std::vector<Value>& items, const Value& key, Value* out);
     bool character_in(const Value& character, PyObject* string, Value* out);
+
+    // ---- builder_rows.cpp: rows of lists of lists ----
+    struct Table {
+        Value items;          // of two axes, or of one with
+        ValueId starts = -1;  // where each row begins
+        bool lists = false;
+    };
+    bool becomes_rows(PyObject* o);
+    bool settle_rows();
+    ValueId copy_at_entry(EntryInput::Kind kind, int slot, DType dtype, std::vector<int64_t> extents);
+    const Table* table_of(const Value& v);
+    ValueId rows_in(const Table& t);
+    Value row_at(const Table& t, ValueId number) const;
+    ValueId row_length(const Value& row);
+    ValueId items_of_iterated(const Value& over);
+    Value item_of_row(const Value& row, ValueId position);
+    std::vector<ValueId> place_in_table(const Value& row, ValueId position);
+    bool index_into(const Value& key, ValueId extent, ValueId* out);
+    std::optional<bool> subscript_rows(const Value& from, const Value& key, Value* out);
+    std::optional<bool> store_in_row(const Value& row, const Value& key, const Value& value);
+    std::optional<bool> unpack_row(const Value& row, int count);
+    std::optional<Value> rows_iterated(const Value& over);
 
     // ---- builder_append.cpp ----
     bool apart_from(int slot, const std::set<int>& others);
@@ -677,10 +710,13 @@ class Builder {
     std::vector<StoredAttribute> stored_attributes_;
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
-    std::map<int, Value> sequences_;  // by entry slot: its items as an array
-    std::set<PyObject*> texts_;       // strings that are data (kept between attempts)
-    std::set<PyObject*> tables_;      // lists that are stored to (kept between attempts)
-    std::set<int> stored_lists_;      // their entry slots
+    std::map<int, Value> sequences_;                          // by entry slot: its items as an array
+    std::map<int, Table> rows_;                               // by entry slot: its rows
+    std::map<PyObject*, std::optional<RowsKind>> row_kinds_;  // (kept between attempts)
+    std::set<PyObject*> indexed_;                             // lists of rows that are tables (likewise)
+    std::set<PyObject*> texts_;                               // strings that are data (kept between attempts)
+    std::set<PyObject*> tables_;  // lists that are stored to (kept between attempts)
+    std::set<int> stored_lists_;  // their entry slots
     std::map<PyObject*, std::optional<DType>> item_dtypes_;  // of sequences (kept between attempts)
     std::set<int> appended_;                                 // entry slots of lists that are appended to
     int nesting_ = 0;                                        // of tuples and lists that are looked into

@@ -103,6 +103,7 @@ bool Builder::append_to(const Value& list, Value item) {
     std::set<int> read;
     for (const auto& [slot, value] : list_values_) read.insert(slot);
     for (const auto& [slot, value] : sequences_) read.insert(slot);
+    for (const auto& [slot, value] : rows_) read.insert(slot);
     if (!apart_from(list.slot, read)) return unknown("appending to a list that is read");
     if (!append_item(&item)) return false;
     if (!no_lazy_left()) return false;

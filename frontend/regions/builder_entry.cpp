@@ -65,14 +65,15 @@ std::optional<Value> Builder::entry_iterator(PyObject* o, int slot) {
         v.items.push_back(source_value(std::move(s), PyTuple_GET_ITEM(state.get(), i)));
         Value& item = v.items.back();
         if (forward && i == 0) {
-            const std::optional<Value> array = sequence_array(item);
-            if (!array) return std::nullopt;
-            item = *array;
+            std::optional<Value> items = sequence_array(item);
+            if (!items) items = rows_iterated(item);
+            if (!items) return std::nullopt;
+            item = *items;
         }
         const bool iterates = zip || (counts && i == 0);
-        if (iterates ? !item.is_iterator() : item.kind != (i == 0 ? Kind::Array : Kind::Int))
-            return std::nullopt;
-        if (item.kind != Kind::Array) item.whole = false, item.slot = -1;
+        const bool iterated = item.kind == Kind::Array || item.kind == Kind::Rows;
+        if (iterates ? !item.is_iterator() : i == 0 ? !iterated : item.kind != Kind::Int) return std::nullopt;
+        if (!iterated) item.whole = false, item.slot = -1;
     }
     return v.items.size() == 2 || zip ? std::optional(v) : std::nullopt;
 }
@@ -343,6 +344,7 @@ void Builder::finish_inputs(BuiltRegion& out) {
         if (in.kind == EntryInput::RangeStep) ri.source += ".step";
         if (in.kind == EntryInput::Real) ri.source += ".real";
         if (in.kind == EntryInput::Imaginary) ri.source += ".imag";
+        if (in.kind == EntryInput::RowStarts) ri.source += ".starts";
         r_->inputs.push_back(std::move(ri));
         kept.push_back(std::move(in));
     }

@@ -26,6 +26,7 @@ bool Builder::on_get_iter(const Insn&) {
 
 bool Builder::iterator_of(const Value& over, Value* out) {
     const Value v = looked_into(over);
+    const int built = widened_;
     if (v.is_iterator()) return *out = v, true;
     if (v.kind == Kind::Array && becomes_object(v)) {
         *out = composed(Kind::ArrayIter, {v, int_value(const_int(0))});
@@ -35,12 +36,13 @@ bool Builder::iterator_of(const Value& over, Value* out) {
         *out = composed(Kind::ItemsIter, {v});
         return true;
     }
-    const int built = widened_;
-    if (const auto array = sequence_array(v)) {
-        *out = composed(Kind::ArrayIter, {*array, int_value(const_int(0))});
+    auto items = sequence_array(v);
+    if (!items && widened_ == built) items = rows_iterated(v);
+    if (widened_ != built) return false;
+    if (items) {
+        *out = composed(Kind::ArrayIter, {*items, int_value(const_int(0))});
         return true;
     }
-    if (widened_ != built) return false;
     if (v.kind != Kind::Range) return unknown("a loop over " + describe(v));
     const ValueId start = v.items[0].id, stop = v.items[1].id, step = v.items[2].id;
     const ValueId zero = const_int(0);
@@ -71,6 +73,12 @@ bool Builder::iterator_of(const Value& over, Value* out) {
     return true;
 }
 
+// How many items there are to iterate over.
+ValueId Builder::items_of_iterated(const Value& over) {
+    if (over.kind == Kind::Rows) return rows_in(rows_.at(over.slot));
+    return over.kind == Kind::Row ? row_length(over) : extents_of(over)[0];
+}
+
 // Whether there is another item: -1 when that is known (`*known`).
 ValueId Builder::has_next(const Value& it, bool* known) {
     const auto i64 = [&](graph::Op op, ValueId a, ValueId b) {
@@ -78,7 +86,7 @@ ValueId Builder::has_next(const Value& it, bool* known) {
     };
     switch (it.kind) {
         case Kind::RangeIter: return i64(graph::Op::Greater, it.items[1].id, const_int(0));
-        case Kind::ArrayIter: return i64(graph::Op::Less, it.items[1].id, extents_of(it.items[0])[0]);
+        case Kind::ArrayIter: return i64(graph::Op::Less, it.items[1].id, items_of_iterated(it.items[0]));
         case Kind::ReversedIter: return i64(graph::Op::GreaterEqual, it.items[1].id, const_int(0));
         case Kind::ItemsIter: *known = static_cast<size_t>(it.rank) < it.items[0].items.size(); return -1;
         case Kind::Enumerate: return has_next(it.items[0], known);
@@ -109,7 +117,12 @@ bool Builder::advance(Value* it, Value* item) {
             return true;
         case Kind::ArrayIter:
         case Kind::ReversedIter:
-            if (!item_at(it->items[0], it->items[1].id, item)) return false;
+            if (it->items[0].kind == Kind::Rows)
+                *item = row_at(rows_.at(it->items[0].slot), it->items[1].id);
+            else if (it->items[0].kind == Kind::Row)
+                *item = item_of_row(it->items[0], it->items[1].id);
+            else if (!item_at(it->items[0], it->items[1].id, item))
+                return false;
             if (shows_sequence(it->items[0])) *item = python_item(*item);
             step(it->items[1], it->kind == Kind::ArrayIter ? graph::Op::Add : graph::Op::Subtract,
                  const_int(1));

@@ -404,6 +404,8 @@ bool Builder::on_subscript(const Insn& insn) {
     const bool chosen = key.kind != Kind::Int || !known_int(key.id);
     if (chosen)
         if (const auto done = item_of_sequence(from, key, &out)) return *done && (push(std::move(out)), true);
+    if (chosen || from.kind == Kind::Row)
+        if (const auto done = subscript_rows(from, key, &out)) return *done && (push(std::move(out)), true);
     const Value a = looked_into(from);
     PyObject* o = a.kind == Kind::Passed && a.slot >= 0 ? object_at(a.slot) : nullptr;
     if (o && PyDict_CheckExact(o) && key.kind == Kind::Known && PyUnicode_CheckExact(key.obj)) {
@@ -414,8 +416,11 @@ bool Builder::on_subscript(const Insn& insn) {
         push(source_value(std::move(s), item));
         return true;
     }
-    if (!chosen)
+    if (!chosen) {
         if (const auto done = item_of_sequence(a, key, &out)) return *done && (push(std::move(out)), true);
+        if (a.kind == Kind::Passed)
+            if (const auto done = subscript_rows(a, key, &out)) return *done && (push(std::move(out)), true);
+    }
     if ((a.kind == Kind::Tuple || a.kind == Kind::List) && key.kind == Kind::Int && chosen) {
         if (!one_of(a.items, key, &out)) return false;
         push(std::move(out));
@@ -449,6 +454,7 @@ bool Builder::on_store_subscript(const Insn& insn) {
     }
     const Value a = pop(), value = pop();
     if (a.kind == Kind::List) return store_item(a, key, value);
+    if (const auto done = store_in_row(a, key, value)) return *done;
     if (const auto done = store_in_sequence(a, key, value)) return *done;
     if (a.kind != Kind::Array) return unknown("a store into " + describe(a));
     return store(a, key, value);
@@ -456,6 +462,7 @@ bool Builder::on_store_subscript(const Insn& insn) {
 
 bool Builder::on_unpack(const Insn& insn) {
     const Value t = looked_into(pop());
+    if (const auto done = unpack_row(t, insn.arg)) return *done;
     if (t.is_array() && t.rank > 0 && insn.arg > 0) {  // its rows or elements
         Value array = t, item;
         if (t.kind == Kind::Lazy && !as_array(t, &array)) return false;
@@ -552,6 +559,10 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         const int built = widened_;
         if (const auto array = sequence_array(args[0])) return *out = int_value(extent(array->id, 0)), true;
         if (widened_ != built) return false;
+        const bool is_few = args[0].kind == Kind::Tuple || args[0].kind == Kind::List;
+        const auto rows = is_few ? std::nullopt : rows_iterated(args[0]);
+        if (widened_ != built) return false;
+        if (rows) return *out = int_value(items_of_iterated(*rows)), true;
         if (args[0].kind == Kind::Tuple || args[0].kind == Kind::List) {
             *out = int_value(const_int(static_cast<int64_t>(args[0].items.size())));
             return true;

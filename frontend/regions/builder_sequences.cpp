@@ -52,24 +52,13 @@ std::optional<Value> Builder::sequence_array(const Value& v) {
         return sequences_[v.slot] = array;
     }
     if (!read_apart(v.slot)) return std::nullopt;
-    EntryInput in{};
-    in.kind = EntryInput::Sequence;
-    in.slot = v.slot;
-    in.dtype = *dtype;
-    in.rank = 1;
-    in.contiguous = in.ordered = true;
-    in.extents = {items_in(o)};
-    in.value = r_->add({*dtype, 1});
-    input_of_[in.value] = static_cast<int>(out_->inputs.size());
-    out_->inputs.push_back(in);
-    extents_at_entry(in);
     Value array;
     array.kind = Kind::Array;
     array.dtype = *dtype;
     array.rank = 1;
     array.slot = v.slot;
     array.whole = true;
-    array.id = in.value;
+    array.id = copy_at_entry(EntryInput::Sequence, v.slot, *dtype, {items_in(o)});
     return sequences_[v.slot] = std::move(array);
 }
 
@@ -91,7 +80,9 @@ std::optional<bool> Builder::item_of_sequence(const Value& sequence, const Value
 bool Builder::becomes_table(PyObject* list) {
     const bool fresh = tables_.insert(list).second;
     const auto is_list = [&](const auto& seen) { return object_at(seen.first) == list; };
-    const bool shared = std::count_if(sequences_.begin(), sequences_.end(), is_list) > 1;
+    const bool shared = std::count_if(sequences_.begin(), sequences_.end(), is_list) +
+                            std::count_if(rows_.begin(), rows_.end(), is_list) >
+                        1;
     if (!fresh || (!shared && std::none_of(list_values_.begin(), list_values_.end(), is_list))) return true;
     ++widened_;
     return false;
@@ -111,6 +102,7 @@ std::optional<bool> Builder::store_in_sequence(const Value& list, const Value& k
     std::set<int> others = appended_;
     for (const auto& [slot, other] : sequences_)
         if (other.id != array->id) others.insert(slot);
+    for (const auto& [slot, other] : rows_) others.insert(slot);
     for (const auto& [slot, other] : list_values_) others.insert(slot);
     if (!apart_from(list.slot, others)) return unknown("a store into a list that is used otherwise, too");
     stored_lists_.insert(array->slot);
@@ -118,7 +110,7 @@ std::optional<bool> Builder::store_in_sequence(const Value& list, const Value& k
 }
 
 bool Builder::shows_sequence(const Value& array) const {
-    const auto it = sequences_.find(array.slot);
+    const auto it = array.kind == Kind::Array ? sequences_.find(array.slot) : sequences_.end();
     return it != sequences_.end() && it->second.id == array.id;
 }
 

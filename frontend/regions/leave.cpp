@@ -52,8 +52,9 @@ PyRef reversed(PyObject* sequence) {
 // Makes the objects of one exit; what is one object in the program is made once.
 class Boxes {
   public:
-    Boxes(const ExitValues& values, const std::vector<PyObject*>& old, MadeObjects& made)
-        : values_(values), old_(old), made_(made) {}
+    Boxes(const ExitValues& values, const std::vector<PyObject*>& old, const std::vector<EntryRows>& rows,
+          MadeObjects& made)
+        : values_(values), old_(old), rows_(rows), made_(made) {}
     ~Boxes() { made_.clear(); }
     Boxes(const Boxes&) = delete;
     PyObject* box(const Value& v);  // new reference; nullptr with an error, or without one for an empty slot
@@ -67,6 +68,7 @@ class Boxes {
     PyObject* variant(const Value& v);
     PyObject* iterator(const Value& v);
     PyObject* list(const Value& v);
+    PyObject* row(const Value& v) const;
     PyRef items(const Value& v);
     Words words(const Value& v) const;
     PyObject* view_of(PyObject* base, const Value& v) const;
@@ -79,6 +81,7 @@ class Boxes {
 
     const ExitValues& values_;
     const std::vector<PyObject*>& old_;  // the frame's slots at entry
+    const std::vector<EntryRows>& rows_;
     MadeObjects& made_;
 };
 
@@ -228,6 +231,12 @@ PyObject* Boxes::list(const Value& v) {
     return made_.keep(v.object, MadeObjects::kList, t ? PySequence_List(t.get()) : nullptr);
 }
 
+PyObject* Boxes::row(const Value& v) const {
+    const auto of =
+        std::find_if(rows_.begin(), rows_.end(), [&](const EntryRows& r) { return r.slot == v.slot; });
+    return Py_NewRef(of->rows[static_cast<size_t>(values_.word(v.items[0].id))].get());
+}
+
 PyObject* Boxes::box(const Value& v) {
     if (v.whole && v.slot >= 0)
         return Py_XNewRef(v.kind == Kind::Array ? entry_array(v.slot) : entry(v.slot));
@@ -250,6 +259,7 @@ PyObject* Boxes::box(const Value& v) {
         case Kind::Enumerate:
         case Kind::Zip: return iterator(v);
         case Kind::List: return list(v);
+        case Kind::Row: return row(v);
         case Kind::Tuple: return items(v).release();
         case Kind::Slice: {
             const PyRef t = items(v);
@@ -314,11 +324,18 @@ bool CompiledRegion::store_attributes(std::vector<PyObject*>* slots) const {
     return ok;
 }
 
-bool CompiledRegion::store_lists() {
+// What goes into lists that the code stored to. False with an error.
+bool CompiledRegion::items_to_store(std::vector<NewItem>* made) {
     if (stored_lists_.empty()) return true;
     const int64_t begun = copied_ ? now_ns() : 0;
     const bool ok = std::all_of(stored_lists_.begin(), stored_lists_.end(), [&](const StoredList& s) {
-        return store_items(s.list.get(), s.dtype, arrays_[s.place], s.before);
+        const size_t size = static_cast<size_t>(graph::info(s.dtype).size);
+        const char *now = arrays_[s.place], *before = s.before.data();
+        for (size_t i = 0; i < s.lists.size(); ++i) {
+            if (!make_items(s.lists[i].get(), s.dtype, now, before, s.items[i], made)) return false;
+            now += s.items[i] * size, before += s.items[i] * size;
+        }
+        return true;
     });
     if (copied_) copying_ns_ += now_ns() - begun;
     return ok;
@@ -330,7 +347,7 @@ bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) 
     const ExitValues values(exit_slots(exit), out_.data());
     const std::vector<PyObject*>& old = entry_;
     const auto depth = static_cast<size_t>(f.depth());
-    Boxes boxes(values, old, made_);
+    Boxes boxes(values, old, entry_rows_, made_);
     std::vector<ResumeFrame> frames(r.frames.size() - 1);
     std::vector<PyObject*>& own_slots = left_.slots;
     for (size_t k = 0; k < r.frames.size(); ++k) {
@@ -353,7 +370,9 @@ bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) 
             frame.slots.push_back(o);
         }
     }
-    if (!store_attributes(&own_slots) || !store_lists()) return left_.clear(), false;
+    std::vector<NewItem> items;
+    if (!items_to_store(&items) || !store_attributes(&own_slots)) return left_.clear(), false;
+    put_items(&items);
     f.clear_slots();
     for (size_t i = 0; i < own_slots.size(); ++i)
         f.init_slot(static_cast<int>(i), std::exchange(own_slots[i], nullptr));

@@ -311,7 +311,6 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
 
 bool CompiledRegion::read_inputs() {
     copied_ = false;
-    stored_lists_.clear();
     arrays_.clear();
     dims_.clear();
     scalar_count_ = 0;
@@ -320,7 +319,30 @@ bool CompiledRegion::read_inputs() {
                        [&](const EntryInput& in) { return read_input(in, true); }) &&
            std::all_of(b.guarded.begin(), b.guarded.end(),
                        [&](const EntryInput& in) { return read_input(in, false); }) &&
-           disjoint();
+           disjoint() && rows_are_apart();
+}
+
+bool CompiledRegion::rows_are_apart() {
+    if (!built_->rows_change) return true;
+    const int64_t begun = now_ns();
+    const bool apart = rows_apart(*built_, entry_);
+    copying_ns_ += now_ns() - begun;
+    return apart;
+}
+
+void CompiledRegion::hold_rows(const EntryInput& in, PyObject* o) {
+    EntryRows& held = entry_rows_.emplace_back(EntryRows{in.slot, {}});
+    held.rows.reserve(static_cast<size_t>(items_in(o)));
+    for (Py_ssize_t i = 0; i < items_in(o); ++i)
+        held.rows.push_back(PyRef::borrow(PySequence_Fast_GET_ITEM(o, i)));
+}
+
+// What was held while the code ran. Others may have put anything into the lists meanwhile, so that code may
+// run here which enters the region once more.
+void CompiledRegion::let_go() {
+    if (stored_lists_.empty() && entry_rows_.empty()) return;
+    const std::vector<StoredList> lists = std::exchange(stored_lists_, {});
+    const std::vector<EntryRows> rows = std::exchange(entry_rows_, {});
 }
 
 namespace {
@@ -348,6 +370,64 @@ bool fits_array(PyObject* o, const EntryInput& in) {
 }
 
 }  // namespace
+
+// Where the items of a list, tuple or string lie, or those of its rows. nullptr when they are of another
+// kind.
+const char* CompiledRegion::copy_items(const EntryInput& in, PyObject* o, std::array<int64_t, 2>* extents) {
+    if (sequences_.size() <= arrays_.size()) sequences_.resize(arrays_.size() + 1);
+    std::vector<char>& copy = sequences_[arrays_.size()];
+    const char* data = nullptr;
+    switch (in.kind) {
+        case EntryInput::Sequence:
+            data = sequence_data(o, in.dtype, &copy);
+            if (data) *extents = {items_in(o), 0};
+            return data;
+        case EntryInput::RowStarts:
+            if (!row_starts(o, &copy)) return nullptr;
+            *extents = {items_in(o) + 1, 0};
+            return copy.data();
+        default: break;
+    }
+    if (!rows_data(o, in.dtype, &copy)) return nullptr;
+    if (in.kind == EntryInput::RowItems)
+        *extents = {static_cast<int64_t>(copy.size()) / graph::info(in.dtype).size, 0};
+    else
+        *extents = {items_in(o), items_in_each_row(o)};
+    return (*extents)[1] >= 0 ? copy.data() : nullptr;
+}
+
+bool CompiledRegion::read_copied(const EntryInput& in, PyObject* o, bool keep) {
+    const bool many = in.kind != EntryInput::Sequence || items_in(o) >= kManyItems;
+    const int64_t begun = many ? now_ns() : 0;
+    std::array<int64_t, 2> extents{};
+    const char* data = copy_items(in, o, &extents);
+    if (begun) copying_ns_ += now_ns() - begun, copied_ = true;
+    for (size_t d = 0; data && d < in.extents.size(); ++d)
+        if (std::min(in.extents[d], kPlural) != std::min(extents[d], kPlural)) return false;
+    if (data && (in.kind == EntryInput::Rows || in.kind == EntryInput::RowItems)) hold_rows(in, o);
+    if (!data || !keep) return data != nullptr;
+    const int64_t size = graph::info(in.dtype).size;
+    if (in.written) {
+        StoredList& s = stored_lists_.emplace_back();
+        s.dtype = in.dtype;
+        s.place = arrays_.size();
+        s.before = sequences_[arrays_.size()];
+        if (in.kind == EntryInput::Sequence)
+            s.lists.push_back(PyRef::borrow(o));
+        else
+            s.lists = entry_rows_.back().rows;
+        for (const PyRef& list : s.lists) {
+            if (!PyList_CheckExact(list.get())) return false;
+            s.items.push_back(static_cast<size_t>(items_in(list.get())));
+        }
+    }
+    arrays_.push_back(const_cast<char*>(data));
+    if (in.rank == 2)
+        dims_.insert(dims_.end(), {extents[0], extents[1], extents[1] * size, size});
+    else
+        dims_.insert(dims_.end(), {extents[0], size});
+    return true;
+}
 
 // Whether the input is of the kind that the region was built for; `keep`s what the code reads of it.
 bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
@@ -417,22 +497,10 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
             scalar(&v, 8);
             break;
         }
-        case EntryInput::Sequence: {
-            if (sequences_.size() <= arrays_.size()) sequences_.resize(arrays_.size() + 1);
-            const int64_t begun = items_in(o) >= kManyItems ? now_ns() : 0;
-            const char* data = sequence_data(o, in.dtype, &sequences_[arrays_.size()]);
-            if (begun) copying_ns_ += now_ns() - begun, copied_ = true;
-            const int64_t items = data ? items_in(o) : -1;
-            if (!data || std::min(in.extents[0], kPlural) != std::min(items, kPlural)) return false;
-            if (in.written && !PyList_CheckExact(o)) return false;  // a tuple looks like one
-            if (!keep) break;
-            if (in.written)
-                stored_lists_.push_back(
-                    {PyRef::borrow(o), in.dtype, arrays_.size(), sequences_[arrays_.size()]});
-            arrays_.push_back(const_cast<char*>(data));
-            dims_.insert(dims_.end(), {items, graph::info(in.dtype).size});
-            break;
-        }
+        case EntryInput::Sequence:
+        case EntryInput::Rows:
+        case EntryInput::RowItems:
+        case EntryInput::RowStarts: return read_copied(in, o, keep);
         case EntryInput::Object: {
             const auto v = reinterpret_cast<int64_t>(o);
             scalar(&v, 8);
@@ -508,7 +576,12 @@ int32_t CompiledRegion::run_code(kernels::RegionArgs& args) {
 
 Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch) {
     std::vector<PyRef> owned;
-    if (busy_ || retired || !ready() || (!device_ && !resolve_calls()) || !admit(f, &owned) || !read_inputs())
+    if (busy_) return Left::NotEntered;
+    struct AtEnd {
+        CompiledRegion* region;
+        ~AtEnd() { region->let_go(); }
+    } const at_end{this};
+    if (retired || !ready() || (!device_ && !resolve_calls()) || !admit(f, &owned) || !read_inputs())
         return Left::NotEntered;
     RegionArgs args{};
     args.arrays = arrays_.data();

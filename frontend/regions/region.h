@@ -2,13 +2,16 @@
 // real frame.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/cpython/frame.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/on_device.h"
+#include "frontend/regions/sequence.h"
 #include "frontend/replay/resume_frame.h"
 #include "kernels/compiler.h"
 #include "kernels/region_abi.h"
@@ -29,6 +32,13 @@ class EntryWatch {
     virtual ~EntryWatch() = default;
     // `reached`: what is in the frame's slots, and what the region's sources lead to.
     virtual void entered(const Frame& f, const std::vector<PyObject*>& reached) = 0;
+};
+
+// The rows of a list or tuple in an entry slot, as they were at entry: a library routine may release the GIL
+// to somebody who changes the list.
+struct EntryRows {
+    int slot;
+    std::vector<PyRef> rows;
 };
 
 // Objects that were made so far while a region is being left, for values that several variables have. It is
@@ -93,7 +103,7 @@ class CompiledRegion {
     bool admit(Frame& f, std::vector<PyRef>* owned);
     bool can_store(const BuiltRegion::Cell& c) const;
     bool store_attributes(std::vector<PyObject*>* slots) const;
-    bool store_lists();
+    bool items_to_store(std::vector<NewItem>* made);
     bool read_inputs();
     bool read_input(const EntryInput& in, bool keep);
     bool disjoint() const;
@@ -120,13 +130,21 @@ class CompiledRegion {
     std::vector<char*> arrays_;
     std::vector<std::vector<char>>
         sequences_;  // copies of lists and tuples that are arrays, by place in arrays_
+    // Lists whose items are an array to the code, which stores to it: one, or rows.
     struct StoredList {
-        PyRef list;
         graph::DType dtype;
         size_t place;  // in arrays_
         std::vector<char> before;
+        std::vector<PyRef> lists;
+        std::vector<size_t> items;  // in each of them
     };
+    bool read_copied(const EntryInput& in, PyObject* o, bool keep);
+    void hold_rows(const EntryInput& in, PyObject* o);
+    bool rows_are_apart();
+    void let_go();
+    const char* copy_items(const EntryInput& in, PyObject* o, std::array<int64_t, 2>* extents);
     std::vector<StoredList> stored_lists_;  // lists that the code stores to
+    std::vector<EntryRows> entry_rows_;
     std::vector<int64_t> dims_;
     std::vector<char> scalars_, out_;
     size_t scalar_count_ = 0;                   // in `scalars_`, while inputs are read

@@ -44,8 +44,10 @@ bool Builder::locals_seen(const State& s) const {
 
 namespace {
 
-// Whether it is, or has, an array that the region would have to compute for it.
+// Whether it is, or has, an array that the region would have to compute for it, or a row: those make versions
+// of their own of the header behind which they are bound.
 bool needs_memory(const Value& v) {
+    if (v.kind == Kind::Row) return true;
     if (v.kind == Kind::Array ? !v.part : v.kind != Kind::Tuple) return v.fresh;
     return v.fresh || std::any_of(v.items.begin(), v.items.end(), needs_memory);
 }
@@ -53,7 +55,7 @@ bool needs_memory(const Value& v) {
 // was there at entry may have a finalizer.
 bool is_droppable(const Value& v) {
     if (v.whole || v.held) return false;
-    if (v.is_number() || v.is_complex_number()) return true;
+    if (v.is_number() || v.is_complex_number() || v.kind == Kind::Row) return true;
     if (v.kind == Kind::Tuple) return std::all_of(v.items.begin(), v.items.end(), is_droppable);
     return v.kind == Kind::Array && needs_memory(v);
 }

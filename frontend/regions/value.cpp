@@ -60,6 +60,8 @@ void sign(const Value& v, std::string* out) {
         case Kind::List: *out += "L("; break;
         case Kind::Slice: *out += "["; break;
         case Kind::Range: *out += "r("; break;
+        case Kind::Rows: *out += "rs"; break;
+        case Kind::Row: *out += "ro("; break;
         case Kind::RangeIter: *out += "ri("; break;
         case Kind::ArrayIter: *out += "ai("; break;
         case Kind::ReversedIter: *out += "rv("; break;
@@ -110,6 +112,8 @@ std::string describe(const Value& v) {
         case Kind::List: return "a list";
         case Kind::Slice: return "a slice";
         case Kind::Range: return "a range";
+        case Kind::Rows: return "a list of rows";
+        case Kind::Row: return "a row of a list";
         case Kind::RangeIter: return "an iterator of a range";
         case Kind::ArrayIter:
         case Kind::ReversedIter: return "an iterator of an array";

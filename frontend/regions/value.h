@@ -40,6 +40,8 @@ enum class Kind : uint8_t {
     List,   // of `items`; one that was there at entry, or that one variable holds
     Slice,  // slice(*items): start, stop, step
     Range,  // range(*items): start, stop, step
+    Rows,   // a list or tuple of rows (builder_rows.cpp), which is in entry slot `slot`
+    Row,    // item number items[0] of that: a list, tuple or string
     RangeIter,      // its iterator: next value, items left, step
     ArrayIter,      // iter(array): the array and the next position
     ReversedIter,   // reversed(array): the same

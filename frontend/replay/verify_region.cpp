@@ -276,7 +276,7 @@ struct RegionCheck::State {
     std::vector<List> lists;
     std::vector<PyRef> reached;  // at entry
     std::vector<Stored> attributes;
-    std::set<PyObject*> seen;
+    std::set<PyObject*> seen, noted;
 
     // While Python goes the same way.
     const regions::BuiltRegion* built = nullptr;
@@ -316,6 +316,12 @@ struct RegionCheck::State {
         Py_ssize_t at = 0;
         if (PyDict_CheckExact(o))
             while (PyDict_Next(o, &at, &key, &value)) reach(value, depth + 1);
+    }
+
+    void note_list(PyObject* o) {
+        if (!o || !PyList_CheckExact(o) || !noted.insert(o).second) return;
+        List& list = lists.emplace_back(List{PyRef::borrow(o), {}, {}});
+        list.before = list.now();
     }
 
     PyRef variables_of(const std::vector<PyRef>& values) const {
@@ -531,11 +537,11 @@ void RegionCheck::entered(const Frame& f, const std::vector<PyObject*>& reached)
     for (PyObject* o : reached) {
         s.reach(o, 0);
         s.reached.push_back(PyRef::borrow(o));
-        const bool known =
-            std::any_of(s.lists.begin(), s.lists.end(), [&](const List& a) { return a.list.get() == o; });
-        if (!o || !PyList_CheckExact(o) || known) continue;
-        List& list = s.lists.emplace_back(List{PyRef::borrow(o), {}, {}});
-        list.before = list.now();
+        s.note_list(o);
+        // Rows are stored to, too.
+        const bool has_rows = o && (PyList_CheckExact(o) || PyTuple_CheckExact(o));
+        for (Py_ssize_t i = 0; has_rows && i < PySequence_Fast_GET_SIZE(o); ++i)
+            s.note_list(PySequence_Fast_GET_ITEM(o, i));
     }
 }
 

@@ -6,7 +6,7 @@ A program seeds its generators itself, and what it returns has the next number o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .choices import Choices, Weighted
@@ -27,11 +27,21 @@ WHOLE_DRAWS = {
     "rng": ("rng.integers(0, {n})", "rng.integers({n})", "int(rng.integers(1, 5))", "rng.poisson(2.0)"),
     "np.random": ("np.random.randint(0, {n})", "np.random.randint({n})", "int(np.random.randint(2, 7))"),
 }
+
+
+def _table(c: Choices, lengths: Sequence[int], items: Sequence) -> str:
+    """A list of lists; once in a while two of its rows are one list."""
+    rows = repr([[c.pick(items) for _ in range(k)] for k in lengths])
+    return f"(lambda t: [*t[:-1], t[0]])({rows})" if c.chance(0.1) else rows
+
+
 SEQUENCES: dict[str, Callable[[Choices, int], str]] = {
     "items": lambda c, n: repr([c.pick((0.5, -1.25, 3.0, 1e300, 2.5e-3)) for _ in range(n)]),
     "codes": lambda c, n: repr(c.pick((list, tuple))(c.integer(-3, 9) for _ in range(n))),
     "counts": lambda c, n: repr([c.integer(-3, 9) for _ in range(n)]),
     "truths": lambda c, n: repr([c.chance(0.5) for _ in range(n)]),
+    "grid": lambda c, n: _table(c, [c.pick((3, 4))] * n, (0.5, -1.25, 3.0, 2.5e-3)),
+    "paths": lambda c, n: _table(c, [c.integer(0, 4) for _ in range(n)], range(-3, 10)),
     "letters": lambda c, n: repr("".join(c.pick("aabcé") for _ in range(n))),
 }
 
@@ -223,6 +233,8 @@ def sequence(b: Body) -> list[Statement]:
     kind = c.pick(s.sequences)
     if kind == "truths":
         return truths(b)
+    if kind in ("grid", "paths"):
+        return table(b, kind)
     names = {"items": s.floats, "codes": s.ints, "counts": s.ints}.get(kind)
     if c.chance(0.25):
         kept, x = s.kept(), s.new("x")
@@ -249,6 +261,44 @@ def sequence(b: Body) -> list[Statement]:
         s.ints.append(k)
         return [f"{k} = ord({kind}[{index}])"]
     return [Block(f"if {kind}[{index}] {test}", b.nested(2))]
+
+
+def table(b: Body, kind: str) -> list[Statement]:
+    """A list of lists: an item read or stored to, a row with a name, a loop over rows; seldom other rows."""
+    c, s = b.c, b.scope
+    numbers, new = (s.floats, f"float({s.number(1)})") if kind == "grid" else (s.ints, s.integer(1))
+    row = f"{kind}[{s.integer(1) if c.chance(0.05) else f'({s.integer(1)}) % len({kind})'}]"
+    column = f"({s.integer(1)}) % {c.pick((f'len({kind}[0])', '3', '2'))}" if c.chance(0.9) else s.integer(1)
+    if c.chance(0.04):
+        other = f"{kind}[({s.integer(1)}) % len({kind})]"
+        odd = (
+            f"{row}, {other} = {other}, {row}",
+            f"{row} = list({other})",
+            f"{row}.append({new})",
+            f"{row}[{column}] = {s.number(1)}",
+        )
+        return [c.pick(odd)]
+    if c.chance(0.25):
+        kept, r, x = s.kept(), s.new("r"), s.new("x")
+        numbers.append(x)
+        head = c.pick((f"for {r} in {kind}", f"for {s.new('k')}, {r} in enumerate({kind})"))
+        inner: list[Statement] = [Block(f"for {x} in {r}", b.nested(2))]
+        if c.chance(0.3):
+            inner = [f"{x} = {r}[{c.pick(('0', '-1'))}]", *b.nested(2)]
+        s.restore(kept)
+        return [Block(head, inner)]
+    if c.chance(0.3):
+        name = s.new("r")
+        named: list[Statement] = [f"{name} = {row}"]
+        row = name
+    else:
+        named = []
+    if c.chance(0.5):
+        value = c.pick((new, f"{row}[{column}] + {new}", f"{kind}[0][0] - {new}"))
+        return [*named, f"{row}[{column}] {c.pick(('=', '=', '+=', '-='))} {value}"]
+    x = s.new("s")
+    numbers.append(x)
+    return [*named, f"{x} = {row}[{column}] {c.pick('+*')} {c.pick((f'{kind}[-1][0]', '2', f'len({row})'))}"]
 
 
 def stored_items(b: Body) -> list[Statement]:
