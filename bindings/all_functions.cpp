@@ -1,10 +1,10 @@
 // STATOR=all, the plain way: the frame hook stays installed, and each frame that begins is looked at.
 //
-// A code object becomes a candidate when it has been called a few times with an ndarray among its arguments.
-// From then on its frames are driven as those of a decorated function are, except that they exist already.
-// Everything else goes on untouched: generators, frames that are traced or recorded, recursive calls, NumPy's
-// and stator's own functions. The hook makes calls between Python functions slower (see docs/design.md);
-// decorating has no such cost.
+// A code object becomes a candidate when it has been called a few times, at once when it has a loop, and is
+// given arrays or names NumPy. From then on its frames are driven as those of a decorated function are,
+// except that they exist already. Everything else goes on untouched: generators, frames that are traced or
+// recorded, recursive calls, NumPy's and stator's own functions. The hook makes calls between Python
+// functions slower (see docs/design.md); decorating has no such cost.
 #include "bindings/all_functions.h"
 
 #include <memory>
@@ -14,6 +14,7 @@
 #include "bindings/core_library.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/replay/driver.h"
 
 namespace stator::bindings {
@@ -22,15 +23,12 @@ namespace {
 using frontend::Frame;
 using frontend::FunctionState;
 
-constexpr int kCallsBefore = 3;  // calls that pass before a function is looked at
-constexpr int kCallsWithout =
-    64;  // calls without arrays, or of other functions with this code, before it is left alone
-constexpr int kFruitlessCalls = 3;  // calls in a row that neither recorded nor ran a kernel
+// Calls without arrays, or of other functions with this code, before it is left alone.
+constexpr int kCallsWithout = 64;
 
 struct Candidate {
     std::unique_ptr<FunctionState> state;
-    int calls = 0;
-    int fruitless = 0;
+    int64_t calls = 0;
     bool running = false;
     bool refused = false;
 };
@@ -42,13 +40,32 @@ std::unordered_map<PyCodeObject*, Candidate>& candidates() {
     return *table;
 }
 
+bool is_array(PyObject* o) {
+    return frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o) ||
+           frontend::cupy_host().is_array(o);
+}
+
+// Whether one of the names that the code uses is an attribute of the object itself and an array. No code of
+// the program runs: nothing but the instance is asked.
+bool has_array(PyObject* o, PyCodeObject* code) {
+    PyTypeObject* type = Py_TYPE(o);
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_getattro != PyObject_GenericGetAttr)
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); ++i) {
+        PyObject* name = PyTuple_GET_ITEM(code->co_names, i);
+        if (_PyType_Lookup(type, name)) continue;  // a descriptor, a method
+        const auto value = frontend::PyRef::steal(PyObject_GetAttr(o, name));
+        PyErr_Clear();
+        if (value && is_array(value.get())) return true;
+    }
+    return false;
+}
+
 bool given_arrays(const Frame& frame, PyCodeObject* code) {
     const int parameters = code->co_argcount + code->co_kwonlyargcount;
     for (int i = 0; i < parameters; ++i) {
         PyObject* o = frame.slot(i);
-        if (o && (frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o) ||
-                  frontend::cupy_host().is_array(o)))
-            return true;
+        if (o && (is_array(o) || has_array(o, code))) return true;
     }
     return false;
 }
@@ -59,29 +76,63 @@ std::string_view text(PyObject* str) {
     return s ? s : "";
 }
 
+bool is_of(std::string_view module, std::initializer_list<std::string_view> packages) {
+    for (const std::string_view p : packages)
+        if (module.starts_with(p) && (module.size() == p.size() || module[p.size()] == '.')) return true;
+    return false;
+}
+
+bool is_array_library(std::string_view module) { return is_of(module, {"numpy", "cupy", "torch"}); }
+
+// The libraries' own tests are programs like any other.
+bool is_left_alone(std::string_view module) {
+    return (is_array_library(module) || is_of(module, {"stator", "importlib"})) &&
+           module.find(".tests.") == std::string_view::npos;
+}
+
+std::string_view module_of(PyObject* globals) { return text(PyDict_GetItemString(globals, "__name__")); }
+
+// Whether a global that the code names is a library of arrays or a function of NumPy's: methods have their
+// arrays in attributes, and what makes arrays is given none.
+bool names_arrays(PyCodeObject* code, PyObject* globals) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); ++i) {
+        PyObject* value = PyDict_GetItemWithError(globals, PyTuple_GET_ITEM(code->co_names, i));
+        PyErr_Clear();
+        if (!value) continue;
+        if (PyModule_Check(value) ? is_array_library(module_of(PyModule_GetDict(value)))
+                                  : frontend::numpy::is_numpys_own(value))
+            return true;
+    }
+    return false;
+}
+
 bool wanted(PyObject* function) {
-    PyObject* name = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
-    const std::string module(text(name));
-    for (const std::string_view own : {"numpy", "torch", "stator", "importlib"})
-        if (module == own || module.starts_with(std::string(own) + ".")) return false;
+    const std::string module(module_of(PyFunction_GET_GLOBALS(function)));
+    if (is_left_alone(module)) return false;
     return selected(module, std::string(text(reinterpret_cast<PyFunctionObject*>(function)->func_qualname)));
 }
 
 // Makes the function a candidate if it is one now.
 bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
-    if (++c.calls < kCallsBefore) return false;
-    if (!given_arrays(frame, code)) {
-        c.refused = c.calls > kCallsWithout;
+    ++c.calls;
+    const bool late = c.calls > options().all_after;
+    if (!late && c.calls > 1) return false;  // one with loops was a candidate in its first call
+    if (!given_arrays(frame, code) && !names_arrays(code, frame.globals())) {
+        c.refused = c.calls > kCallsWithout + options().all_after;
         return false;
     }
     if (!wanted(frame.function())) {
         c.refused = true;
         return false;
     }
+    const frontend::CodeInfo* decoded = frontend::CodeInfo::get(code);
+    PyErr_Clear();
+    c.refused = !decoded;
+    if (!decoded || (!late && !decoded->has_loops)) return false;
     frontend::FunctionOptions o;
     o.async = options().async;
     c.state = FunctionState::create(frame.function(), o);
-    if (!c.state) PyErr_Clear();
+    PyErr_Clear();
     c.refused = !c.state || c.state->impl()->given_up;
     return !c.refused;
 }
@@ -94,21 +145,13 @@ bool handle(void*, Frame& frame, PyObject** result) {
     if (c.refused || c.running || frontend::recording_on_this_thread()) return false;
     if (frontend::stance() == frontend::Stance::Eager || frontend::is_traced(frame.ts(), code)) return false;
     if (!c.state && !admit(c, frame, code)) return false;
-    FunctionState::Impl& fs = *c.state->impl();
-    if (frame.function() != fs.func.get()) {  // a closure made anew: its cells are others
+    if (frame.function() != c.state->function()) {  // a closure made anew: its cells are others
         c.refused = ++c.calls > kCallsWithout;
         return false;
     }
-    const int64_t recordings = fs.counters.recordings, launched = fs.counters.kernels_launched;
-    ++fs.counters.calls;
     c.running = true;
-    frame.link();
-    *result = frontend::drive(fs, frame, *fs.code, 0, nullptr, false);
+    *result = c.state->run(frame);
     c.running = false;
-    const bool fruitless = fs.counters.recordings == recordings && fs.counters.kernels_launched == launched;
-    c.fruitless = fruitless ? c.fruitless + 1 : 0;
-    if (fruitless) ++fs.counters.eager_calls;
-    c.refused = c.fruitless >= kFruitlessCalls;
     return true;
 }
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.suite import report as suite_report
+from benchmarks.suite.without_core import without_core
 
 from . import checkouts, report, variants
 
@@ -50,6 +51,10 @@ def environment(variant: str, threads: int, cache: str) -> dict[str, str]:
     )
     if count == "1":
         env["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    if variant.startswith("tier0."):
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [without_core(cache), env.get("PYTHONPATH")]))
+    if variant.startswith("all."):
+        env["STATOR"] = "all"
     return env | {"STATOR_CACHE_DIR": cache, "PYTHONWARNINGS": "ignore"}
 
 

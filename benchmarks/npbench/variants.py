@@ -26,6 +26,8 @@ PEERS = (
     "numpy",
     "stator",
     "cached",
+    "tier0",
+    "all",
     "perturbed",
     "rewritten",
     "numba",
@@ -45,7 +47,8 @@ POSTFIXES = {
 WRITTEN: dict[str, Callable[[str, str], str]] = {"perturbed": perturbed, "rewritten": rewritten} | {
     f"rewritten-{idiom}": partial(rewritten, idioms=(idiom,)) for idiom in IDIOMS
 }
-OURS = ("stator", "cached", *WRITTEN)
+OURS = ("stator", "cached", "tier0", "all", *WRITTEN)
+MODES = ("cached", "tier0", "all")  # stator once more: not peers, but other ways that its bits come about
 NEEDS = {"numba": "numba", "numba-threads": "numba", "jax": "jax", "pythran": "pythran", "torch": "torch"}
 
 
@@ -77,7 +80,8 @@ def load(checkout: NPBench | PyHPC, program: str, preset: str, variant: str) -> 
     if peer in OURS:
         import stator
 
-        call.function = stator.compile(call.function)
+        if peer != "all":  # STATOR=all finds the functions itself
+            call.function = stator.compile(call.function)
     elif peer == "jax":
         _on_jax(call)
     elif peer == "torch":

@@ -24,7 +24,14 @@ enum class Opcode : uint8_t {
 const char* name(Opcode op);
 
 struct Insn {
-    enum Flags : uint8_t { kPushNull = 1, kToBool = 2, kKwOnStack = 4, kBackward = 8, kMethod = 16 };
+    enum Flags : uint8_t {
+        kPushNull = 1,
+        kToBool = 2,
+        kKwOnStack = 4,
+        kBackward = 8,
+        kMethod = 16,
+        kForCallable = 32,  // obj is code of generator_list.h, to be used where a callable merely collects
+    };
     Opcode op = Opcode::Nop;
     uint8_t flags = 0;
     bool boundary =
@@ -60,6 +67,7 @@ class CodeInfo {
     std::vector<int32_t> index_of_unit;  // -1 where no instruction starts
     std::vector<uint8_t> is_header;      // per instruction: target of a backward jump
     bool has_loops = false;
+    std::vector<PyRef> made;  // code that instructions refer to and the code object does not keep
     // Per instruction: the first one that may yet be executed from there on.
     std::vector<int32_t> first_ahead;
     int index_at(int unit) const { return index_of_unit[unit]; }

@@ -14,6 +14,7 @@
 
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/decode_table.h"
+#include "frontend/cpython/generator_list.h"
 #if PY_VERSION_HEX < 0x030C0000
 #include "frontend/cpython/opcodes_v311.h"
 #elif PY_VERSION_HEX < 0x030D0000
@@ -288,6 +289,7 @@ std::unique_ptr<CodeInfo> CodeInfo::decode(PyCodeObject* co, const char** why) {
         *why = "out of memory while decoding";
     }
     if (*why) return nullptr;
+    collect_generators(*info);
     info->compute_first_ahead();
     return info;
 }

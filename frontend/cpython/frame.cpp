@@ -6,6 +6,7 @@
 #include "frontend/cpython/raw.h"
 // raw.h must come first.
 #include "frontend/cpython/frame.h"
+#include "frontend/cpython/generator_list.h"
 #include "frontend/cpython/recursion.h"
 #include "frontend/cpython/stepper.h"
 
@@ -90,7 +91,9 @@ PyObject* finish_default(Frame& f, int unit) {
 PyObject* finish_unwound(Frame& f) {
     f.drop(f.depth() - raw::code(f.raw())->co_nlocalsplus);
     f.unlink();
+    const bool generator = collects_generator(raw::code(f.raw()));
     raw::clear_and_pop(f.ts(), f.raw());
+    if (generator) stop_iteration_is_error();
     return nullptr;
 }
 

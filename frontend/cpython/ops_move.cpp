@@ -1,5 +1,6 @@
-// Handlers that move values: locals, cells, constants, globals, imports, and the shape of the stack.
 #include "frontend/cpython/ops.h"
+// ops.h must come first.
+#include "frontend/cpython/generator_list.h"
 
 namespace stator::frontend::ops {
 
@@ -93,8 +94,22 @@ Step op_DeleteFast(const Op& o) {
     return next(o);
 }
 
+namespace {
+
+// What the function that is being made is going to be called for, below its closure.
+PyObject* consumer_on_stack(const Op& o) {
+    const int closure = reinterpret_cast<PyCodeObject*>(o.in.obj)->co_nfreevars > 0;
+    constexpr int kEmpty = raw::kMinor < 13 ? 1 : 0;  // which of the two slots
+    return top(o, closure + kEmpty) ? nullptr : top(o, closure + 1 - kEmpty);
+}
+
+}  // namespace
+
 Step op_LoadConst(const Op& o) {
-    push(o, Py_NewRef(o.in.obj));
+    PyObject* value = o.in.obj;
+    if ((o.in.flags & Insn::kForCallable) && !merely_collects(consumer_on_stack(o)))
+        value = generator_of(value);
+    push(o, Py_NewRef(value));
     return next(o);
 }
 

@@ -106,6 +106,7 @@ class Recorder {
                       const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
     bool iterable(const Operand& o);  // recorder_loops.cpp
+    ShadowRef sequence_of(PyObject* type, std::span<const Operand> args, PyObject* kwnames);
     ShadowRef make_iterable(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
     bool loop_over(const Operand& over);
     bool loop_over_modules(const Operand& over);

@@ -362,6 +362,7 @@ bool Recorder::on_call(const Insn& insn) {
         if (!(out = make_iterable(callable.obj, args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if (callable.obj == reinterpret_cast<PyObject*>(&PySlice_Type)) {
         if (!(out = slice_of(args, kwnames))) return refuse(Reason::UnknownCall, what);
+    } else if ((out = sequence_of(callable.obj, args, kwnames))) {
     } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {

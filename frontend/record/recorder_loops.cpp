@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "frontend/cpython/generator_list.h"
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/recorder.h"
 #include "guards/check_module.h"
@@ -20,7 +21,7 @@ bool collects_list_or_dict(PyObject* function) {
     if (!PyFunction_Check(function)) return false;
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     std::string_view name = PyUnicode_AsUTF8(code->co_name);
-    return name == "<listcomp>" || name == "<dictcomp>";
+    return name == "<listcomp>" || name == "<dictcomp>" || collects_generator(code);
 }
 
 // The same of one that is inlined in `code` from instruction `begin` on.

@@ -249,7 +249,8 @@ bool Recorder::on_delete_fast(const Insn& insn) {
 }
 
 bool Recorder::on_load_const(const Insn& insn) {
-    push(b_.constant(insn.obj));
+    const Frame& frame = *top().frame;
+    push(b_.constant(insn.flags & Insn::kForCallable ? frame.slot(frame.depth() - 1) : insn.obj));
     return true;
 }
 

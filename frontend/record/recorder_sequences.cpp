@@ -196,6 +196,24 @@ bool Recorder::unpack_array(const Operand& a, int count) {
     return true;
 }
 
+// tuple(x) and list(x) of a tuple or a list whose items are known; nullptr for anything else.
+ShadowRef Recorder::sequence_of(PyObject* type, std::span<const Operand> args, PyObject* kwnames) {
+    const bool tuple = type == reinterpret_cast<PyObject*>(&PyTuple_Type);
+    if ((!tuple && type != reinterpret_cast<PyObject*>(&PyList_Type)) || kwnames || args.size() != 1)
+        return nullptr;
+    const Operand& a = args[0];
+    if (!b_.resolve(a.shadow, a.obj)) return nullptr;
+    const ShadowKind kind = a.shadow->kind;
+    if (kind == ShadowKind::Tuple && tuple)  // tuple(t) is t
+        return PyTuple_CheckExact(a.obj) ? a.shadow : nullptr;
+    if (kind != ShadowKind::Tuple && kind != ShadowKind::List) return nullptr;
+    if (tuple) return b_.tuple(a.shadow->items);
+    auto list = std::make_shared<Shadow>();
+    list->kind = ShadowKind::List;
+    list->items = a.shadow->items;
+    return list;
+}
+
 bool Recorder::on_unpack(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);

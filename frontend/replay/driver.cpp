@@ -235,6 +235,8 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
             note_lost_device(fs_, t);
         if (out.kind == Outcome::NotEntered || (out.kind == Outcome::Left && out.frames.empty())) continue;
         *entered = true;
+        ++fs_.entered;
+        if (place == fs_.entry) ++fs_.counters.replays;
         if (i > 0) std::swap(place->traces[i], place->traces[0]);
         return take_outcome(std::move(out), result);
     }

@@ -97,6 +97,7 @@ struct FunctionState::Impl {
     Place* place(const CodeInfo& code, int pc, bool create);
     void kill(Place* place);
     void kill(CodePlaces& places, LoopHeader& header);
+    int64_t entered = 0;     // traces that frames at hand have entered
     int64_t in_regions = 0;  // time of calls that the judge looks at, ns
     bool judging = false;
     LoopsAround around;  // frames at hand that loops have called
@@ -109,6 +110,7 @@ struct FunctionState::Impl {
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);
     PyRef clone_of(PyObject* function);
     PyObject* call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames);
+    bool is_judged() const;  // whether plain Python may serve where it is quicker
 };
 
 // Continues in `frame` at instruction `pc`, consuming the frame; `recorder` is set when this frame is being

@@ -7,6 +7,7 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "frontend/clock.h"
 #include "frontend/hosts/host.h"
@@ -190,6 +191,8 @@ PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, 
     return PyObject_Vectorcall(func.get(), args, nargsf, kwnames);
 }
 
+bool FunctionState::Impl::is_judged() const { return !options.fullgraph && !verifying && retiring; }
+
 FunctionState::FunctionState() = default;
 
 FunctionState::~FunctionState() {
@@ -329,13 +332,35 @@ bool code_settled(const FunctionState::Impl& fs) {
 }
 
 // Calls that neither record nor run a kernel are plain overhead, unless code is being made for the next ones.
-void count_fruitless(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+// `size` tells how many elements the arrays among the arguments have.
+template <class Size>
+void count_fruitless(FunctionState::Impl& fs, Size size) {
     ++fs.counters.eager_calls;
     if (!fs.entry->traces.empty()) return;  // calls of another kind are served
     const CodePlaces& places = fs.places(*fs.code);
     if (++fs.eager_rounds < kFruitlessCalls && (places.live > 0 || places.open_headers > 0)) return;
-    fs.judge.give_up(elements(args, nargsf, kwnames));
+    fs.judge.give_up(size());
     fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
+}
+
+// The call frame by frame with `drive`, or as plain Python where nothing in the function is worth it.
+template <class Size, class Plain, class Drive>
+PyObject* stepped(FunctionState::Impl& fs, Size size, Plain plain, Drive drive) {
+    const auto done = [&] {
+        return std::tuple(fs.counters.recordings, fs.counters.kernels_launched, fs.entered);
+    };
+    const auto before = done();
+    const CodePlaces& places = fs.places(*fs.code);
+    const bool hopeless = places.live == 0 && places.open_headers == 0;
+    PyObject* result = hopeless ? plain() : drive();
+    const bool served =
+        fs.counters.kernels_launched != std::get<1>(before) || fs.entered != std::get<2>(before);
+    fs.counters.served += served;
+    if (done() == before && code_settled(fs))
+        count_fruitless(fs, size);
+    else
+        fs.eager_rounds = 0;
+    return result;
 }
 
 // Serves the call in whatever way is cheapest. `replayed` becomes the trace that took it from entry to
@@ -369,6 +394,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
                 continue;
             }
             if (i > 0) std::swap(entry->traces[i], entry->traces[0]);
+            ++fs.counters.served;
             if (out.kind == Outcome::Returned) {
                 ++fs.counters.replays;
                 *replayed = &t;
@@ -385,16 +411,10 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
             return drive_outcome(fs, std::move(out));
         }
     }
-    int64_t recorded = fs.counters.recordings, launched = fs.counters.kernels_launched;
-    const CodePlaces& places = fs.places(*fs.code);
-    const bool hopeless = places.live == 0 && places.open_headers == 0;
-    PyObject* result =
-        hopeless ? fs.call_eager(args, nargsf, kwnames) : call_driven(fs, args, nargsf, kwnames);
-    if (fs.counters.recordings == recorded && fs.counters.kernels_launched == launched && code_settled(fs))
-        count_fruitless(fs, args, nargsf, kwnames);
-    else
-        fs.eager_rounds = 0;
-    return result;
+    return stepped(
+        fs, [&] { return elements(args, nargsf, kwnames); },
+        [&] { return fs.call_eager(args, nargsf, kwnames); },
+        [&] { return call_driven(fs, args, nargsf, kwnames); });
 }
 
 // What NumPy hardly does the operations of the trace in less than, with `size` elements in all arrays. One or
@@ -408,32 +428,31 @@ int64_t eager_floor(const Trace& t, int64_t size) {
 // From here on a call is worth an estimate: in plain Python it may take hundreds of times as long.
 constexpr int64_t kLongCall = 1'000'000;  // ns
 
-// A call that the judge wants to know about, or has something to say about.
-PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+// A call that the judge wants to know about, or has something to say about: `plain` runs it as Python does,
+// `serve(&trace)` as we do, and says which trace took it from entry to return, if one did.
+template <class Plain, class Serve>
+PyObject* judged(FunctionState::Impl& fs, int64_t size, Plain plain, Serve serve) {
     const Trace* replayed = nullptr;
-    if (fs.options.fullgraph || verifying || !retiring) return serve(fs, args, nargsf, kwnames, &replayed);
-    const int64_t size = elements(args, nargsf, kwnames);
     const bool gave_up = fs.judge.gave_up();
     const Judge::Way way = fs.judge.choose(size);
     if (way == Judge::Way::Plain) {
         ++fs.counters.eager_calls;
-        return fs.call_eager(args, nargsf, kwnames);
+        return plain();
     }
-    if (way == Judge::Way::Serve) return serve(fs, args, nargsf, kwnames, &replayed);
-    const bool plain = way == Judge::Way::TimedPlain;
+    if (way == Judge::Way::Serve) return serve(&replayed);
+    const bool timed_plain = way == Judge::Way::TimedPlain;
     const int64_t recordings = fs.counters.recordings;
-    if (gave_up && !plain) fs.revive_entry();
-    if (plain) ++fs.counters.eager_calls;
+    if (gave_up && !timed_plain) fs.revive_entry();
+    if (timed_plain) ++fs.counters.eager_calls;
     const int64_t in_regions = fs.in_regions, exits = fs.counters.exits,
                   called = regions::calls_through_python(), begun = now_ns();
     fs.judging = true;
-    PyObject* result =
-        plain ? fs.call_eager(args, nargsf, kwnames) : serve(fs, args, nargsf, kwnames, &replayed);
+    PyObject* result = timed_plain ? plain() : serve(&replayed);
     fs.judging = false;
     const int64_t ns = now_ns() - begun;
     if (!result) return nullptr;
     const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
-    const bool steady = plain || (!recorded && code_settled(fs));
+    const bool steady = timed_plain || (!recorded && code_settled(fs));
     // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
     // calls through Python.
     constexpr int64_t kCall = 1000;  // ns
@@ -445,6 +464,16 @@ PyObject* call_judged(FunctionState::Impl& fs, PyObject* const* args, size_t nar
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }
     return result;
+}
+
+// Elements of all arrays among a frame's arguments.
+int64_t elements(const FunctionState::Impl& fs, const Frame& frame) {
+    const PyCodeObject* code = fs.code->code;
+    const int parameters = code->co_argcount + code->co_kwonlyargcount;
+    int64_t sum = 0;
+    for (int i = 0; i < parameters; ++i)
+        if (PyObject* o = frame.slot(i)) sum += host_array_size(o);
+    return sum;
 }
 
 }  // namespace
@@ -464,9 +493,29 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kw
         fs.remark(Reason::Traced, "", *fs.code, fs.code->insns[0]);
         return fs.call_eager(args, nargsf, kwnames);
     }
-    const Trace* replayed = nullptr;
-    if (fs.judge.serves()) return serve(fs, args, nargsf, kwnames, &replayed);
-    return call_judged(fs, args, nargsf, kwnames);
+    const Trace* unused = nullptr;
+    const auto served = [&](const Trace** t) { return serve(fs, args, nargsf, kwnames, t); };
+    if (fs.judge.serves() || !fs.is_judged()) return served(&unused);
+    return judged(
+        fs, elements(args, nargsf, kwnames), [&] { return fs.call_eager(args, nargsf, kwnames); }, served);
+}
+
+PyObject* FunctionState::run(Frame& frame) {
+    Impl& fs = *impl_;
+    const auto size = [&] { return elements(fs, frame); };
+    const auto plain = [&] { return finish_default(frame, frame.unit()); };
+    const auto driven = [&] {
+        frame.link();
+        return drive(fs, frame, *fs.code, 0, nullptr, false);
+    };
+    ++fs.counters.calls;
+    // Whatever ends the frame has taken the arguments with it: what size they were is asked for before.
+    const auto served = [&](const Trace**) {
+        const int64_t before = size();
+        return stepped(fs, [=] { return before; }, plain, driven);
+    };
+    if (fs.judge.serves() || !fs.is_judged()) return served(nullptr);
+    return judged(fs, size(), plain, served);
 }
 
 PyObject* FunctionState::function() const { return impl_->func.get(); }

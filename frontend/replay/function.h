@@ -16,12 +16,13 @@
 namespace stator::frontend {
 
 struct Trace;  // frontend/replay/trace.h
+class Frame;   // frontend/cpython/frame.h
 struct RegionInfo;
 
 // Counters since start or reset; the names are those of stator.stats().
 // clang-format off
 #define STATOR_COUNTERS(X) \
-    X(calls) X(replays) X(eager_calls) X(recordings) X(traces) X(bridges) X(exits) X(opaque_steps) X(redone) \
+    X(calls) X(replays) X(served) X(eager_calls) X(recordings) X(traces) X(bridges) X(exits) X(opaque_steps) X(redone) \
     X(retired) X(compiles) X(cache_hits) X(kernels_launched) X(regions) X(guard_failures)
 // clang-format on
 struct Counters {
@@ -71,6 +72,8 @@ class FunctionState {
     static std::unique_ptr<FunctionState> create(PyObject* func, const FunctionOptions& options);
     ~FunctionState();
     PyObject* call(PyObject* const* args, size_t nargsf, PyObject* kwnames);
+    // A call that the interpreter has made a frame for, at whose beginning it is (STATOR=all). Consumes it.
+    PyObject* run(Frame& frame);
 
     PyObject* function() const;  // borrowed
     const Counters& counters() const;
@@ -84,7 +87,7 @@ class FunctionState {
     const CallLimits* limit(const CallLimits* limits);  // sets them, returns those before
     int traverse(visitproc visit, void* arg) const;     // for the owner's tp_traverse
     struct Impl;
-    Impl* impl() const { return impl_.get(); }  // for STATOR=all, which meets frames instead of calls
+    Impl* impl() const { return impl_.get(); }
     FunctionState();
 
   private:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+
+from .ways import WAYS, counted, failures
 
 NUMPY = ["_core", "lib", "linalg", "ma", "polynomial", "fft", "matrixlib", "random", "testing"]
 
 # What differs by design: tests that ask how many references there are while a call is recorded.
 KNOWN = {
+    "test_api.py::test___array___refcount",
     "test_api.py::test_array_array",
     "test_indexing.py::TestIndexing::test_small_regressions",
     "test_multiarray.py::TestArrayInterface::test_scalar_interface",
@@ -40,38 +43,43 @@ def folder_of(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-def run(file: Path, how: str, seconds: int) -> tuple[set[str], str]:
-    """The tests that fail, and how it ended."""
-    environment = os.environ | {"AGAIN": how}
+def run(file: Path, way: str, seconds: int, counts: Counter[str]) -> tuple[set[str], str]:
+    """The tests that fail, and how it ended; adds what stator did to `counts`."""
+    environment = os.environ | WAYS[way]
     command = [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.upstream.again", "-o", "addopts=",
         "-m", "not slow", "-rfE", f"--timeout={seconds}", str(file),
     ]  # fmt: skip
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    failed = re.findall(r"^(?:FAILED|ERROR) .*?(test_[^/]*\.py::.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    failed = failures(done.stdout)
     last = done.stdout.strip().splitlines()[-1:] or [""]
+    counts.update(counted(done.stdout))
     if done.returncode < 0:
         return {*failed, f"{file.name}: died of signal {-done.returncode}"}, done.stderr
-    return set(failed), last[0].strip("= ")
+    return failed, last[0].strip("= ")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.upstream", description=__doc__)
     parser.add_argument("names", nargs="*", default=[f"numpy.{part}" for part in NUMPY])
     parser.add_argument("--timeout", type=int, default=100, help="seconds for one test")
+    parser.add_argument(
+        "--all", action="store_true", help="under STATOR=all, every function in its first call"
+    )
     options = parser.parse_args()
-    differ = 0
+    differ, counts, ignored = 0, Counter[str](), Counter[str]()
     for file in files_of(options.names):
-        failed, ended = run(file, "stator", options.timeout)
+        failed, ended = run(file, "all" if options.all else "stator", options.timeout, counts)
         failed = {t for t in failed if t.split("[")[0] not in KNOWN}
         if failed:
-            failed -= run(file, "eager", options.timeout)[0]
+            failed -= run(file, "eager", options.timeout, ignored)[0]
         print(
             f"{'DIFFERS' if failed else 'same':8} {file.parent.parent.name}/{file.name}: {ended}", flush=True
         )
         for test in sorted(failed):
             print(f"         {test}", flush=True)
         differ += len(failed)
+    print(", ".join(f"{counts[k]} {k.replace('_', ' ')}" for k in counts))
     print(f"{differ} tests fail under stator only")
     return min(differ, 1)
 

@@ -1,20 +1,25 @@
 """A plugin of pytest: a test's function is called several times, compiled where AGAIN=stator.
 
-The first call records, the others replay. A test that changes what it finds may fail the second time: eagerly, too.
+The first call records, the others replay. Under STATOR=all nothing is compiled by name: every function is a candidate,
+and with STATOR_ALL_AFTER=0 from its first call on. A test that changes what it finds may fail the second time: eagerly, too.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import os
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-CALLS = 3
+CALLS = int(os.environ.get("AGAIN_CALLS", "3"))
 COMPILED = os.environ["AGAIN"] == "stator"
+if os.environ.get("STATOR") == "all":
+    import stator  # noqa: F401, which starts it
 functions: dict[Callable[..., Any], Any] = {}
 
 
@@ -46,10 +51,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if not functions:
+    if "stator" not in sys.modules:
         return
     import stator
 
-    every = [stator.stats(f) for f in functions.values()]
-    total = {k: sum(s[k] for s in every) for k in ("calls", "replays", "recordings", "regions", "exits")}
-    terminalreporter.write_line(f"stator: {total}")
+    total = stator.stats()
+    wanted = ("calls", "replays", "served", "eager_calls", "recordings", "regions", "exits")
+    terminalreporter.write_line(f"stator: {json.dumps({k: total[k] for k in wanted})}")

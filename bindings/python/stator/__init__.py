@@ -216,7 +216,8 @@ def stats(function=None, /):
     Returns
     -------
     dict
-        ``calls``, ``replays`` (served by a trace from entry on), ``eager_calls``, ``recordings``, ``traces``, ``bridges``,
+        ``calls``, ``replays`` (served by a trace from entry on), ``served`` (traces or native loops did a part of the call),
+        ``eager_calls``, ``recordings``, ``traces``, ``bridges``,
         ``exits``, ``opaque_steps``, ``redone`` (segments redone eagerly), ``retired``, ``compiles``, ``cache_hits``,
         ``kernels_launched``, ``regions``, ``guard_failures``, and ``compile_s`` in seconds.
     """

@@ -7,7 +7,6 @@ compared.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import queue
@@ -20,6 +19,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from benchmarks.suite.without_core import without_core
 
 from .check import check, implementation
 from .choices import Choices
@@ -123,19 +124,6 @@ class Summary:
             + "".join(f"\n{count:6} programs  {reason}" for reason, count in self.reasons.most_common(25))
             + f"\n{self.with_regions} programs have a region\nfeatures, in programs:\n{histogram(self.features, self.programs)}"
         )
-
-
-def without_core(folder: str) -> str:
-    """A folder from which `stator` is imported without its core library, so that tier 0 serves for good."""
-    spec = importlib.util.find_spec("stator")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("stator cannot be imported")
-    package = Path(folder, "tier0", "stator")
-    package.mkdir(parents=True, exist_ok=True)
-    for entry in Path(spec.origin).parent.iterdir():
-        if not entry.name.startswith("libstator_core") and not (package / entry.name).is_symlink():
-            (package / entry.name).symlink_to(entry)
-    return str(package.parent)
 
 
 def environment(mode: str, cache: str) -> dict[str, str]:

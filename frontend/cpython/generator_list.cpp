@@ -1,0 +1,194 @@
+#include "frontend/cpython/raw.h"
+// raw.h must come first.
+#include "frontend/cpython/generator_list.h"
+
+#include <opcode.h>
+
+#include <vector>
+
+namespace stator::frontend {
+namespace {
+
+struct Unit {
+    uint8_t op, arg;
+};
+
+std::vector<Unit> units_of(PyCodeObject* code) {
+    PyRef bytes = PyRef::steal(PyCode_GetCode(code));
+    if (!bytes) {
+        PyErr_Clear();
+        return {};
+    }
+    auto* p = reinterpret_cast<const Unit*>(PyBytes_AS_STRING(bytes.get()));
+    return {p, p + PyBytes_GET_SIZE(bytes.get()) / static_cast<Py_ssize_t>(sizeof(Unit))};
+}
+
+bool is(const std::vector<Unit>& units, size_t i, int op) { return i < units.size() && units[i].op == op; }
+
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+constexpr int kReturnConst = RETURN_CONST;
+#else
+constexpr int kReturnConst = -1;
+#endif
+
+// Loops around unit `at`: their iterators are on the stack there, and nothing else is when an item is
+// yielded.
+int loops_around(const std::vector<Unit>& units, size_t at) {
+    int loops = 0, prefix = 0;
+    for (size_t i = 0; i < at; ++i) {
+        const int arg = units[i].arg | prefix;
+        prefix = units[i].op == EXTENDED_ARG ? arg << 8 : 0;
+        if (units[i].op == FOR_ITER && i + static_cast<size_t>(arg) + 1 > at) ++loops;
+    }
+    return loops;
+}
+
+// False when the code has another form than that of a generator expression.
+bool rewrite(PyCodeObject* code, std::vector<Unit>& units, bool as_iterator) {
+    const Unit last = {static_cast<uint8_t>(as_iterator ? GET_ITER : NOP), 0};
+    bool began = false;
+    for (size_t i = 0; i < units.size(); ++i) {
+        Unit& u = units[i];
+        if (u.op == RETURN_GENERATOR) {
+            if (began || !is(units, i + 1, POP_TOP)) return false;
+            u = {BUILD_LIST, 0};
+            units[i + 1] = {NOP, 0};
+            began = true;
+        } else if (u.op == YIELD_VALUE) {
+            if (!is(units, i + 1, RESUME) || !is(units, i + 2, POP_TOP)) return false;
+            u = {LIST_APPEND, static_cast<uint8_t>(loops_around(units, i) + 1)};
+            units[i + 1] = units[i + 2] = {NOP, 0};
+        } else if (u.op == LOAD_CONST && is(units, i + 1, RETURN_VALUE)) {
+            if (PyTuple_GET_ITEM(code->co_consts, u.arg) != Py_None) return false;
+            u = last;
+        } else if (u.op == kReturnConst) {
+            if (as_iterator) return false;  // no room
+            u = {RETURN_VALUE, 0};
+        } else if (u.op == SEND) {
+            return false;
+        }
+    }
+    return began;
+}
+
+bool is_named(PyCodeObject* code, const char* name) {
+    return PyUnicode_CompareWithASCIIString(code->co_name, name) == 0;
+}
+
+bool is_generator_expression(PyObject* object) {
+    if (!object || !PyCode_Check(object)) return false;
+    auto* code = reinterpret_cast<PyCodeObject*>(object);
+    return (code->co_flags & CO_GENERATOR) && code->co_argcount == 1 && is_named(code, "<genexpr>");
+}
+
+// What is called where it is made, with an iterator.
+bool is_comprehension(PyObject* object) {
+    if (!object || !PyCode_Check(object)) return false;
+    auto* code = reinterpret_cast<PyCodeObject*>(object);
+    return code->co_argcount == 1 && (is_named(code, "<genexpr>") || is_named(code, "<listcomp>") ||
+                                      is_named(code, "<setcomp>") || is_named(code, "<dictcomp>"));
+}
+
+// The code of a function that returns what the generator expression yields, as a list or as an iterator over
+// one. Empty where it has another form than compilers give it (no error is set). Its last constant is `code`
+// itself.
+PyRef as_list(PyCodeObject* code, bool as_iterator) {
+    std::vector<Unit> units = units_of(code);
+    if (units.empty() || !rewrite(code, units, as_iterator)) return {};
+    const auto length = static_cast<Py_ssize_t>(units.size() * sizeof(Unit));
+    PyRef bytes = PyRef::steal(PyBytes_FromStringAndSize(reinterpret_cast<char*>(units.data()), length));
+    PyRef original = PyRef::steal(PyTuple_Pack(1, code));
+    PyRef consts = original ? PyRef::steal(PySequence_Concat(code->co_consts, original.get())) : PyRef();
+    PyRef replace = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "replace"));
+    PyRef nothing = PyRef::steal(PyTuple_New(0)), changes, list;
+    if (bytes && consts)
+        changes = PyRef::steal(Py_BuildValue("{s:O,s:O,s:i,s:i}", "co_code", bytes.get(), "co_consts",
+                                             consts.get(), "co_flags", code->co_flags & ~CO_GENERATOR,
+                                             "co_stacksize", code->co_stacksize + 1));
+    if (replace && nothing && changes)
+        list = PyRef::steal(PyObject_Call(replace.get(), nothing.get(), changes.get()));
+    PyErr_Clear();
+    return list;
+}
+
+// The call of the function that instruction `made` loads the code of, which hands it its iterator; -1 when
+// unclear.
+int creation(const std::vector<Insn>& insns, int made) {
+    int open = 1;
+    for (int i = made + 1; i + 1 < static_cast<int>(insns.size()); ++i) {
+        if (insns[i].op == Opcode::LoadConst && is_comprehension(insns[i].obj)) ++open;
+        if (insns[i].op != Opcode::GetIter || insns[i + 1].op != Opcode::Call || insns[i + 1].arg != 0)
+            continue;
+        if (--open == 0) return i + 1;
+    }
+    return -1;
+}
+
+// `tuple(... for ...)` in Python 3.14: a loop that appends to a list.
+bool appends_all(const std::vector<Insn>& insns, size_t i) {
+    return i + 2 < insns.size() && insns[i].op == Opcode::ForIter && insns[i + 1].op == Opcode::ListAppend &&
+           (insns[i + 2].flags & Insn::kBackward) && insns[i + 2].target == static_cast<int>(i);
+}
+
+}  // namespace
+
+void collect_generators(CodeInfo& info) {
+    for (size_t i = 0; i + 1 < info.insns.size(); ++i) {
+        Insn& load = info.insns[i];
+        if (load.op != Opcode::LoadConst || !is_generator_expression(load.obj) ||
+            info.insns[i + 1].op != Opcode::MakeFunction)
+            continue;
+        const int made = creation(info.insns, static_cast<int>(i));
+        if (made < 0 || static_cast<size_t>(made) + 1 >= info.insns.size()) continue;
+        const Insn& consumer = info.insns[static_cast<size_t>(made) + 1];
+        const bool called = consumer.op == Opcode::Call && consumer.arg == 1 && !consumer.obj &&
+                            !(consumer.flags & Insn::kKwOnStack);
+        const bool appended = appends_all(info.insns, static_cast<size_t>(made) + 1);
+        if (!called && !appended && consumer.op != Opcode::UnpackSequence) continue;
+        PyRef list = as_list(reinterpret_cast<PyCodeObject*>(load.obj), appended);
+        if (!list) continue;
+        load.obj = list.get();
+        if (called) load.flags |= Insn::kForCallable;
+        info.made.push_back(std::move(list));
+    }
+}
+
+PyObject* generator_of(PyObject* list_code) {
+    PyObject* consts = reinterpret_cast<PyCodeObject*>(list_code)->co_consts;
+    return PyTuple_GET_ITEM(consts, PyTuple_GET_SIZE(consts) - 1);
+}
+
+bool merely_collects(PyObject* callable) {
+    if (callable == reinterpret_cast<PyObject*>(&PyTuple_Type) ||
+        callable == reinterpret_cast<PyObject*>(&PyList_Type))
+        return true;
+    return callable && PyCFunction_CheckExact(callable) &&
+           callable == PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+}
+
+bool collects_generator(PyCodeObject* code) {
+    return !(code->co_flags & CO_GENERATOR) && is_named(code, "<genexpr>") &&
+           PyTuple_GET_SIZE(code->co_consts) > 0 &&
+           PyCode_Check(generator_of(reinterpret_cast<PyObject*>(code)));
+}
+
+void stop_iteration_is_error() {
+#if PY_VERSION_HEX < 0x030C0000
+    if (!PyErr_ExceptionMatches(PyExc_StopIteration)) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback) PyException_SetTraceback(value, traceback);
+    PyErr_SetString(PyExc_RuntimeError, "generator raised StopIteration");
+    PyObject *type2, *value2, *traceback2;
+    PyErr_Fetch(&type2, &value2, &traceback2);
+    PyErr_NormalizeException(&type2, &value2, &traceback2);
+    PyException_SetCause(value2, Py_NewRef(value));
+    PyException_SetContext(value2, value);  // steals
+    PyErr_Restore(type2, value2, traceback2);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+#endif
+}
+
+}  // namespace stator::frontend

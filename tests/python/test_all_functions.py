@@ -1,0 +1,136 @@
+"""STATOR=all: which functions are taken, and when."""
+
+from tests.python.process import run_program
+
+REPORT = """
+s = stator.stats()
+print(s["calls"], s["recordings"] > 0, s["served"] > 0, s["regions"])
+"""
+
+
+def ran(program: str, **options: str) -> list[str]:
+    done = run_program(program + REPORT, STATOR="all", STATOR_ASYNC="0", **options)
+    return done.stdout.split()
+
+
+def test_methods_have_their_arrays_in_attributes():
+    program = """
+import numpy as np, stator
+class Body:
+    def __init__(self):
+        self.position, self.velocity = np.zeros(30), np.ones(30)
+    def step(self, dt):
+        self.position = self.position + self.velocity * dt
+        self.velocity = self.velocity * 0.99 - self.position * dt
+body = Body()
+for k in range(20):
+    body.step(0.1)
+position, velocity = np.zeros(30), np.ones(30)
+for k in range(20):
+    position = position + velocity * 0.1
+    velocity = velocity * 0.99 - position * 0.1
+assert body.position.tobytes() == position.tobytes() and body.velocity.tobytes() == velocity.tobytes()
+"""
+    assert ran(program) == ["18", "True", "True", "0"]
+
+
+def test_looking_for_arrays_runs_no_code_of_the_program():
+    program = """
+import stator
+class Proxy:
+    asked = []
+    def __getattr__(self, name):
+        Proxy.asked.append(name)
+        raise AttributeError(name)
+class Lazy:
+    asked = []
+    @property
+    def u(self):
+        Lazy.asked.append("u")
+        return None
+def touch(o, wanted):
+    return o.u if wanted else None
+for k in range(10):
+    touch(Proxy(), False), touch(Lazy(), False)
+assert Proxy.asked == [] == Lazy.asked
+"""
+    assert ran(program, STATOR_ALL_AFTER="0") == ["0", "False", "False", "0"]
+
+
+def test_a_function_with_a_loop_is_taken_in_its_first_call():
+    program = """
+import numpy as np, stator
+def main():
+    u = np.zeros(40)
+    for k in range(3000):
+        u[1:-1] = 0.5 * (u[:-2] + u[2:])
+        u[0] = 1.0
+    return u
+def same():
+    u = np.zeros(40)
+    for k in range(3000):
+        u[1:-1] = 0.5 * (u[:-2] + u[2:])
+        u[0] = 1.0
+    return u
+found = main()
+with stator.stance("eager"):
+    assert found.tobytes() == same().tobytes()
+"""
+    assert ran(program) == ["1", "True", "True", "1"]
+
+
+def test_calls_that_pass_before_a_function_is_taken():
+    program = """
+import numpy as np, stator
+def f(u):
+    return u * 2.0 + 1.0
+for k in range(8):
+    assert f(np.arange(9.0)).tobytes() == (np.arange(9.0) * 2.0 + 1.0).tobytes()
+"""
+    assert ran(program)[0] == "6"
+    assert ran(program, STATOR_ALL_AFTER="0")[0] == "8"
+    assert ran(program, STATOR_ALL_AFTER="5")[0] == "3"
+
+
+def test_functions_of_no_arrays_are_left_alone():
+    program = """
+import numpy as np, stator
+def total(items):
+    s = 0
+    for x in items:
+        s += x
+    return s
+assert [total(range(100)) for k in range(10)] == [4950] * 10
+"""
+    assert ran(program) == ["0", "False", "False", "0"]
+
+
+def test_a_function_that_plain_python_is_quicker_for_is_retired():
+    program = """
+import numpy as np, stator
+class Odd(np.ndarray):
+    pass
+def f(u, words):
+    return [w.upper().strip().lower().title().split("e") for w in words], u is None
+u = np.ones(3)
+for k in range(3000):
+    f(u, ["one", "three", "seven"])
+"""
+    done = run_program(program + "print(stator.stats()['eager_calls'])", STATOR="all", STATOR_ASYNC="0")
+    assert int(done.stdout) > 2500
+
+
+def test_exceptions_and_tracebacks_are_the_programs_own():
+    program = """
+import numpy as np, stator, traceback
+def f(u, i):
+    v = u * 2.0
+    return v[i] + 1.0
+for i in [1, 2, 3, 4, 99]:
+    try:
+        f(np.arange(5.0), i)
+    except IndexError as e:
+        print(traceback.extract_tb(e.__traceback__)[-1].name, e)
+"""
+    done = run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_ALL_AFTER="0")
+    assert done.stdout.strip() == "f index 99 is out of bounds for axis 0 with size 5"
