@@ -269,7 +269,12 @@ Value* RegionEmitter::wanted() {
     auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), breaker_, llvm::Align(4), /*isVolatile=*/true);
     return b_.CreateICmpNE(b_.CreateAnd(flag, mask_), b_.getInt32(0));
 }
-void RegionEmitter::poll(const Inst& i) { leave_if(wanted(), i.exit); }
+void RegionEmitter::poll(const Inst& i) {
+    // For the compiler alone: nothing that was loaded is known any more.
+    if (!i.ints.empty())
+        b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+    leave_if(wanted(), i.exit);
+}
 
 // ---- arrays ----
 

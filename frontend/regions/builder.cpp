@@ -200,6 +200,7 @@ bool Builder::on_branch(const Insn& insn) {
         // Asked whether or not the loop goes on: Python tests the condition once more.
         graph::Inst poll;
         poll.op = graph::RegionOp::Poll;
+        if (code().insns[static_cast<size_t>(insn.target)].op != Opcode::ForIter) poll.ints = {1};
         if (!s_.resume || (poll.exit = exit_for(s_.resume, "check")) < 0)
             return unknown("a loop that cannot be interrupted");
         emit_effect(std::move(poll));
