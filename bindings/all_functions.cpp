@@ -31,6 +31,7 @@ struct Candidate {
     int64_t calls = 0;
     bool running = false;
     bool refused = false;
+    frontend::Reason why = frontend::Reason::FewCalls;  // it has no state
 };
 
 // By code object. Only those with a state keep theirs alive; an entry without one that outlives its code
@@ -119,16 +120,17 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
     if (!late && c.calls > 1) return false;  // one with loops was a candidate in its first call
     if (!given_arrays(frame, code) && !names_arrays(code, frame.globals())) {
         c.refused = c.calls > kCallsWithout + options().all_after;
+        c.why = frontend::Reason::NoArrayArguments;
         return false;
     }
     if (!wanted(frame.function())) {
         c.refused = true;
+        c.why = frontend::Reason::Excluded;
         return false;
     }
     const frontend::CodeInfo* decoded = frontend::CodeInfo::get(code);
     PyErr_Clear();
-    c.refused = !decoded;
-    if (!decoded || (!late && !decoded->has_loops)) return false;
+    if (!late && !(decoded && decoded->has_loops)) return false;
     frontend::FunctionOptions o;
     o.async = options().async;
     c.state = FunctionState::create(frame.function(), o);
@@ -155,11 +157,21 @@ bool handle(void*, Frame& frame, PyObject** result) {
     return true;
 }
 
+bool started = false;
+
 }  // namespace
 
 void start_all() {
     static auto* scope = new frontend::HookScope(handle, nullptr);  // never left
     (void)scope;
+    started = true;
+}
+
+frontend::Reason why_not_taken(const void* code) {
+    if (!started) return frontend::Reason::NotDecorated;
+    const auto found = candidates().find(static_cast<PyCodeObject*>(const_cast<void*>(code)));
+    if (found == candidates().end()) return frontend::Reason::FewCalls;
+    return found->second.state ? frontend::Reason::None : found->second.why;
 }
 
 }  // namespace stator::bindings

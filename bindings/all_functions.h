@@ -1,10 +1,15 @@
 // STATOR=all: functions that nobody decorated. See all_functions.cpp.
 #pragma once
 
+#include "frontend/replay/function.h"
+
 namespace stator::bindings {
 
 // From now on functions of the calling thread that are called often and are given arrays are recorded and
 // replayed as if they were decorated. Calling it again does nothing.
 void start_all();
+
+// Why the function with this code, which may be gone, is not recorded; None when it has been looked into.
+frontend::Reason why_not_taken(const void* code);
 
 }  // namespace stator::bindings

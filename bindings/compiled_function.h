@@ -34,6 +34,7 @@ std::string remark_text(const frontend::Remark& remark);
 std::string remark_message(const frontend::Remark& remark);
 const char* remark_reason(const frontend::Remark& remark);
 const char* remark_hint(const frontend::Remark& remark);
+frontend::Reason reason_called(const std::string& id);  // None when there is no such
 // Whether the remark means that something stayed in Python, as fullgraph=True counts it.
 bool is_break(const frontend::Remark& remark);
 // It says why a loop, or a part of one, is not native code: the loop is served all the same.

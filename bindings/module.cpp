@@ -11,10 +11,11 @@
 #include "bindings/core_library.h"
 #include "bindings/cuda.h"
 #include "bindings/cuda_launcher.h"
+#include "bindings/profile.h"
 #include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
-#include "frontend/replay/profile.h"
+#include "frontend/profile/doing.h"
 #include "frontend/replay/trace.h"
 #include "guards/check.h"
 
@@ -208,22 +209,26 @@ std::vector<std::optional<double>> compiled_ms(const TraceInfo& t) {
 std::pair<py::object, py::dict> profiled(py::function call) {
     frontend::Profile profile;
     frontend::Profile* outer = std::exchange(frontend::active_profile, &profile);
+    ++frontend::watching;
     py::object result;
     try {
         result = call();
     } catch (...) {
         frontend::active_profile = outer;
+        --frontend::watching;
         throw;
     }
     frontend::active_profile = outer;
+    --frontend::watching;
+    using enum frontend::Activity;
     const auto us = [](int64_t ns) { return static_cast<double>(ns) / 1e3; };
     py::dict d;
     d["replays"] = profile.replays;
-    d["guards"] = us(profile.guards);
-    d["launch"] = us(profile.total - profile.guards - profile.kernels - profile.host);
-    d["kernels"] = us(profile.kernels);
-    d["numpy"] = us(profile.host);
-    d["loops"] = us(profile.loops);
+    d["guards"] = us(profile[Guards]);
+    d["launch"] = us(profile[Launch] - profile[Guards] - profile[Kernels] - profile[Library]);
+    d["kernels"] = us(profile[Kernels]);
+    d["numpy"] = us(profile[Library]);
+    d["loops"] = us(profile[Region]);
     return {result, d};
 }
 
@@ -369,6 +374,7 @@ PYBIND11_MODULE(_stator_bindings, m) {
     add_functions(m);
     PyObject* testing = make_testing_module();
     if (!testing || PyModule_AddObject(m.ptr(), "_testing", testing) < 0) throw py::error_already_set();
+    add_profile(m);
     add_cuda(m);
     add_cuda_launcher(m);
     start_options();

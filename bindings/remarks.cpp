@@ -22,6 +22,12 @@ const Row& row(const frontend::Remark& r) { return kRows[static_cast<size_t>(r.r
 const char* remark_reason(const frontend::Remark& r) { return row(r).id; }
 const char* remark_hint(const frontend::Remark& r) { return row(r).hint; }
 
+frontend::Reason reason_called(const std::string& id) {
+    for (size_t i = 0; i < std::size(kRows); ++i)
+        if (kRows[i].id == id) return static_cast<frontend::Reason>(i);
+    return frontend::Reason::None;
+}
+
 std::string remark_message(const frontend::Remark& r) {
     std::string s = row(r).message;
     if (const size_t at = s.find("{}"); at != s.npos)

@@ -24,7 +24,13 @@ constexpr int kHotExit = 2;
 class FrameDriver {
   public:
     FrameDriver(FunctionState::Impl& fs, Frame& f, const CodeInfo& code, int pc, Recorder* recorder)
-        : fs_(fs), f_(f), code_(code), pc_(pc), recorder_(recorder), places_(fs.places(code)) {}
+        : fs_(fs),
+          f_(f),
+          code_(code),
+          pc_(pc),
+          recorder_(recorder),
+          places_(fs.places(code)),
+          timed_(recorder ? Activity::Recording : Activity::Stepping, kFramesLine, f.raw()) {}
 
     PyObject* run(bool skip_place);
     // Sets the frame up as frames[k] says, lets deeper frames run to their end, and goes on here.
@@ -50,6 +56,11 @@ class FrameDriver {
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
     void fill(ResumeFrame& rf);
     bool refused(CallLimits::What what);
+    // The rest of the frame is the default evaluator's.
+    PyObject* hand_over(int unit) {
+        timed_.change(Activity::Plain);
+        return finish_default(f_, unit);
+    }
     bool anything_ahead() const { return places_.last_ahead >= code_.first_ahead[static_cast<size_t>(pc_)]; }
 
     FunctionState::Impl& fs_;
@@ -62,6 +73,7 @@ class FrameDriver {
     bool skip_header_ = false;  // a region has left right here: Python goes on
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
+    Timed timed_;
 };
 
 std::string location(const CodeInfo& code, int pc) {
@@ -117,6 +129,7 @@ void FrameDriver::start_recording(Place* place) {
     ++fs_.counters.recordings;
     own_->owner = place;
     recorder_ = own_.get();
+    timed_.change(Activity::Recording);
 }
 
 // Called by the frame in which the recording began, or by an inlined frame in which it ends.
@@ -136,6 +149,7 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     }
     std::string why;
     const auto recorded = std::chrono::steady_clock::now();
+    const Timed timed(Activity::Building, [&] { return line_of(*place->code, place->pc); });
     std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
     Reason reason;
     auto trace = make_trace(std::move(r.builder()), name, fs.options, before_loop ? &fs.postponed : nullptr,
@@ -167,6 +181,7 @@ void FrameDriver::finish_recording(graph::EndKind end) {
     Recorder* r = recorder_;
     recorder_ = nullptr;
     finish(fs_, *r, end);
+    timed_.change(Activity::Stepping);
     if (own_.get() == r)
         own_.reset();
     else
@@ -344,6 +359,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     }
     if (recording && recording->closed()) {  // it ended inside the callee
         recorder_ = nullptr;
+        timed_.change(Activity::Stepping);
         if (own_.get() == recording) own_.reset();
         wants_place_ = true;
         recording = nullptr;
@@ -379,7 +395,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
                 fs_.remark(Reason::UnknownOp, name(insn.op), code_, insn);
                 finish_recording(graph::EndKind::Leave);
             }
-            *result = finish_default(f_, insn.unit);
+            *result = hand_over(insn.unit);
             return Flow::Done;
     }
     return Flow::On;
@@ -407,7 +423,7 @@ PyObject* FrameDriver::run(bool skip_place) {
             const Insn& insn = code_.insns[pc_];
             if (insn.boundary && is_traced(f_.ts(), code_.code)) {  // since an instruction stepped over
                 fs_.remark(Reason::Traced, "", code_, insn);
-                return finish_default(f_, insn.unit);
+                return hand_over(insn.unit);
             }
             if (insn.boundary && code_.is_header[pc_] && !std::exchange(skip_header_, false)) {
                 Flow flow = Flow::On;
@@ -424,7 +440,7 @@ PyObject* FrameDriver::run(bool skip_place) {
                 if (!recorder_ && pc_ != before && !skip_next_) continue;
             }
             if (!recorder_ && code_.insns[pc_].boundary && !wants_place_ && !anything_ahead())
-                return finish_default(f_, code_.insns[pc_].unit);
+                return hand_over(code_.insns[pc_].unit);
         }
         skip_place = false;
         if (step_once(&result) == Flow::Done) return result;

@@ -14,6 +14,7 @@
 
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/profile/doing.h"
 #include "frontend/record/recorder.h"
 #include "frontend/regions/region.h"
 #include "frontend/replay/bind.h"
@@ -112,6 +113,9 @@ struct FunctionState::Impl {
     PyObject* call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames);
     bool is_judged() const;  // whether plain Python may serve where it is quicker
 };
+
+// For those who watch.
+const SourceLine* line_of(const CodeInfo& code, int pc);
 
 // Continues in `frame` at instruction `pc`, consuming the frame; `recorder` is set when this frame is being
 // inlined.

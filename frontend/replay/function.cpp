@@ -7,6 +7,7 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "frontend/clock.h"
@@ -20,7 +21,7 @@ namespace stator::frontend {
 
 namespace {
 // Every live function, and what functions that are gone had counted.
-std::vector<FunctionState::Impl*> registry;
+std::vector<const FunctionState*> registry;
 Counters departed;
 Stance current_stance = Stance::Default;
 bool verifying = false, retiring = true;
@@ -43,7 +44,7 @@ void accumulate(Counters& sum, const Counters& c) {
 
 Counters global_counters() {
     Counters sum = departed;
-    for (auto* fs : registry) accumulate(sum, fs->counters);
+    for (const FunctionState* f : registry) accumulate(sum, f->counters());
     return sum;
 }
 void reset_global_counters() { departed = {}; }
@@ -193,12 +194,52 @@ PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, 
 
 bool FunctionState::Impl::is_judged() const { return !options.fullgraph && !verifying && retiring; }
 
+namespace {
+
+std::vector<FunctionReport> departed_reports;
+
+FunctionReport report_of(const FunctionState& state) {
+    const FunctionState::Impl& fs = *state.impl();
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(fs.func.get()));
+    FunctionReport r;
+    r.file = PyUnicode_AsUTF8(code->co_filename);
+    r.function = PyUnicode_AsUTF8(code->co_qualname);
+    r.line = code->co_firstlineno;
+    r.counters = fs.counters;
+    r.retired = fs.judge.retired();
+    r.remarks = fs.remarks;
+    r.regions = state.regions();
+    std::map<SourceLine, bool> lines;
+    for (const Trace* t : state.traces())
+        for (const graph::Node& n : t->graph.nodes) {
+            const graph::OpClass what = graph::info(n.op).cls;
+            const bool works = what == graph::OpClass::Pointwise || what == graph::OpClass::Reduction ||
+                               what == graph::OpClass::Effect || what == graph::OpClass::Library;
+            if (n.loc < 0 || !works) continue;
+            const graph::Location& at = t->graph.locations[static_cast<size_t>(n.loc)];
+            const bool library = n.op == graph::Op::Library;
+            const auto [it, fresh] = lines.try_emplace({at.file, at.function, at.line}, library);
+            it->second &= library;
+        }
+    for (const auto& [at, library] : lines) r.lines.emplace_back(at.file, at.function, at.line, library);
+    return r;
+}
+
+}  // namespace
+
+std::vector<FunctionReport> function_reports() {
+    std::vector<FunctionReport> all = departed_reports;
+    for (const FunctionState* state : registry) all.push_back(report_of(*state));
+    return all;
+}
+
 FunctionState::FunctionState() = default;
 
 FunctionState::~FunctionState() {
     if (!impl_) return;
     accumulate(departed, impl_->counters);
-    std::erase(registry, impl_.get());
+    if (watching) departed_reports.push_back(report_of(*this));
+    std::erase(registry, this);
 }
 
 std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const FunctionOptions& options) {
@@ -210,7 +251,7 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
     auto state = std::make_unique<FunctionState>();
     state->impl_ = std::make_unique<Impl>(func);
     Impl& fs = *state->impl_;
-    registry.push_back(&fs);
+    registry.push_back(state.get());
     fs.func = PyRef::borrow(func);
     fs.options = options;
     fs.name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);

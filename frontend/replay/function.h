@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "frontend/pyref.h"
@@ -160,6 +161,20 @@ struct RegionInfo {
     bool on_device = false;  // it runs on a GPU
     std::shared_ptr<kernels::RegionRequest> request;
 };
+
+// What a report over a whole program tells of a function.
+struct FunctionReport {
+    std::string file, function;
+    int line = 0;
+    Counters counters;
+    bool retired = false;
+    std::vector<Remark> remarks;
+    std::vector<RegionInfo> regions;
+    // Lines of the source that are in its traces, and whether only as calls of the host's own functions.
+    std::vector<std::tuple<std::string, std::string, int, bool>> lines;
+};
+// Of all functions, with those that went away while somebody was watching (profile/doing.h).
+std::vector<FunctionReport> function_reports();
 
 Counters global_counters();  // over all functions, those that are gone included
 void reset_global_counters();

@@ -18,8 +18,8 @@
 #include "frontend/cpython/deferred.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/cpython/pending.h"
+#include "frontend/profile/doing.h"
 #include "frontend/replay/on_device.h"
-#include "frontend/replay/profile.h"
 #include "frontend/replay/verify_region.h"
 
 namespace stator::frontend {
@@ -92,6 +92,7 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
             "stator: internal error in region " + name + ", its loop stays with Python: " + what);
         fs.kill(places, h);
     };
+    const Timed timed(Activity::Building, [&] { return line_of(code, pc); });
     regions::Builder builder(f, code, pc);
     std::unique_ptr<regions::BuiltRegion> built;
     try {
@@ -236,6 +237,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
     LoopHeader& h = *header_here;
     if (++h.arrivals == 1) h.since = now_ns();
     const size_t before = h.regions.size();
+    const auto here = [&, pc = *pc] { return line_of(code, pc); };
     if (h.regions.empty() && comes_round(f) && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
         build(fs, places, h, f, code, *pc);
     fs.compile_postponed();
@@ -255,7 +257,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             if (verifying_calls() && !region->device() && !region->built().draws)
                 check.emplace(fs, code, header);
             const regions::Left left = [&] {
-                const Timed timed(&Profile::loops);
+                const Timed timed(Activity::Region, here);
                 return region->run(f, pc, inner, check ? &*check : nullptr);
             }();
             // What another thread has sent would be raised, and lost, while the check runs.

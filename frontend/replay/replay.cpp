@@ -16,10 +16,10 @@
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/hosts/torch/threads.h"
+#include "frontend/profile/doing.h"
 #include "frontend/replay/launches.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
-#include "frontend/replay/profile.h"
 #include "frontend/replay/trace.h"
 
 namespace stator::frontend {
@@ -137,7 +137,7 @@ uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, 
     const NestPlan& nest = s.nests[index];
     const int64_t extent = exprs[nest.extent], work = exprs[nest.work];
     const NestCall call{&s, &args, index, compiled};
-    const Timed timed(&Profile::kernels);
+    const Timed timed(Activity::Kernels, [&] { return s.line_of(index); });
     return work < kReleaseGil ? call.run(args, 0, extent) : run_large_nest(call, nest, extent, work);
 }
 
@@ -327,7 +327,7 @@ bool run_library(ReplayState& st, const TraceStep& step, Materializer& m) {
     PyObject* kwnames =
         n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
     const size_t nargs = held.count - (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
-    const Timed timed(&Profile::host);
+    const Timed timed(Activity::Library, [&] { return st.trace.lines.of(step.node); });
     PyRef result = call_host(n, st.trace.objects[n.ints[0]].get(), held.items, nargs, kwnames, st);
     m.reset();
     if (!result) {
@@ -387,12 +387,12 @@ Outcome return_value(ReplayState& st, Materializer& m) {
 
 // A segment on the GPU, whose results stay there.
 bool run_on_device(ReplayState& st, int segment) {
-    const Timed timed(&Profile::kernels);
+    const Timed timed(Activity::Kernels, [&] { return st.trace.segments[segment].line_of(0); });
     return st.device->segment(segment);
 }
 
 bool run_on_gpu(ReplayState& st, int segment, Counters& counters) {
-    const Timed timed(&Profile::kernels);
+    const Timed timed(Activity::Kernels, [&] { return st.trace.segments[segment].line_of(0); });
     counters.kernels_launched += static_cast<int64_t>(st.trace.segments[segment].gpu.kernels.size());
     if (active_observer) [[unlikely]]
         active_observer->before(st, segment);
@@ -551,7 +551,7 @@ struct Release {
 };
 
 int check_guards(const Trace& t, PyObject* const* slots, guards::EntryState& entry) {
-    const Timed timed(&Profile::guards);
+    const Timed timed(Activity::Guards, [&] { return t.lines.entry; });
     return t.guards.check(slots, entry);
 }
 
@@ -563,10 +563,8 @@ Outcome not_entered(int failed_guard) {
 
 }  // namespace
 
-thread_local constinit Profile* active_profile = nullptr;
-
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
-    const Timed timed(&Profile::total);
+    const Timed timed(Activity::Launch, [&] { return entry_line(t); });
     const int sources = t.source_count, inputs = t.input_count;
     if (t.gpu >= 0 && !t.device_code) [[unlikely]]
         return not_entered(-1);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/profile/doing.h"
 #include "frontend/record/builder.h"
 #include "frontend/replay/function.h"
 #include "frontend/replay/on_gpu.h"
@@ -75,6 +76,19 @@ struct Segment {
     bool has_commit = false;
     bool on_torch = false;  // it works on tensors of torch, with torch's threads
     bool quiet = false;     // no operation of it reports floating-point faults
+    std::vector<const SourceLine*> nest_lines;  // TraceLines
+    const SourceLine* line_of(int nest) const {
+        return static_cast<size_t>(nest) < nest_lines.size() ? nest_lines[static_cast<size_t>(nest)] : nullptr;
+    }
+};
+
+// Lines of a trace for those who watch (profile/doing.h), found when the first of them comes.
+struct TraceLines {
+    const SourceLine* entry = nullptr;  // where it is entered; nullptr: nothing has been looked for
+    std::vector<const SourceLine*> nodes;
+    const SourceLine* of(graph::Id node) const {
+        return static_cast<size_t>(node) < nodes.size() ? nodes[static_cast<size_t>(node)] : nullptr;
+    }
 };
 
 enum class StepKind : uint8_t { Program, Guard, SymGuard, Library, ErrorState };
@@ -129,7 +143,10 @@ struct Trace {
     int64_t entries = 0, exits = 0, redone = 0;
     double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread
     std::vector<int64_t> snapshot_exits;
+    TraceLines lines;
 };
+// Finds the trace's lines.
+const SourceLine* entry_line(Trace& t);
 
 // Runs the passes, cuts the graph into steps, schedules and requests compilation. nullptr with `why` when the
 // graph is defective (an internal error; the caller stays eager), or, with `reason`, when the trace's arrays

@@ -28,6 +28,7 @@ __all__ = [
     "disable",
     "explain",
     "options",
+    "profile",
     "reset",
     "stance",
     "stats",
@@ -308,6 +309,10 @@ def __getattr__(name):
 
         globals()["options"] = _options.options
         return _options.options
+    if name == "profile":
+        from stator import _profile
+
+        return _profile.profile
     if name in ("Explanation", "Graph"):
         from stator import _inspect
 

@@ -1,11 +1,15 @@
 """`python -m stator`: run a program under stator, or look at the installation."""
 
-import os
 import sys
 
 USAGE = """\
-usage: python -m stator run [--stats] SCRIPT [ARGUMENTS...]      run a script with STATOR=all
-       python -m stator run [--stats] -m MODULE [ARGUMENTS...]   run a module so
+usage: python -m stator run [OPTIONS] SCRIPT [ARGUMENTS...]      run a script; - reads it from the standard input
+       python -m stator run [OPTIONS] -m MODULE [ARGUMENTS...]   run a module
+           --report[=PAGE.html]  say where the time went, by function and line, as text and as a page
+           --json=FILE           the same as numbers
+           --all                 compile every function that handles arrays (the default, unless STATOR says otherwise)
+           --decorated           compile decorated functions only
+           --stats               print counters at the end
        python -m stator doctor                                   say whether everything is in place
        python -m stator demo [ARGUMENTS...]                      the terrain example
        python -m stator options                                  every environment variable
@@ -15,36 +19,12 @@ usage: python -m stator run [--stats] SCRIPT [ARGUMENTS...]      run a script wi
 
 def run(arguments):
     """Run a script or module as Python would, with every function that handles arrays a candidate."""
-    show_stats = arguments[:1] == ["--stats"]
-    arguments = arguments[show_stats:]
-    if not arguments or (arguments[0] == "-m" and len(arguments) < 2):
-        return fail("run needs a script, or -m and a module")
-    os.environ.setdefault("STATOR", "all")  # for this process, and those it starts
+    from stator import _run
 
-    import runpy
-
-    import stator
-
-    if stator._stator is not None:
-        stator._stator.set_option("mode", os.environ["STATOR"])
-        stator._enabled = os.environ["STATOR"] != "0"
-        stator._start_all()
     try:
-        if arguments[0] == "-m":
-            sys.argv = arguments[1:]
-            sys.path.insert(0, os.getcwd())
-            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-        else:
-            if not os.path.exists(arguments[0]):
-                return fail(f"cannot open {arguments[0]!r}: no such file")
-            sys.argv = arguments
-            sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))
-            runpy.run_path(arguments[0], run_name="__main__")
-    finally:
-        if show_stats:
-            for name, value in stator.stats().items():
-                print(f"{name:18} {value:.6g}", file=sys.stderr)
-    return 0
+        return _run.main(_run.Options(arguments))
+    except ValueError as error:
+        return fail(str(error))
 
 
 def doctor(arguments):

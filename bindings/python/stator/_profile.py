@@ -1,0 +1,277 @@
+"""`stator.profile`: where a program's time goes, function by function and line by line.
+
+The extension's sampler (frontend/profile/sampler.h) says how long each line was in what; here that is put together with
+what is known of functions: why they, or parts of them, stay in Python.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+# What time was spent on, in the order of reports: name, title, what it means. The first two are captured; Python's own
+# are what a change of the program may bring into compiled code.
+PARTS = {
+    "generated": ("generated code", "kernels and loops that stator compiled"),
+    "library": ("library nodes", "NumPy's functions, called by compiled code"),
+    "numpy": ("NumPy from Python", "NumPy's functions, called by Python code that is not compiled"),
+    "python": ("Python", "the interpreter, in code that is not compiled"),
+    "other": ("other extensions", "called by Python code that is not compiled"),
+    "overhead": ("replaying", "checking guards, finding memory, making results, entering and leaving loops"),
+    "recording": ("recording", "first calls: Python, and writing down what it does"),
+    "import": ("imports", "of modules"),
+    "waiting": ("waiting", "for files, sleeps, locks, the GIL and other processes"),
+}
+CAPTURED = ("generated", "library")
+LOST = ("numpy", "python", "other")
+# What is neither: shares are of the rest.
+ASIDE = ("import", "waiting")
+
+# Parts of a function that have code of their own, on some versions of Python.
+_INNER = re.compile(r"\.<locals>\.<(listcomp|setcomp|dictcomp|genexpr)>$")
+
+
+def _part(row: dict[str, Any]) -> str:
+    spent = row["spent"]
+    return row["by"] if spent in ("plain", "stepped") else spent
+
+
+class profile:
+    """Say where the time of a ``with`` block goes, on all threads of Python's.
+
+    A block that runs for a second gets some thousand samples; what runs for less than a millisecond in all may be
+    missing. While it lasts the process gets SIGURG, which most programs ignore.
+
+    Attributes
+    ----------
+    report : Report
+        When the block has ended. ``print(p.report)`` is its text, ``p.report.html()`` a page, ``p.report.data()`` what
+        both are made from.
+
+    Raises
+    ------
+    RuntimeError
+        When the block is entered while another profile is being made, where the system keeps processes from reading
+        their own memory through it, or where stator cannot run.
+
+    Examples
+    --------
+    >>> with stator.profile() as p:
+    ...     simulate(1000)
+    >>> print(p.report)
+    """
+
+    report: Report
+
+    def __init__(self, title: str = "") -> None:
+        self._title = title
+        self._folder = ""
+
+    def __enter__(self) -> profile:
+        import stator
+
+        if stator._stator is None:
+            raise RuntimeError(f"no profile can be made: {stator.unavailable}")
+        self._compile_s = stator.stats().get("compile_s", 0.0)
+        self._folder = os.getcwd()
+        stator._stator.start_profile(*_rules())
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        import stator
+
+        found = stator._stator.stop_profile()
+        found["compile"] = stator.stats().get("compile_s", 0.0) - self._compile_s
+        found["title"] = self._title
+        self.report = Report(found, stator._stator.functions(), self._folder)
+
+
+def _rules() -> tuple[list[str], list[str], str]:
+    """Folders of files whose lines nobody asks about; of packages; and NumPy's."""
+    import sysconfig
+
+    import numpy
+
+    paths = sysconfig.get_paths()
+    own = os.path.dirname(os.path.abspath(__file__))
+    internal = {paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__), own}
+    external = {paths["purelib"], paths["platlib"]}
+    external |= {p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")}
+    folder = os.path.dirname(os.path.abspath(numpy.__file__))
+    return [p + os.sep for p in sorted(internal)], [p + os.sep for p in sorted(external)], folder + os.sep
+
+
+class Line:
+    """One line of the program: seconds by part, and what keeps it in Python."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.parts: dict[str, float] = {}
+        self.reasons: list[dict[str, Any]] = []
+
+    def add(self, part: str, seconds: float) -> None:
+        self.parts[part] = self.parts.get(part, 0.0) + seconds
+
+    def sum(self, names: Iterable[str]) -> float:
+        return sum(self.parts.get(n, 0.0) for n in names)
+
+    @property
+    def lost(self) -> float:
+        return self.sum(LOST)
+
+    @property
+    def seconds(self) -> float:
+        return sum(s for n, s in self.parts.items() if n not in ASIDE)
+
+
+class Function(Line):
+    """One function of the program; its own time, without that of functions it calls."""
+
+    def __init__(self, file: str, name: str, first_line: int) -> None:
+        super().__init__(first_line)
+        self.file, self.name = file, name
+        self.lines: dict[int, Line] = {}
+        self.taken = False  # stator has looked into it
+        self.why: dict[str, float] = {}  # reasons of the sampler, by seconds
+
+    def add_row(self, row: dict[str, Any]) -> None:
+        part = _part(row)
+        self.add(part, row["seconds"])
+        self.lines.setdefault(row["line"], Line(row["line"])).add(part, row["seconds"])
+        if row["first_line"]:
+            self.line = row["first_line"]
+        if row["spent"] == "plain" and row["reason"] != "None":
+            self.why[row["reason"]] = self.why.get(row["reason"], 0.0) + row["seconds"]
+
+
+class Report:
+    """Where a program's time went.
+
+    Attributes
+    ----------
+    functions : list of Function
+        What would pay most to change first.
+    parts : dict
+        Seconds by part; `PARTS` says what each is.
+    captured : float
+        Share of the program's time, imports and waiting aside, in generated code and in library nodes.
+    wall, cpu, compile : float
+        Seconds: of the clock; of the CPU, on all threads; of these in the compiler, on a thread of its own.
+    """
+
+    def __init__(self, found: dict[str, Any], known: list[dict[str, Any]], folder: str = "") -> None:
+        self.title: str = found.get("title", "")
+        self.wall: float = found["wall"]
+        self.cpu: float = found["cpu"]
+        self.compile: float = found["compile"]
+        self.threads: int = found["threads"]
+        self.interrupted: bool = found["interrupted"]
+        self.samples = sum(row["samples"] for row in found["rows"])
+        self.parts = dict.fromkeys(PARTS, 0.0)
+        functions: dict[tuple[str, str], Function] = {}
+        for row in found["rows"]:
+            self.parts[_part(row)] += row["seconds"]
+            if not row["file"]:
+                continue
+            name = _INNER.sub("", row["function"])
+            place = (os.path.join(folder, row["file"]) if row["file"][0] != "<" else row["file"], name)
+            functions.setdefault(place, Function(*place, row["line"])).add_row(row | {"function": name})
+        _explain(functions, known, folder)
+        self.functions = sorted(functions.values(), key=lambda f: -f.lost)
+
+    @property
+    def seconds(self) -> float:
+        return sum(s for n, s in self.parts.items() if n not in ASIDE)
+
+    @property
+    def captured(self) -> float:
+        return sum(self.parts[n] for n in CAPTURED) / self.seconds if self.seconds else 0.0
+
+    def share(self, seconds: float) -> float:
+        return seconds / self.seconds if self.seconds else 0.0
+
+    def data(self) -> dict[str, Any]:
+        """All of it as numbers and text, for ``json.dump``."""
+        return {
+            "title": self.title,
+            "wall": self.wall,
+            "cpu": self.cpu,
+            "compile": self.compile,
+            "threads": self.threads,
+            "samples": self.samples,
+            "parts": self.parts,
+            "captured": self.captured,
+            "functions": [
+                {
+                    "file": f.file,
+                    "function": f.name,
+                    "line": f.line,
+                    "parts": f.parts,
+                    "lost": f.lost,
+                    "reasons": f.reasons,
+                    "lines": [
+                        {"line": n, "parts": at.parts, "lost": at.lost, "reasons": at.reasons}
+                        for n, at in sorted(f.lines.items())
+                    ],
+                }
+                for f in self.functions
+            ],
+        }
+
+    def __str__(self) -> str:
+        from stator import _report
+
+        return _report.text(self)
+
+    __repr__ = __str__
+
+    def html(self) -> str:
+        """A page that needs nothing beside it."""
+        from stator import _report
+
+        return _report.page(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f'<iframe style="width:100%;height:36em;border:0" srcdoc="{escape(self.html())}"></iframe>'
+
+
+def _explain(
+    functions: dict[tuple[str, str], Function], known: list[dict[str, Any]], folder: str
+) -> None:
+    """Gives functions and lines the reasons that stator has for leaving them to Python."""
+    retired = set()
+    for k in known:
+        if k["retired"]:
+            retired.add((os.path.join(folder, k["file"]), k["function"]))
+        for r in k["remarks"]:
+            function = functions.get((os.path.join(folder, r.file), _INNER.sub("", r.function)))
+            if function is None or not (r.is_break or r.is_about_region):
+                continue
+            row = {"reason": r.reason, "text": r.message, "hint": r.hint, "count": r.count, "line": r.line}
+            whole = r.reason in ("Unprofitable", "NoArrays", "Generator", "CannotDecode", "Traced")
+            rows = function.reasons if whole else function.lines.setdefault(r.line, Line(r.line)).reasons
+            if not any(row["text"] == other["text"] for other in rows):
+                rows.append(row)
+    for place, function in functions.items():
+        if place not in retired:  # it was once, and is served now
+            function.reasons = [r for r in function.reasons if r["reason"] not in ("Unprofitable", "NoArrays")]
+        for reason, seconds in function.why.items():
+            if seconds >= function.lost / 4:
+                text, hint = _reason_text(reason)
+                function.reasons.append(
+                    {"reason": reason, "text": text, "hint": hint, "count": 1, "line": function.line}
+                )
+
+
+def _reason_text(reason: str) -> tuple[str, str]:
+    from stator import _stator
+
+    text, hint = _stator.reason_text(reason)
+    return text, hint

@@ -1,0 +1,205 @@
+"""`python -m stator run`: a program as `python script.py` would run it, with stator on, and a report at the end."""
+
+from __future__ import annotations
+
+import atexit
+import io
+import os
+import sys
+import types
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+REPORT = "stator-report.html"
+_kept: list[types.ModuleType] = []
+
+
+class Options:
+    """What stands in front of the script.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong about it.
+    """
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.stats = self.report = self.module = False
+        self.page: str | None = REPORT
+        self.json: str | None = None
+        self.mode: str | None = None
+        rest = list(arguments)
+        while rest and rest[0].startswith("-") and rest[0] != "-":
+            self._take(rest.pop(0))
+            if self.module:
+                break
+        if not rest:
+            raise ValueError("run needs a script, or -m and a module")
+        self.name, self.arguments = rest[0], rest[1:]
+
+    def _take(self, option: str) -> None:
+        name, _, value = option.partition("=")
+        if name == "--report":
+            self.report = True
+            self.page = value or REPORT
+        elif name == "--json" and value:
+            self.json = value
+        elif value:
+            raise ValueError(f"unknown option {option!r}")
+        elif name == "--stats":
+            self.stats = True
+        elif name == "--all":
+            self.mode = "all"
+        elif name == "--decorated":
+            self.mode = "1"
+        elif name == "-m":
+            self.module = True
+        else:
+            raise ValueError(f"unknown option {option!r}")
+
+
+def main(options: Options) -> int:
+    import stator
+
+    if options.mode:
+        os.environ["STATOR"] = options.mode
+    os.environ.setdefault("STATOR", "all")  # for this process, and those it starts
+    if not options.module and options.name != "-" and not os.path.exists(options.name):
+        raise ValueError(f"cannot open {options.name!r}: no such file")
+    if stator._stator is not None:
+        stator._stator.set_option("mode", os.environ["STATOR"])
+        stator._enabled = os.environ["STATOR"] != "0"
+        stator._start_all()
+    # What is registered first is done last: behind the program's own exit handlers.
+    if options.stats:
+        atexit.register(_in_this_process(_print_stats))
+    if options.report or options.json:
+        _begin_report(options)
+    return _run(options)
+
+
+def _in_this_process(done: Callable[[], None]) -> Callable[[], None]:
+    """Forks that end as the program does leave it alone."""
+    pid = os.getpid()
+    return lambda: done() if os.getpid() == pid else None
+
+
+def _print_stats() -> None:
+    import stator
+
+    for name, value in stator.stats().items():
+        print(f"{name:18} {value:.6g}", file=sys.__stderr__)
+
+
+def _begin_report(options: Options) -> None:
+    import stator
+
+    name = f"-m {options.name}" if options.module else options.name
+    profile = stator.profile(" ".join([name, *options.arguments]))
+    page = os.path.abspath(options.page) if options.report and options.page else None
+    numbers = os.path.abspath(options.json) if options.json else None
+
+    def end() -> None:
+        profile.__exit__()
+        report = profile.report
+        if options.report:
+            print(report, file=sys.__stderr__)
+        if page:
+            _write(page, report.html)
+        if numbers:
+            import json
+
+            _write(numbers, lambda: json.dumps(report.data(), indent=1))
+
+    try:
+        profile.__enter__()
+    except RuntimeError as error:
+        print(f"stator: {error}", file=sys.stderr)
+        return
+    atexit.register(_in_this_process(end))
+
+
+def _write(path: str, text: Callable[[], str]) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text())
+    except OSError as error:
+        print(f"stator: {path} cannot be written: {error.strerror}", file=sys.__stderr__)
+    else:
+        print(f"stator: written to {path}", file=sys.__stderr__)
+
+
+def _run(options: Options) -> int:
+    """As the interpreter does: a `__main__` of its own, and a traceback that begins in the program."""
+    main_module = types.ModuleType("__main__")
+    main_module.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})
+    _kept.append(sys.modules["__main__"])  # it is still running
+    sys.modules["__main__"] = main_module
+    try:
+        if options.module:
+            _run_module(options)
+        else:
+            _run_script(options, main_module)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        return _report_error(error)
+    return 0
+
+
+def _run_module(options: Options) -> None:
+    import runpy
+
+    sys.argv = [options.name, *options.arguments]
+    runpy._run_module_as_main(options.name)  # type: ignore[attr-defined]
+
+
+def _run_script(options: Options, main_module: types.ModuleType) -> None:
+    sys.argv = [options.name, *options.arguments]
+    path = options.name
+    if path == "-":
+        if not sys.flags.safe_path:
+            sys.path[0] = ""
+        exec(compile(sys.stdin.read(), "<stdin>", "exec"), main_module.__dict__)
+        return
+    if os.path.isdir(path) or not _is_source(path):
+        import runpy
+
+        runpy.run_path(path, run_name="__main__")
+        return
+    from importlib.machinery import SourceFileLoader
+
+    path = os.path.abspath(path)
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(path))
+    main_module.__dict__.update(
+        __file__=path, __cached__=None, __package__=None, __loader__=SourceFileLoader("__main__", path)
+    )
+    with io.open_code(path) as f:
+        source = f.read()
+    exec(compile(source, path, "exec", dont_inherit=True), main_module.__dict__)
+
+
+def _is_source(path: str) -> bool:
+    """Not a zip file or compiled code, which have to be looked into."""
+    with open(path, "rb") as f:
+        return b"\0" not in f.read(64)
+
+
+def _report_error(error: BaseException) -> int:
+    error.__traceback__ = traceback = _of_program(error.__traceback__)
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+    sys.excepthook(type(error), error, traceback)
+    return 1
+
+
+def _of_program(traceback: TracebackType | None) -> TracebackType | None:
+    """The part of it behind the frames that started the program."""
+    starters = (__file__, "<frozen runpy>")
+    at: Any = traceback
+    while at is not None and at.tb_frame.f_code.co_filename in starters:
+        at = at.tb_next
+    return at

@@ -1,0 +1,121 @@
+// See ledger.h. All of this runs on the sampler's thread, without the GIL.
+#include "frontend/profile/ledger.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace stator::frontend {
+
+namespace {
+
+bool read_own(const void* from, void* to, size_t bytes) {
+    const iovec local{to, bytes}, remote{const_cast<void*>(from), bytes};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+bool begins(const std::string& file, const std::vector<std::string>& with) {
+    return std::any_of(with.begin(), with.end(), [&](const std::string& p) { return file.starts_with(p); });
+}
+
+constexpr std::string_view kModule = "<module>", kFrozen = "<frozen ", kImporter = "<frozen importlib";
+
+}  // namespace
+
+// Read again when another code object lies there.
+const CodeText* Ledger::text_of(const void* code) {
+    CodeText& text = texts_[code];
+    const void* identity[3];
+    if (!identify_code(code, identity, read_own)) return nullptr;
+    if (std::equal(identity, identity + 3, text.identity)) return &text;
+    text = {};
+    if (read_code(code, &text, read_own)) return &text;
+    text = {};
+    return nullptr;
+}
+
+bool Ledger::external(const std::string& file) const { return begins(file, rules_.external); }
+
+bool Ledger::internal(const std::string& file) const {
+    if (file.starts_with(kFrozen)) return true;
+    return file.starts_with(rules_.numpy) || (begins(file, rules_.internal) && !external(file));
+}
+
+// The innermost line of the program's own.
+Ledger::Place Ledger::place_of(const FrameMark* frames, int count) {
+    Place p;
+    for (int i = 0; i < count; ++i) {
+        const CodeText* text = text_of(frames[i].code);
+        if (!text) continue;
+        if (i == 0) p.in_numpy = text->file.starts_with(rules_.numpy);
+        if (internal(text->file)) {
+            p.importing |= text->file.starts_with(kImporter);
+            continue;
+        }
+        // A package that is being imported, unless it is the program.
+        if (text->function == kModule && external(text->file) && i + 1 < count) {
+            const CodeText* caller = text_of(frames[i + 1].code);
+            if (caller && caller->file.starts_with(kImporter)) continue;
+        }
+        p.line = &*lines_.insert({text->file, text->function, text->line_of(frames[i].unit)}).first;
+        p.first_line = text->first_line, p.flags = text->flags;
+        p.code = frames[i].code, p.frame = frames[i].frame;
+        break;
+    }
+    return p;
+}
+
+Spent Ledger::in_region(Native worker) {
+    switch (worker) {
+        case Native::NumPy:
+        case Native::Evaluator:
+        case Native::Other: return Spent::Library;
+        case Native::Stator: return Spent::Overhead;
+        default: return Spent::Generated;
+    }
+}
+
+void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* stack, int64_t ns) {
+    const bool waits = m.words == 0;
+    Native native = waits ? Native::Unknown : images_.worker(stack, m.words);
+    Place place = place_of(frames, m.frames);
+    const bool drives = m.in_stator && (m.doing.what == Activity::Stepping || m.doing.what == Activity::Recording);
+    // What the instruction that is stepped over calls is the interpreter's.
+    const bool here = !drives || place.frame == m.doing.frame;
+    const Activity what = m.in_stator && here ? m.doing.what : Activity::Plain;
+    const bool python = what == Activity::Plain || what == Activity::Stepping;
+    if (place.in_numpy && native == Native::Evaluator) native = Native::NumPy;
+    if (native == Native::Generated && python) native = Native::Other;  // of another compiler
+    Spent spent = Spent::Plain;
+    switch (what) {
+        case Activity::Kernels: spent = Spent::Generated; break;
+        case Activity::Library: spent = Spent::Library; break;
+        case Activity::Region: spent = in_region(native); break;
+        case Activity::Guards:
+        case Activity::Launch: spent = Spent::Overhead; break;
+        case Activity::Recording:
+        case Activity::Building: spent = Spent::Recording; break;
+        case Activity::Stepping: spent = Spent::Stepped; break;
+        case Activity::Plain:
+            spent = native == Native::Stator ? Spent::Overhead : place.importing ? Spent::Import : Spent::Plain;
+            break;
+    }
+    if (waits && python) spent = Spent::Waiting;
+    const bool own_line = m.in_stator && !python && m.doing.line && what != Activity::Recording;
+    const SourceLine* line = own_line ? &*lines_.insert(*m.doing.line).first : place.line;
+    SampleRow& row = rows_[{line, spent, native}];
+    row.spent = spent, row.native = native;
+    if (line) row.line = *line;
+    if (line == place.line) row.first_line = place.first_line, row.code = place.code, row.flags = place.flags;
+    row.ns += ns, ++row.samples;
+}
+
+std::vector<SampleRow> Ledger::rows() const {
+    std::vector<SampleRow> all;
+    for (const auto& [key, row] : rows_) all.push_back(row);
+    return all;
+}
+
+}  // namespace stator::frontend
