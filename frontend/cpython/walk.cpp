@@ -110,7 +110,8 @@ int walk_frames(const void* ts, FrameMark* marks, int most, SafeRead read) {
         const auto& f = *reinterpret_cast<const raw::IFrame*>(head);
         if (!is_of_c(f)) {
             const void* code = code_of(f);
-            const auto first = reinterpret_cast<intptr_t>(field(code, offsetof(PyCodeObject, co_code_adaptive)));
+            const auto first =
+                reinterpret_cast<intptr_t>(field(code, offsetof(PyCodeObject, co_code_adaptive)));
             const auto here = reinterpret_cast<intptr_t>(instruction_of(f));
             const intptr_t unit = (here - first) / static_cast<intptr_t>(sizeof(_Py_CODEUNIT));
             marks[count++] = {at, code, static_cast<int>(std::clamp<intptr_t>(unit, -1, INT32_MAX))};

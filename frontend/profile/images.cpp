@@ -43,7 +43,8 @@ std::string_view file_of(const void* address) {
 
 // As /proc has it.
 std::string resolved(std::string_view path) {
-    const std::unique_ptr<char, decltype(&std::free)> real(realpath(std::string(path).c_str(), nullptr), std::free);
+    const std::unique_ptr<char, decltype(&std::free)> real(realpath(std::string(path).c_str(), nullptr),
+                                                           std::free);
     return real ? real.get() : std::string(path);
 }
 
@@ -64,7 +65,8 @@ void Images::read_maps() {
     static const std::string python = resolved(file_of(evaluator_function())),
                              own = resolved(file_of(reinterpret_cast<const void*>(&kind_of)));
     read_at_ = now_ns();
-    const std::unique_ptr<FILE, decltype(&std::fclose)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
+    const std::unique_ptr<FILE, decltype(&std::fclose)> maps(std::fopen("/proc/self/maps", "re"),
+                                                             std::fclose);
     if (!maps) return;
     ranges_.clear();
     char line[4096];

@@ -51,18 +51,20 @@ Ledger::Place Ledger::place_of(const FrameMark* frames, int count) {
         if (!text) continue;
         if (i == 0) p.in_numpy = text->file.starts_with(rules_.numpy);
         if (internal(text->file)) {
-            p.importing |= text->file.starts_with(kImporter);
+            // What a package does while it is imported.
+            const bool imports = text->file.starts_with(kImporter);
+            if (imports && p.line) p.line = nullptr, p.code = p.frame = nullptr;
+            p.importing |= imports;
             continue;
         }
-        // A package that is being imported, unless it is the program.
-        if (text->function == kModule && external(text->file) && i + 1 < count) {
-            const CodeText* caller = text_of(frames[i + 1].code);
-            if (caller && caller->file.starts_with(kImporter)) continue;
+        if (p.line) {
+            if (!external(text->file)) break;
+            continue;
         }
         p.line = &*lines_.insert({text->file, text->function, text->line_of(frames[i].unit)}).first;
         p.first_line = text->first_line, p.flags = text->flags;
         p.code = frames[i].code, p.frame = frames[i].frame;
-        break;
+        if (!external(text->file)) break;
     }
     return p;
 }
@@ -81,7 +83,8 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
     const bool waits = m.words == 0;
     Native native = waits ? Native::Unknown : images_.worker(stack, m.words);
     Place place = place_of(frames, m.frames);
-    const bool drives = m.in_stator && (m.doing.what == Activity::Stepping || m.doing.what == Activity::Recording);
+    const bool drives =
+        m.in_stator && (m.doing.what == Activity::Stepping || m.doing.what == Activity::Recording);
     // What the instruction that is stepped over calls is the interpreter's.
     const bool here = !drives || place.frame == m.doing.frame;
     const Activity what = m.in_stator && here ? m.doing.what : Activity::Plain;
@@ -99,7 +102,9 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
         case Activity::Building: spent = Spent::Recording; break;
         case Activity::Stepping: spent = Spent::Stepped; break;
         case Activity::Plain:
-            spent = native == Native::Stator ? Spent::Overhead : place.importing ? Spent::Import : Spent::Plain;
+            spent = native == Native::Stator ? Spent::Overhead
+                    : place.importing        ? Spent::Import
+                                             : Spent::Plain;
             break;
     }
     if (waits && python) spent = Spent::Waiting;

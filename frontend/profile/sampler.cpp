@@ -45,8 +45,9 @@ struct Watched {
     const void* thread_state;
     const Doing* const* doing;
     // The ticker's.
-    int64_t cpu, seen, running, waiting;  // ns: both clocks when it was looked at last, and what is not told yet
-    bool here;                            // it was there at the last look
+    int64_t cpu, seen, running,
+        waiting;  // ns: both clocks when it was looked at last, and what is not told yet
+    bool here;    // it was there at the last look
 };
 Watched* table = nullptr;
 
@@ -97,7 +98,8 @@ void on_signal(int number, siginfo_t* info, void* context) {
     read_doing(now_doing, &w->moment);
     w->moment.frames = w->thread_state ? walk_frames(w->thread_state, w->frames, kFrames, read_own) : 0;
     w->stack[0] = reinterpret_cast<const void*>(registers[REG_RIP]);
-    w->moment.words = 1 + read_words(reinterpret_cast<const void*>(registers[REG_RSP]), w->stack + 1, kWords - 1);
+    w->moment.words =
+        1 + read_words(reinterpret_cast<const void*>(registers[REG_RSP]), w->stack + 1, kWords - 1);
     errno = error;
     w->state.store(Watched::Answered, std::memory_order_release);
 }
@@ -135,7 +137,8 @@ class Ticker {
 
 bool Ticker::signal_is_ours() const {
     struct sigaction now;
-    return sigaction(kSignal, nullptr, &now) == 0 && now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal;
+    return sigaction(kSignal, nullptr, &now) == 0 && now.sa_flags & SA_SIGINFO &&
+           now.sa_sigaction == on_signal;
 }
 
 void Ticker::look_for_threads() {
@@ -274,13 +277,13 @@ bool start_sampling(SourceRules rules, std::string* why) {
     if (!read_own(&probe, &copy, sizeof probe))
         return *why = std::string("the system does not allow process_vm_readv: ") + strerror(errno), false;
     if (!table) {
-        void* p = mmap(nullptr, kThreads * sizeof(Watched), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                       -1, 0);
+        void* p = mmap(nullptr, kThreads * sizeof(Watched), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (p == MAP_FAILED) return *why = "memory is short", false;
         table = static_cast<Watched*>(p);
     }
     for (int i = 0; i < kThreads; ++i) table[i].tid = 0, table[i].state = Watched::Idle;
-    struct sigaction action {}, now;
+    struct sigaction action{}, now;
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     sigfillset(&action.sa_mask);

@@ -5,7 +5,8 @@
 // frames, and the machine's stack, from which follows whether NumPy or the interpreter is at work. One that
 // waits is read from outside. The program must not notice:
 //
-// * The signal is SIGURG: nearly nobody uses it, and it is ignored by default, so that one which is on its way
+// * The signal is SIGURG: nearly nobody uses it, and it is ignored by default, so that one which is on its
+// way
 //   when the program calls exec does not end what comes next. A handler that was there first is called for
 //   signals that are not ours; where the program sets one later, no more are sent.
 // * Only threads that are using their CPU get one, so that system calls which wait are not interrupted.
@@ -36,10 +37,10 @@ enum class Spent : uint8_t {
 };
 
 struct SampleRow {
-    SourceLine line;                   // without a file: no line of the program's
-    int first_line = 0;                // of the function
-    const void* code = nullptr;        // of the function, which may be gone
-    int flags = 0;                     // of the code
+    SourceLine line;             // without a file: no line of the program's
+    int first_line = 0;          // of the function
+    const void* code = nullptr;  // of the function, which may be gone
+    int flags = 0;               // of the code
     Spent spent = Spent::Plain;
     Native native = Native::Unknown;  // who did the work
     int64_t ns = 0, samples = 0;

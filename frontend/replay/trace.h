@@ -74,11 +74,12 @@ struct Segment {
     SegmentLaunch gpu;     // Trace::gpu
     bool on_host = false;  // the same: it computes numbers of Python's on the CPU
     bool has_commit = false;
-    bool on_torch = false;  // it works on tensors of torch, with torch's threads
-    bool quiet = false;     // no operation of it reports floating-point faults
+    bool on_torch = false;                      // it works on tensors of torch, with torch's threads
+    bool quiet = false;                         // no operation of it reports floating-point faults
     std::vector<const SourceLine*> nest_lines;  // TraceLines
     const SourceLine* line_of(int nest) const {
-        return static_cast<size_t>(nest) < nest_lines.size() ? nest_lines[static_cast<size_t>(nest)] : nullptr;
+        return static_cast<size_t>(nest) < nest_lines.size() ? nest_lines[static_cast<size_t>(nest)]
+                                                             : nullptr;
     }
 };
 

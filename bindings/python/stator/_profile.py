@@ -21,7 +21,10 @@ PARTS = {
     "numpy": ("NumPy from Python", "NumPy's functions, called by Python code that is not compiled"),
     "python": ("Python", "the interpreter, in code that is not compiled"),
     "other": ("other extensions", "called by Python code that is not compiled"),
-    "overhead": ("replaying", "checking guards, finding memory, making results, entering and leaving loops"),
+    "overhead": (
+        "stator itself",
+        "looking at calls, checking guards, finding memory, entering and leaving loops",
+    ),
     "recording": ("recording", "first calls: Python, and writing down what it does"),
     "import": ("imports", "of modules"),
     "waiting": ("waiting", "for files, sleeps, locks, the GIL and other processes"),
@@ -242,9 +245,7 @@ class Report:
         return f'<iframe style="width:100%;height:36em;border:0" srcdoc="{escape(self.html())}"></iframe>'
 
 
-def _explain(
-    functions: dict[tuple[str, str], Function], known: list[dict[str, Any]], folder: str
-) -> None:
+def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, Any]], folder: str) -> None:
     """Gives functions and lines the reasons that stator has for leaving them to Python."""
     retired = set()
     for k in known:
@@ -261,7 +262,9 @@ def _explain(
                 rows.append(row)
     for place, function in functions.items():
         if place not in retired:  # it was once, and is served now
-            function.reasons = [r for r in function.reasons if r["reason"] not in ("Unprofitable", "NoArrays")]
+            function.reasons = [
+                r for r in function.reasons if r["reason"] not in ("Unprofitable", "NoArrays")
+            ]
         for reason, seconds in function.why.items():
             if seconds >= function.lost / 4:
                 text, hint = _reason_text(reason)

@@ -166,7 +166,8 @@ def _run_script(options: Options, main_module: types.ModuleType) -> None:
     if os.path.isdir(path) or not _is_source(path):
         import runpy
 
-        runpy.run_path(path, run_name="__main__")
+        sys.path[0] = os.path.abspath(path)
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
         return
     from importlib.machinery import SourceFileLoader
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._profile import Function, Line, Report
 
 HERE = Path(__file__).parent
-MOST_FUNCTIONS, MOST_LINES = 10, 5  # in the text
+MOST_FUNCTIONS, MOST_LINES, MOST_REASONS = 10, 5, 3  # in the text
 LEAST = 0.005  # share of the time from which something is worth a line
 CONTEXT = 2  # lines around those with time, on the page
 SHORT = {"numpy": "NumPy", "python": "Python", "other": "extensions"}
@@ -73,9 +73,10 @@ def _changes(report: Report) -> Iterator[str]:
 def _hot_lines(report: Report, function: Function) -> Iterator[str]:
     lines = sorted(function.lines.values(), key=lambda at: -at.lost)
     shown = [at for at in lines if report.share(at.lost) >= LEAST][:MOST_LINES]
-    # What a loop was not compiled for is seldom where the loop spends its time.
-    shown += [at for at in lines if at.reasons and at not in shown][:MOST_LINES]
-    for at in sorted(shown, key=lambda at: at.line):
+    # What a loop was not compiled for need not be where the loop spends its time.
+    if not any(at.reasons for at in shown[:1]):
+        shown += [at for at in lines if at.reasons and at not in shown][:MOST_REASONS]
+    for at in shown:
         source = linecache.getline(function.file, at.line).strip()
         share = _percent(report.share(at.lost)) if at.lost else ""
         yield f"       {share:>6} {at.line:5}  {textwrap.shorten(source, 80, placeholder=' ...')}"
@@ -122,14 +123,16 @@ def _seconds(seconds: float) -> str:
 def page(report: Report) -> str:
     title = html.escape(report.title or "where the time went")
     functions = "".join(
-        _function(report, f, k < 3) for k, f in enumerate(report.functions) if report.share(f.seconds) >= LEAST
+        _function(report, f, k < 3)
+        for k, f in enumerate(report.functions)
+        if report.share(f.seconds) >= LEAST
     )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>stator: {title}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>\n{(HERE / 'page.css').read_text(encoding='utf-8')}</style></head>\n<body>\n"
         f'<header><h1>stator</h1><p>{title}</p><p class="dim">{html.escape(facts(report))}</p></header>\n<main>\n'
-        f"<p class=\"summary\">{html.escape(summary(report))}</p>\n{_bar(report.parts, report.seconds)}\n"
+        f'<p class="summary">{html.escape(summary(report))}</p>\n{_bar(report.parts, report.seconds)}\n'
         f"{_legend(report)}\n<h2>What would pay most to change</h2>\n{functions or '<p>Nothing: no function has any time.</p>'}\n"
         "</main>\n</body></html>\n"
     )

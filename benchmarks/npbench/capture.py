@@ -1,0 +1,176 @@
+"""How much of the time that NumPy spends in a program is in compiled code: ``python -m benchmarks.npbench.capture``.
+
+NPBENCH_DIR=~/npbench PYHPC_DIR=~/pyhpc python -m benchmarks.npbench.capture --presets S
+
+Each program, in a process of its own, is run as plain Python under `stator.profile`, which gives the time of each of its
+lines, and then compiled. A line is captured when it is in a trace or in a loop that is native code, and nothing of it was
+left to Python: so the share is of NumPy's time, not of the time that is left once most of it has gone. The columns:
+
+captured   the share of plain NumPy's time in lines that are captured
+generated, library, NumPy, Python, stator   what the compiled program's own time goes to
+
+and behind them the lines that are not captured, with the reason that `explain` gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import checkouts, variants
+from .__main__ import ROOT, environment
+
+SECONDS, WARM = 1.5, 12
+LEAST = 0.002  # share from which a line that is not captured is named
+_REGION_LINE = re.compile(r"^  .* @(\d+)(?: in l\d+)?$")
+
+
+def _profiled(call: Any, function: Callable[..., Any]) -> Any:
+    """Calls for a while, with fresh arguments that the profile does not see being made."""
+    import stator
+
+    arguments = [call.fresh() for _ in range(3)]
+    with stator.profile() as p:
+        end = time.perf_counter() + SECONDS
+        while time.perf_counter() < end:
+            for a in arguments:
+                function(*a)
+            arguments = [call.fresh() for _ in arguments]
+    return p.report
+
+
+def _captured_lines() -> tuple[set[tuple[str, int]], dict[tuple[str, int], str]]:
+    """Lines in traces and native loops; lines of which something stays in Python, with the reason."""
+    from stator import _stator
+
+    inside: set[tuple[str, int]] = set()
+    outside: dict[tuple[str, int], str] = {}
+    for f in _stator.functions():
+        inside |= {(file, line) for file, _, line, _ in f["lines"]}
+        for region in f["regions"]:
+            if not region.entries:
+                continue
+            file, _, line = region.place.rpartition(":")
+            inside.add((file, int(line)))
+            inside |= {
+                (file, int(m[1]))
+                for text in region.graph_text.splitlines()
+                if (m := _REGION_LINE.match(text))
+            }
+            taken = {(file, line) for file, line, why, count in region.exits if why == "check" and count}
+            for file, line, _, what in region.left_out:
+                if (file, line) in taken:
+                    outside[file, line] = f"no code for {what}"
+        for r in f["remarks"]:
+            if r.is_break:
+                outside.setdefault((r.file, r.line), r.message)
+    return inside, outside
+
+
+def measure(suite: str, folder: str, program: str, preset: str) -> dict[str, Any]:
+    import stator
+
+    call = variants.load(checkouts.SUITES[suite](Path(folder)), program, preset, "stator.numpy")
+    plain = _profiled(call, call.function.__wrapped__)
+    for _ in range(WARM):
+        call.function(*call.fresh())
+        stator.wait()
+    served = _profiled(call, call.function)
+    inside, outside = _captured_lines()
+    module = sys.modules[call.function.__module__].__file__
+    lines = {
+        (f.file, n): at.lost
+        for f in plain.functions
+        if f.file == module
+        for n, at in f.lines.items()
+        if at.lost
+    }
+    whole = sum(lines.values()) or 1.0
+    missed = {at: t for at, t in lines.items() if at not in inside or at in outside}
+    own = [f for f in served.functions if f.file == module]
+    parts = {name: sum(f.parts.get(name, 0.0) for f in own) for name in served.parts}
+    spent = sum(s for name, s in parts.items() if name not in ("import", "waiting")) or 1.0
+    return {
+        "captured": 1 - sum(missed.values()) / whole,
+        "parts": {name: s / spent for name, s in parts.items()},
+        "missed": [
+            (line, t / whole, outside.get((file, line), "in no trace and in no native loop"))
+            for (file, line), t in sorted(missed.items(), key=lambda m: -m[1])
+            if t / whole >= LEAST
+        ],
+    }
+
+
+COLUMNS = {
+    "generated": "generated",
+    "library": "library",
+    "numpy": "NumPy",
+    "python": "Python",
+    "overhead": "stator",
+}
+HEAD = f"{'':<29}{'captured':>9}" + "".join(f"{title:>10}" for title in COLUMNS.values()) + "   %"
+
+
+def line(program: str, preset: str, found: dict[str, Any]) -> str:
+    shares = "".join(f"{100 * found['parts'][name]:>10.1f}" for name in COLUMNS)
+    missed = "".join(
+        f"\n{'':>31}{100 * share:5.1f}% line {n}: {why}" for n, share, why in found["missed"][:6]
+    )
+    return f"{program:<26}{preset:>3}{100 * found['captured']:>9.1f}{shares}{missed}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    p = argparse.ArgumentParser(
+        prog="python -m benchmarks.npbench.capture", description=__doc__.split("\n")[0]
+    )
+    p.add_argument("--presets", default="S", help="comma-separated: S, M, L")
+    p.add_argument("--programs", default="all", help="comma-separated, or 'loops', or 'all' (the default)")
+    p.add_argument("--one", nargs=4, metavar=("SUITE", "FOLDER", "PROGRAM", "PRESET"), help=argparse.SUPPRESS)
+    options = p.parse_args(argv)
+    if options.one:
+        print(json.dumps(measure(*options.one)))
+        return 0
+    print(HEAD)
+    failed, shares = 0, []
+    found = checkouts.found()
+    for preset in options.presets.split(","):
+        for name, suite in found.items():
+            known = suite.programs("loops" if options.programs == "loops" else "all")
+            for program in known if options.programs in ("loops", "all") else options.programs.split(","):
+                if program not in known:
+                    continue
+                command = [sys.executable, "-m", "benchmarks.npbench.capture", "--one", name]
+                command += [str(suite.folder), program, preset]
+                with tempfile.TemporaryDirectory(prefix="stator-npbench-") as cache:
+                    env = environment("stator", 1, cache)
+                    done = subprocess.run(
+                        command, capture_output=True, text=True, cwd=ROOT, env=env, check=False
+                    )
+                if done.returncode:
+                    failed += 1
+                    print(
+                        f"{program:<26}{preset:>3}  failed: {done.stderr.strip().splitlines()[-1:]}",
+                        flush=True,
+                    )
+                    continue
+                result = json.loads(done.stdout.splitlines()[-1])
+                shares.append(result["captured"])
+                print(line(program, preset, result), flush=True)
+    if shares:
+        enough = sum(share >= 0.95 for share in shares)
+        print(
+            f"at least 95%: {enough} of {len(shares)} programs; mean {100 * sum(shares) / len(shares):.1f}%"
+        )
+    return 1 if failed or not found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
