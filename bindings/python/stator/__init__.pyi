@@ -6,6 +6,7 @@ from stator._cuda import Kernel as Kernel
 from stator._inspect import Explanation as Explanation
 from stator._inspect import Graph as Graph
 from stator._options import Options
+from stator._profile import profile as profile
 from stator._stator import GraphBreakError as GraphBreakError
 from stator._stator import RecompileError as RecompileError
 from stator._stator import Region, Trace
