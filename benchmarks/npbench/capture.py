@@ -15,7 +15,9 @@ and behind them the lines that are not captured, with the reason that `explain` 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
+import linecache
 import re
 import subprocess
 import sys
@@ -47,36 +49,67 @@ def _profiled(call: Any, function: Callable[..., Any]) -> Any:
     return p.report
 
 
-def _captured_lines() -> tuple[set[tuple[str, int]], dict[tuple[str, int], str]]:
-    """Lines in traces and native loops; lines of which something stays in Python, with the reason."""
+class Statements:
+    """First lines of statements: what one of them does may be told at any of its lines."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, dict[int, int]] = {}
+
+    def __call__(self, file: str, line: int) -> tuple[str, int]:
+        if file not in self._first:
+            first = self._first[file] = {}
+            for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+                if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+                    first |= dict.fromkeys(
+                        range(node.lineno, (node.end_lineno or node.lineno) + 1), node.lineno
+                    )
+        return file, self._first[file].get(line, line)
+
+
+def _region_lines(region: Any) -> set[tuple[str, int]]:
+    file, _, line = region.place.rpartition(":")
+    found = (_REGION_LINE.match(text) for text in region.graph_text.splitlines())
+    return {(file, int(line))} | {(file, int(m[1])) for m in found if m}
+
+
+def _captured(at: Statements) -> tuple[set[tuple[str, int]], dict[tuple[str, int], str]]:
+    """Statements in traces and native loops, without those of which something stays in Python; and reasons."""
     from stator import _stator
 
     inside: set[tuple[str, int]] = set()
-    outside: dict[tuple[str, int], str] = {}
+    outside: set[tuple[str, int]] = set()
+    reasons: dict[tuple[str, int], str] = {}
     for f in _stator.functions():
-        inside |= {(file, line) for file, _, line, _ in f["lines"]}
+        inside |= {at(file, line) for file, _, line, _ in f["lines"]}
         for region in f["regions"]:
             if not region.entries:
                 continue
-            file, _, line = region.place.rpartition(":")
-            inside.add((file, int(line)))
-            inside |= {
-                (file, int(m[1]))
-                for text in region.graph_text.splitlines()
-                if (m := _REGION_LINE.match(text))
-            }
-            taken = {(file, line) for file, line, why, count in region.exits if why == "check" and count}
+            inside |= {at(*place) for place in _region_lines(region)}
+            taken = {at(file, line) for file, line, why, count in region.exits if why == "check" and count}
             for file, line, _, what in region.left_out:
-                if (file, line) in taken:
-                    outside[file, line] = f"no code for {what}"
+                if at(file, line) in taken:
+                    outside.add(at(file, line))
+                    reasons[at(file, line)] = f"no code for {what}"
         for r in f["remarks"]:
             if r.is_break:
-                outside.setdefault((r.file, r.line), r.message)
-    return inside, outside
+                outside.add(at(r.file, r.line))
+            if r.is_break or r.is_about_region:
+                reasons.setdefault(at(r.file, r.line), r.message)
+    return inside - outside, reasons
+
+
+def _times(report: Any, file: str, at: Statements) -> dict[tuple[str, int], float]:
+    """Seconds of NumPy and the interpreter by statement."""
+    times: dict[tuple[str, int], float] = {}
+    for f in report.functions:
+        for n, spent in f.lines.items() if f.file == file else ():
+            times[at(f.file, n)] = times.get(at(f.file, n), 0.0) + spent.lost
+    return times
 
 
 def measure(suite: str, folder: str, program: str, preset: str) -> dict[str, Any]:
     import stator
+    from stator import _stator
 
     call = variants.load(checkouts.SUITES[suite](Path(folder)), program, preset, "stator.numpy")
     plain = _profiled(call, call.function.__wrapped__)
@@ -84,26 +117,21 @@ def measure(suite: str, folder: str, program: str, preset: str) -> dict[str, Any
         call.function(*call.fresh())
         stator.wait()
     served = _profiled(call, call.function)
-    inside, outside = _captured_lines()
-    module = sys.modules[call.function.__module__].__file__
-    lines = {
-        (f.file, n): at.lost
-        for f in plain.functions
-        if f.file == module
-        for n, at in f.lines.items()
-        if at.lost
-    }
-    whole = sum(lines.values()) or 1.0
-    missed = {at: t for at, t in lines.items() if at not in inside or at in outside}
-    own = [f for f in served.functions if f.file == module]
+    at, file = Statements(), sys.modules[call.function.__module__].__file__ or ""
+    inside, reasons = _captured(at)
+    times = _times(plain, file, at)
+    whole = sum(times.values()) or 1.0
+    missed = {place: t for place, t in times.items() if place not in inside}
+    own = [f for f in served.functions if f.file == file]
     parts = {name: sum(f.parts.get(name, 0.0) for f in own) for name in served.parts}
     spent = sum(s for name, s in parts.items() if name not in ("import", "waiting")) or 1.0
     return {
         "captured": 1 - sum(missed.values()) / whole,
+        "retired": any(f["retired"] for f in _stator.functions()),
         "parts": {name: s / spent for name, s in parts.items()},
         "missed": [
-            (line, t / whole, outside.get((file, line), "in no trace and in no native loop"))
-            for (file, line), t in sorted(missed.items(), key=lambda m: -m[1])
+            (place[1], t / whole, reasons.get(place, "in no trace and in no native loop"))
+            for place, t in sorted(missed.items(), key=lambda m: -m[1])
             if t / whole >= LEAST
         ],
     }
@@ -124,7 +152,8 @@ def line(program: str, preset: str, found: dict[str, Any]) -> str:
     missed = "".join(
         f"\n{'':>31}{100 * share:5.1f}% line {n}: {why}" for n, share, why in found["missed"][:6]
     )
-    return f"{program:<26}{preset:>3}{100 * found['captured']:>9.1f}{shares}{missed}"
+    back = "   given back: plain Python is as fast" if found["retired"] else ""
+    return f"{program:<26}{preset:>3}{100 * found['captured']:>9.1f}{shares}{back}{missed}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -50,6 +50,7 @@ Ledger::Place Ledger::place_of(const FrameMark* frames, int count) {
         const CodeText* text = text_of(frames[i].code);
         if (!text) continue;
         if (i == 0) p.in_numpy = text->file.starts_with(rules_.numpy);
+        if (i == 0) p.in_library = !p.in_numpy && internal(text->file);
         if (internal(text->file)) {
             // What a package does while it is imported.
             const bool imports = text->file.starts_with(kImporter);
@@ -89,7 +90,9 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
     const bool here = !drives || place.frame == m.doing.frame;
     const Activity what = m.in_stator && here ? m.doing.what : Activity::Plain;
     const bool python = what == Activity::Plain || what == Activity::Stepping;
-    if (place.in_numpy && native == Native::Evaluator) native = Native::NumPy;
+    // What the standard library does is nothing that could be compiled.
+    if (native == Native::Evaluator)
+        native = place.in_numpy ? Native::NumPy : place.in_library ? Native::Other : native;
     if (native == Native::Generated && python) native = Native::Other;  // of another compiler
     Spent spent = Spent::Plain;
     switch (what) {
@@ -107,7 +110,7 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
                                              : Spent::Plain;
             break;
     }
-    if (waits && python) spent = Spent::Waiting;
+    if (waits) spent = Spent::Waiting;
     const bool own_line = m.in_stator && !python && m.doing.line && what != Activity::Recording;
     const SourceLine* line = own_line ? &*lines_.insert(*m.doing.line).first : place.line;
     SampleRow& row = rows_[{line, spent, native}];

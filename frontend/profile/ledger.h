@@ -32,7 +32,8 @@ class Ledger {
         const SourceLine* line = nullptr;
         int first_line = 0, flags = 0;
         const void *code = nullptr, *frame = nullptr;
-        bool importing = false, in_numpy = false;
+        bool importing = false;
+        bool in_numpy = false, in_library = false;  // the innermost frame is
     };
     const CodeText* text_of(const void* code);
     bool internal(const std::string& file) const;

@@ -28,9 +28,9 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 constexpr int kThreads = 256, kFrames = 64, kWords = 512;
-constexpr int64_t kFirstPeriod = 400'000, kPeriod = 1'000'000;  // ns; jitter is added
-constexpr int kFirstTicks = 5000;
-constexpr int kTicksBetweenLooks = 16;  // at which threads there are
+constexpr int64_t kFirstPeriod = 500'000, kPeriod = 1'000'000;  // ns; jitter is added
+constexpr int kFirstTicks = 1000;                               // programs that end soon
+constexpr int kTicksBetweenLooks = 16;                          // at which threads there are
 
 // All memory that the handler reads or writes; never given back, because a signal may come late.
 struct Watched {

@@ -20,7 +20,7 @@ PARTS = {
     "library": ("library nodes", "NumPy's functions, called by compiled code"),
     "numpy": ("NumPy from Python", "NumPy's functions, called by Python code that is not compiled"),
     "python": ("Python", "the interpreter, in code that is not compiled"),
-    "other": ("other extensions", "called by Python code that is not compiled"),
+    "other": ("other libraries", "the standard library and other extensions, called by Python code"),
     "overhead": (
         "stator itself",
         "looking at calls, checking guards, finding memory, entering and leaving loops",
@@ -30,7 +30,7 @@ PARTS = {
     "waiting": ("waiting", "for files, sleeps, locks, the GIL and other processes"),
 }
 CAPTURED = ("generated", "library")
-LOST = ("numpy", "python", "other")
+LOST = ("numpy", "python")
 # What is neither: shares are of the rest.
 ASIDE = ("import", "waiting")
 
@@ -139,8 +139,8 @@ class Function(Line):
         super().__init__(first_line)
         self.file, self.name = file, name
         self.lines: dict[int, Line] = {}
-        self.taken = False  # stator has looked into it
         self.why: dict[str, float] = {}  # reasons of the sampler, by seconds
+        self.numeric = True  # its file has to do with arrays
 
     def add_row(self, row: dict[str, Any]) -> None:
         part = _part(row)
@@ -185,7 +185,10 @@ class Report:
             place = (os.path.join(folder, row["file"]) if row["file"][0] != "<" else row["file"], name)
             functions.setdefault(place, Function(*place, row["line"])).add_row(row | {"function": name})
         _explain(functions, known, folder)
-        self.functions = sorted(functions.values(), key=lambda f: -f.lost)
+        numeric = _numeric_files(functions.values())
+        for f in functions.values():
+            f.numeric = f.file in numeric
+        self.functions = sorted(functions.values(), key=lambda f: (not f.numeric, -f.lost))
 
     @property
     def seconds(self) -> float:
@@ -245,6 +248,21 @@ class Report:
         return f'<iframe style="width:100%;height:36em;border:0" srcdoc="{escape(self.html())}"></iframe>'
 
 
+def _numeric_files(functions: Iterable[Function]) -> set[str]:
+    """Those that use NumPy or stator. What others do, parsing and the like, is no candidate for compiled code."""
+    import linecache
+
+    found = set()
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    for f in functions:
+        if f.file in found:
+            continue
+        uses = f.parts.get("numpy", 0.0) > f.parts.get("python", 0.0) or f.file == main or f.file[:1] == "<"
+        if uses or any("numpy" in line or "stator" in line for line in linecache.getlines(f.file)):
+            found.add(f.file)
+    return found
+
+
 def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, Any]], folder: str) -> None:
     """Gives functions and lines the reasons that stator has for leaving them to Python."""
     retired = set()
@@ -265,8 +283,10 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
             function.reasons = [
                 r for r in function.reasons if r["reason"] not in ("Unprofitable", "NoArrays")
             ]
+        if function.sum(CAPTURED) and not any(at.reasons for at in (function, *function.lines.values())):
+            function.why = {"NotYet": function.lost}
         for reason, seconds in function.why.items():
-            if seconds >= function.lost / 4:
+            if function.lost and seconds >= function.lost / 4:
                 text, hint = _reason_text(reason)
                 function.reasons.append(
                     {"reason": reason, "text": text, "hint": hint, "count": 1, "line": function.line}
@@ -276,5 +296,7 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
 def _reason_text(reason: str) -> tuple[str, str]:
     from stator import _stator
 
+    if reason == "NotYet":
+        return "these are calls before its code was there, and a few that are timed for comparison", ""
     text, hint = _stator.reason_text(reason)
     return text, hint

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 MOST_FUNCTIONS, MOST_LINES, MOST_REASONS = 10, 5, 3  # in the text
 LEAST = 0.005  # share of the time from which something is worth a line
 CONTEXT = 2  # lines around those with time, on the page
-SHORT = {"numpy": "NumPy", "python": "Python", "other": "extensions"}
+SHORT = {"numpy": "NumPy", "python": "Python"}
 
 
 def text(report: Report) -> str:
@@ -55,11 +55,11 @@ def _parts(report: Report) -> Iterator[str]:
 
 
 def _changes(report: Report) -> Iterator[str]:
-    found = [f for f in report.functions if report.share(f.lost) >= LEAST]
+    found = [f for f in report.functions if f.numeric and report.share(f.lost) >= LEAST]
     if not found:
         yield "nothing is left to change: no function spends half a percent of the time outside of compiled code"
-        return
-    yield "what would pay most to change"
+    else:
+        yield "what would pay most to change"
     for number, function in enumerate(found[:MOST_FUNCTIONS], 1):
         yield f"{number:3}. {_percent(report.share(function.lost)):>6} {place(function)}: {split(function)}"
         for reason in function.reasons:
@@ -68,6 +68,8 @@ def _changes(report: Report) -> Iterator[str]:
     if len(found) > MOST_FUNCTIONS:
         rest = sum(f.lost for f in found[MOST_FUNCTIONS:])
         yield f"     {_percent(report.share(rest)):>6} in {len(found) - MOST_FUNCTIONS} more functions"
+    if (others := sum(f.lost for f in report.functions if not f.numeric)) and report.share(others) >= LEAST:
+        yield f"     {_percent(report.share(others)):>6} in files that do not use NumPy"
 
 
 def _hot_lines(report: Report, function: Function) -> Iterator[str]:
@@ -122,18 +124,18 @@ def _seconds(seconds: float) -> str:
 
 def page(report: Report) -> str:
     title = html.escape(report.title or "where the time went")
-    functions = "".join(
-        _function(report, f, k < 3)
-        for k, f in enumerate(report.functions)
-        if report.share(f.seconds) >= LEAST
-    )
+    shown = [f for f in report.functions if report.share(f.seconds) >= LEAST]
+    functions = "".join(_function(report, f, k < 3) for k, f in enumerate(shown) if f.numeric)
+    others = "".join(_function(report, f, False) for f in shown if not f.numeric)
+    if others:
+        others = f"<h2>Files that do not use NumPy</h2>\n{others}"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>stator: {title}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>\n{(HERE / 'page.css').read_text(encoding='utf-8')}</style></head>\n<body>\n"
         f'<header><h1>stator</h1><p>{title}</p><p class="dim">{html.escape(facts(report))}</p></header>\n<main>\n'
         f'<p class="summary">{html.escape(summary(report))}</p>\n{_bar(report.parts, report.seconds)}\n'
-        f"{_legend(report)}\n<h2>What would pay most to change</h2>\n{functions or '<p>Nothing: no function has any time.</p>'}\n"
+        f"{_legend(report)}\n<h2>What would pay most to change</h2>\n{functions or '<p>Nothing: no function has any time.</p>'}\n{others}"
         "</main>\n</body></html>\n"
     )
 
@@ -177,7 +179,10 @@ def _reason(reason: dict[str, object]) -> str:
 
 def _listing(report: Report, function: Function) -> str:
     last = max((n for n, at in function.lines.items()), default=0)
-    rows, before = [], 0
+    rows, before = (
+        ['<div class="dim"><span class="cost">not</span><span class="cost got">captured</span></div>'],
+        0,
+    )
     for n in _shown(function):
         at = function.lines.get(n)
         if before and n > before + 1:
