@@ -105,9 +105,9 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
         case Activity::Building: spent = Spent::Recording; break;
         case Activity::Stepping: spent = Spent::Stepped; break;
         case Activity::Plain:
-            spent = native == Native::Stator ? Spent::Overhead
-                    : place.importing        ? Spent::Import
-                                             : Spent::Plain;
+            spent = place.importing            ? Spent::Import
+                    : native == Native::Stator ? Spent::Overhead
+                                               : Spent::Plain;
             break;
     }
     if (waits) spent = Spent::Waiting;

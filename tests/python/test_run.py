@@ -144,7 +144,7 @@ def test_an_opaque_line_comes_first(tmp_path):
     line = max(first["lines"], key=lambda at: at["lost"])
     assert line["line"] == 11 and line["parts"]["numpy"] > 0.5 * data["cpu"] / 2
     assert any("permutation" in r["text"] for r in line["reasons"])
-    listed = text[text.index("what would pay most") :].splitlines()
+    listed = text[text.index("What would pay most") :].splitlines()
     assert "simulate" in listed[1] and any("np.random.permutation(y)" in at for at in listed[2:8])
 
 
@@ -308,15 +308,15 @@ def test_the_page_is_well_formed_and_needs_nothing_else(tmp_path):
 
 
 def test_the_programs_own_signals_and_forks(tmp_path):
-    """A program's own profiling timer, its handler of our signal, and its children are left alone."""
+    """A program's own timer, its handler of our signal, and its children are left alone."""
     text = """
     import os, signal, subprocess, sys, time
     import numpy as np
-    counts = {signal.SIGPROF: 0, signal.SIGURG: 0}
+    counts = {signal.SIGALRM: 0, signal.SIGURG: 0}
     def count(number, frame):
         counts[number] += 1
-    signal.signal(signal.SIGPROF, count)
-    signal.setitimer(signal.ITIMER_PROF, 0.01, 0.01)
+    signal.signal(signal.SIGALRM, count)
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
     def spend(seconds):
         end = time.process_time() + seconds
         while time.process_time() < end:
@@ -325,8 +325,8 @@ def test_the_programs_own_signals_and_forks(tmp_path):
     signal.signal(signal.SIGURG, count)
     os.kill(os.getpid(), signal.SIGURG)
     spend(0.1)
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    print(counts[signal.SIGPROF] > 5, counts[signal.SIGURG] < 3)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print(counts[signal.SIGALRM] > 5, counts[signal.SIGURG] < 3)
     pid = os.fork()
     if pid == 0:
         spend(0.05)

@@ -34,6 +34,13 @@ LOST = ("numpy", "python")
 # What is neither: shares are of the rest.
 ASIDE = ("import", "waiting")
 
+# Whose functions they are: the program's come first.
+GROUPS = {
+    "own": "What would pay most to change",
+    "installed": "In installed packages",
+    "other": "In files that do not use NumPy",
+}
+
 # Parts of a function that have code of their own, on some versions of Python.
 _INNER = re.compile(r"\.<locals>\.<(listcomp|setcomp|dictcomp|genexpr)>$")
 
@@ -140,7 +147,7 @@ class Function(Line):
         self.file, self.name = file, name
         self.lines: dict[int, Line] = {}
         self.why: dict[str, float] = {}  # reasons of the sampler, by seconds
-        self.numeric = True  # its file has to do with arrays
+        self.group = "own"  # of GROUPS
 
     def add_row(self, row: dict[str, Any]) -> None:
         part = _part(row)
@@ -185,10 +192,8 @@ class Report:
             place = (os.path.join(folder, row["file"]) if row["file"][0] != "<" else row["file"], name)
             functions.setdefault(place, Function(*place, row["line"])).add_row(row | {"function": name})
         _explain(functions, known, folder)
-        numeric = _numeric_files(functions.values())
-        for f in functions.values():
-            f.numeric = f.file in numeric
-        self.functions = sorted(functions.values(), key=lambda f: (not f.numeric, -f.lost))
+        _group(functions.values())
+        self.functions = sorted(functions.values(), key=lambda f: (list(GROUPS).index(f.group), -f.lost))
 
     @property
     def seconds(self) -> float:
@@ -217,6 +222,7 @@ class Report:
                     "file": f.file,
                     "function": f.name,
                     "line": f.line,
+                    "group": f.group,
                     "parts": f.parts,
                     "lost": f.lost,
                     "reasons": f.reasons,
@@ -257,10 +263,19 @@ def _numeric_files(functions: Iterable[Function]) -> set[str]:
     for f in functions:
         if f.file in found:
             continue
-        uses = f.parts.get("numpy", 0.0) > f.parts.get("python", 0.0) or f.file == main or f.file[:1] == "<"
+        uses = f.parts.get("numpy", 0.0) > f.parts.get("python", 0.0) or f.file in (main, "<stdin>")
         if uses or any("numpy" in line or "stator" in line for line in linecache.getlines(f.file)):
             found.add(f.file)
     return found
+
+
+def _group(functions: Iterable[Function]) -> None:
+    numeric, (_, external, _) = _numeric_files(functions), _rules()
+    for f in functions:
+        installed = f.file.startswith(tuple(external))
+        f.group = "other" if f.file not in numeric else "installed" if installed else "own"
+        if installed:  # nobody is going to decorate it
+            f.reasons = [r for r in f.reasons if "decorate" not in r["hint"]]
 
 
 def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, Any]], folder: str) -> None:

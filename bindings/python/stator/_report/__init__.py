@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._profile import CAPTURED, LOST, PARTS
+from .._profile import CAPTURED, GROUPS, LOST, PARTS
 
 if TYPE_CHECKING:
     from .._profile import Function, Line, Report
 
 HERE = Path(__file__).parent
-MOST_FUNCTIONS, MOST_LINES, MOST_REASONS = 10, 5, 3  # in the text
+# In the text.
+MOST_FUNCTIONS = {"own": 10, "installed": 3, "other": 0}
+MOST_LINES, MOST_REASONS = 5, 3
 LEAST = 0.005  # share of the time from which something is worth a line
 CONTEXT = 2  # lines around those with time, on the page
 SHORT = {"numpy": "NumPy", "python": "Python"}
@@ -55,21 +57,22 @@ def _parts(report: Report) -> Iterator[str]:
 
 
 def _changes(report: Report) -> Iterator[str]:
-    found = [f for f in report.functions if f.numeric and report.share(f.lost) >= LEAST]
-    if not found:
+    found = [f for f in report.functions if report.share(f.lost) >= LEAST]
+    if not any(f.group == "own" for f in found):
         yield "nothing is left to change: no function spends half a percent of the time outside of compiled code"
-    else:
-        yield "what would pay most to change"
-    for number, function in enumerate(found[:MOST_FUNCTIONS], 1):
-        yield f"{number:3}. {_percent(report.share(function.lost)):>6} {place(function)}: {split(function)}"
-        for reason in function.reasons:
-            yield from _wrapped(why(reason), "       ")
-        yield from _hot_lines(report, function)
-    if len(found) > MOST_FUNCTIONS:
-        rest = sum(f.lost for f in found[MOST_FUNCTIONS:])
-        yield f"     {_percent(report.share(rest)):>6} in {len(found) - MOST_FUNCTIONS} more functions"
-    if (others := sum(f.lost for f in report.functions if not f.numeric)) and report.share(others) >= LEAST:
-        yield f"     {_percent(report.share(others)):>6} in files that do not use NumPy"
+    for group, most in MOST_FUNCTIONS.items():
+        functions = [f for f in found if f.group == group]
+        whole = sum(f.lost for f in report.functions if f.group == group)
+        if functions:
+            yield f"{GROUPS[group]}, {_percent(report.share(whole))} of the time"
+        for number, function in enumerate(functions[:most], 1):
+            yield f"{number:3}. {_percent(report.share(function.lost)):>6} {place(function)}: {split(function)}"
+            for reason in function.reasons:
+                yield from _wrapped(why(reason), "       ")
+            yield from _hot_lines(report, function)
+        if (more := len(functions) - most) > 0:
+            rest = sum(f.lost for f in functions[most:])
+            yield f"     {_percent(report.share(rest)):>6} in {more} more function{'s' * (more > 1)}"
 
 
 def _hot_lines(report: Report, function: Function) -> Iterator[str]:
@@ -125,17 +128,21 @@ def _seconds(seconds: float) -> str:
 def page(report: Report) -> str:
     title = html.escape(report.title or "where the time went")
     shown = [f for f in report.functions if report.share(f.seconds) >= LEAST]
-    functions = "".join(_function(report, f, k < 3) for k, f in enumerate(shown) if f.numeric)
-    others = "".join(_function(report, f, False) for f in shown if not f.numeric)
-    if others:
-        others = f"<h2>Files that do not use NumPy</h2>\n{others}"
+    sections = ""
+    for group, heading in GROUPS.items():
+        functions = [f for f in shown if f.group == group]
+        if functions or group == "own":
+            pieces = [_function(report, f, group == "own" and k < 3) for k, f in enumerate(functions)]
+            sections += (
+                f"<h2>{heading}</h2>\n{''.join(pieces) or '<p>Nothing: no function has any time.</p>'}\n"
+            )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>stator: {title}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>\n{(HERE / 'page.css').read_text(encoding='utf-8')}</style></head>\n<body>\n"
         f'<header><h1>stator</h1><p>{title}</p><p class="dim">{html.escape(facts(report))}</p></header>\n<main>\n'
         f'<p class="summary">{html.escape(summary(report))}</p>\n{_bar(report.parts, report.seconds)}\n'
-        f"{_legend(report)}\n<h2>What would pay most to change</h2>\n{functions or '<p>Nothing: no function has any time.</p>'}\n{others}"
+        f"{_legend(report)}\n{sections}"
         "</main>\n</body></html>\n"
     )
 
