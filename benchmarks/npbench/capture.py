@@ -3,8 +3,8 @@
 NPBENCH_DIR=~/npbench PYHPC_DIR=~/pyhpc python -m benchmarks.npbench.capture --presets S
 
 Each program, in a process of its own, is run as plain Python under `stator.profile`, which gives the time of each of its
-lines, and then compiled. A line is captured when it is in a trace or in a loop that is native code, and nothing of it was
-left to Python: so the share is of NumPy's time, not of the time that is left once most of it has gone. The columns:
+statements, and then compiled. A statement is captured when it is in a trace or in a loop that is native code, and nothing of
+it was left to Python: so the share is of NumPy's time, not of the time that is left once most of it has gone. The columns:
 
 captured   the share of plain NumPy's time in lines that are captured
 generated, library, NumPy, Python, stator   what the compiled program's own time goes to

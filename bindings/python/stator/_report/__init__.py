@@ -72,7 +72,7 @@ def _changes(report: Report) -> Iterator[str]:
             yield from _hot_lines(report, function)
         if (more := len(functions) - most) > 0:
             rest = sum(f.lost for f in functions[most:])
-            yield f"     {_percent(report.share(rest)):>6} in {more} more function{'s' * (more > 1)}"
+            yield f"     {_percent(report.share(rest)):>6} in {more}{' more' * (most > 0)} function{'s' * (more > 1)}"
 
 
 def _hot_lines(report: Report, function: Function) -> Iterator[str]:
@@ -100,6 +100,8 @@ def place(function: Function) -> str:
 def split(at: Line) -> str:
     parts = [f"{SHORT[n]} {_seconds(at.parts[n])}" for n in LOST if at.parts.get(n)]
     captured = at.sum(CAPTURED) / at.seconds if at.seconds else 0.0
+    if not parts and not captured:
+        return f"{_seconds(at.seconds)} in other libraries and stator itself"
     return ", ".join(parts) + (f"; {_percent(captured)} of its time is captured" if captured else "")
 
 
@@ -187,7 +189,7 @@ def _reason(reason: dict[str, object]) -> str:
 def _listing(report: Report, function: Function) -> str:
     last = max((n for n, at in function.lines.items()), default=0)
     rows, before = (
-        ['<div class="dim"><span class="cost">not</span><span class="cost got">captured</span></div>'],
+        ['<div class="dim"><span class="cost">left out</span><span class="cost got">captured</span></div>'],
         0,
     )
     for n in _shown(function):
