@@ -53,16 +53,17 @@ struct Profile {
 // nullptr: nobody asks. Of each thread: a replay in another one may outlive the measurement.
 extern thread_local constinit Profile* active_profile [[gnu::tls_model("initial-exec")]];
 
-// How many want to know. The GIL guards it.
+// How many want to know, kSampler for one who wants lines. The GIL guards it.
+inline constexpr int kSampler = 1 << 16;
 extern int watching [[gnu::visibility("hidden")]];
 
-// A level from here to the end of the block. `line` is a function, called when somebody wants to know.
+// A level from here to the end of the block. `line` is a function, called when somebody wants lines.
 class Timed {
   public:
     template <class Line>
     Timed(Activity what, const Line& line, const void* frame = nullptr) : watched_(watching > 0) {
         if (watched_) [[unlikely]]
-            begin(what, line(), frame);
+            begin(what, watching >= kSampler ? line() : nullptr, frame);
     }
     ~Timed() {
         if (watched_) [[unlikely]]

@@ -1,26 +1,20 @@
 // See ledger.h. All of this runs on the sampler's thread, without the GIL.
 #include "frontend/profile/ledger.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
+
+#include "frontend/profile/own_memory.h"
 
 namespace stator::frontend {
 
 namespace {
 
-bool read_own(const void* from, void* to, size_t bytes) {
-    const iovec local{to, bytes}, remote{const_cast<void*>(from), bytes};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
 bool begins(const std::string& file, const std::vector<std::string>& with) {
     return std::any_of(with.begin(), with.end(), [&](const std::string& p) { return file.starts_with(p); });
 }
 
-constexpr std::string_view kModule = "<module>", kFrozen = "<frozen ", kImporter = "<frozen importlib";
+constexpr std::string_view kFrozen = "<frozen ", kImporter = "<frozen importlib";
 
 }  // namespace
 

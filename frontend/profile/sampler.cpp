@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "frontend/clock.h"
 #include "frontend/cpython/walk.h"
 #include "frontend/profile/ledger.h"
+#include "frontend/profile/own_memory.h"
 
 namespace stator::frontend {
 
@@ -50,11 +50,6 @@ struct Watched {
     bool here;    // it was there at the last look
 };
 Watched* table = nullptr;
-
-bool read_own(const void* from, void* to, size_t bytes) {
-    const iovec local{to, bytes}, remote{const_cast<void*>(from), bytes};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
-}
 
 // How much of it can be read: stacks end.
 int read_words(const void* from, const void** to, int most) {
@@ -290,7 +285,7 @@ bool start_sampling(SourceRules rules, std::string* why) {
     sigaction(kSignal, nullptr, &now);
     if (!(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != on_signal) previous_action = now;
     sigaction(kSignal, &action, nullptr);
-    ++watching;
+    watching += kSampler;
     ticker = new Ticker(std::move(rules));
     if (ticker->start()) return true;
     stop_sampling();
@@ -301,7 +296,7 @@ SampledProgram stop_sampling() {
     if (!ticker) return {};
     SampledProgram p = ticker->stop();
     delete std::exchange(ticker, nullptr);
-    --watching;
+    watching -= kSampler;
     // A signal that a thread has blocked may still come.
     bool late = false;
     for (int i = 0; i < kThreads; ++i) late |= table[i].state.load() != Watched::Idle;
