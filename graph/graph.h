@@ -83,10 +83,10 @@ enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };
 
 // What a library node gives, ints[3]: a plain array or a number, nothing (it is called for what it does to an
 // array that only the host reads), or from 0 on such an array, of this kind.
-// From kGivesObject down it is any object of the type and length (a tuple of both) at that index of the
-// object table, counted downwards; from kGivesShared down a plain array that may share memory with an
-// operand, less the mask of its axes of stride 0. kGivesFresh is kGivesPlain of which it is known that it
-// never shares memory with an operand.
+// From kGivesObject down it is any object of the type and length (a tuple of both; -1: of any length) at that
+// index of the object table, counted downwards; from kGivesShared down a plain array that may share memory
+// with an operand, less the mask of its axes of stride 0. kGivesFresh is kGivesPlain of which it is known
+// that it never shares memory with an operand.
 inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2, kGivesFresh = -3, kGivesObject = -16,
                          kGivesShared = -(int64_t{1} << 32);
 constexpr bool gives_object(int64_t gives) { return gives <= kGivesObject && gives > kGivesShared; }

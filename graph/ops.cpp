@@ -70,7 +70,8 @@ bool attributes_well_formed(const Node& n) {
         case Op::Reduce: return ints >= 1 && syms == 0 && !n.name.empty();
         case Op::ArgReduce: return ints == 1 && syms == 0 && !n.name.empty();
         case Op::HostLoop: return ints == 0 && syms == 0 && !n.name.empty();
-        case Op::Library: return ints == 4 && (syms == 0 || syms == n.shape.size());
+        case Op::Library:
+            return ints == 4 && (syms == 0 || syms == (n.box == Box::PyInt ? 1 : n.shape.size()));
         case Op::Guard:
         case Op::ErrorState:
         case Op::Checkpoint: return ints == 2 && syms == 0;

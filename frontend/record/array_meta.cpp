@@ -121,6 +121,12 @@ static void classify(ArrayMeta* m, int64_t itemsize, bool c_contiguous) {
     if (!c_order) m->perm = std::move(perm);
 }
 
+bool ArrayMeta::strides_positive() const {
+    for (size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] > 1 && strides[d] <= 0) return false;
+    return true;
+}
+
 static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
     guards::TensorView t;
     const bool cupy = guards::is_cupy_array(obj);

@@ -22,6 +22,9 @@ struct ArrayMeta {
     bool own_dtype;         // the dtype object is a copy of the built-in one
     bool writeable;
     bool standard_strides;  // Contiguous: the strides are those a fresh array of this shape and perm gets
+
+    // Whether every axis of two elements and more has a positive stride.
+    [[nodiscard]] bool strides_positive() const;
 };
 
 // Of an ndarray, a tensor or a CuPy array. False, with `why`, for subclasses, object or byte-swapped or

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/array_meta.h"
 #include "guards/check_cupy_api.h"
@@ -70,6 +71,13 @@ ShadowRef TraceBuilder::constant(PyObject* obj) {
         s->box = Box::PyComplex;
         s->value = scalar_const(DType::C128, bits[0], bits[1]);
         graph.nodes[s->value].box = Box::PyComplex;
+    } else if (DType t; np_scalar_dtype(obj, &t) && t != DType::Bool) {
+        uint64_t bits[2] = {};
+        numpy::scalar_bits(obj, reinterpret_cast<char*>(bits));
+        s->kind = ShadowKind::Scalar;
+        s->dtype = t;
+        s->box = Box::NpScalar;
+        s->value = scalar_const(t, bits[0], bits[1]);
     } else if (PySlice_Check(obj)) {
         auto* slice = reinterpret_cast<PySliceObject*>(obj);
         s->kind = ShadowKind::Slice;

@@ -36,6 +36,13 @@ using Shape = std::vector<graph::Sym>;
 
 struct ArrayMeta;
 
+// Whose memory the result of a library call may lie in.
+enum class Sharing : uint8_t {
+    None,       // its own
+    Hidden,     // of an array that nobody else sees, in whatever order: it is not written in the trace
+    Arguments,  // theirs: none of them is written from then on, either
+};
+
 class TraceBuilder {
   public:
     TraceBuilder();
@@ -116,17 +123,25 @@ class TraceBuilder {
 
     // A pure host function called on whole operands during replay. The result's extents become fresh symbols.
     // `args` may hold any shadows that can be rebuilt; result = what the host returned while recording.
-    // Unless `extents` says what they are. `shared`: the result may share memory with arguments, none of
-    // which is written from then on.
+    // Unless `extents` says what they are.
     ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result,
-                      const Shape* extents = nullptr, bool shared = false);
-    // The same for a function whose result is a Python number or bool.
+                      const Shape* extents = nullptr, Sharing sharing = Sharing::None);
+    // The same for a function whose result is a Python number or bool. An int is a new symbol.
     ShadowRef number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                              PyObject* result);
     // The same for one whose result is a tuple (or named tuple) of arrays, and None where it always is. The
     // shadow is Opaque, its items are theirs.
     ShadowRef tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                            PyObject* result, bool shared);
+                            PyObject* result, Sharing sharing);
+    // The same for one whose result is a tuple, a named tuple or a list that each call makes anew, of arrays,
+    // numbers, and None where it always is. The shadow is a Tuple or List of its items, so the trace makes
+    // another such object where it leaves: nobody has seen this one.
+    ShadowRef parts_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                            PyObject* result, Sharing sharing);
+    // The same for one whose result is another object (a list of numbers, bytes), of which nothing is known
+    // but its type and its length (-1: any). The shadow is Opaque.
+    ShadowRef object_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                             PyObject* result, Py_ssize_t length = -1);
     // Which array library's rules the nodes follow that are appended now.
     graph::HostId host = graph::HostId::NumPy;
 
@@ -210,6 +225,8 @@ class TraceBuilder {
         bool shared = false;  // other values of the trace may lie in the same memory
     };
     int32_t strided_recipe(const ShadowRef& s, ShadowRef* origin);
+    ShadowRef int_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                          PyObject* result);
     bool library_node(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, graph::Node* n);
     bool resolve_array(const ShadowRef& s, PyObject* obj);
     bool resolve_host_array(const ShadowRef& s, PyObject* obj);

@@ -459,10 +459,11 @@ bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> arg
 }
 
 ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                PyObject* result, const Shape* extents, bool shared) {
+                                PyObject* result, const Shape* extents, Sharing sharing) {
     Node n;
+    const bool shared = sharing != Sharing::None;
     if (!library_node(callable, args, kwnames, &n)) return nullptr;
-    if (shared && !share_buffers(args)) return nullptr;
+    if (sharing == Sharing::Arguments && !share_buffers(args)) return nullptr;
     ArrayMeta meta;
     std::string why;
     DType scalar;
@@ -474,6 +475,8 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     if (!read_array_meta(result, &meta, &why)) return fail(Reason::ArrayKind, why);
     if (meta.layout != graph::Layout::Contiguous && !shared)
         return fail(Reason::UnknownCall, "a strided result");
+    if (shared && meta.host == graph::HostId::NumPy && !meta.strides_positive())
+        return fail(Reason::UnknownCall, "a view that is stretched or goes backwards");
     if (shared) {
         n.ints[3] = graph::kGivesShared;
         for (size_t d = 0; d < meta.strides.size() && meta.layout != graph::Layout::Contiguous; ++d)
@@ -520,28 +523,52 @@ bool TraceBuilder::share_buffers(std::span<const Operand> args) {
 ShadowRef TraceBuilder::number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                                        PyObject* result) {
     Node n;
-    const bool is_bool = PyBool_Check(result);
-    if (!is_bool && !PyFloat_CheckExact(result))
+    if (PyLong_CheckExact(result)) return int_library(callable, args, kwnames, result);
+    const bool is_bool = PyBool_Check(result), is_complex = PyComplex_CheckExact(result);
+    if (!is_bool && !is_complex && !PyFloat_CheckExact(result))
         return fail(Reason::UnknownCall, "a function that gives this");
     if (!library_node(callable, args, kwnames, &n)) return nullptr;
-    n.dtype = is_bool ? DType::Bool : DType::F64;
-    n.box = is_bool ? Box::PyBool : Box::PyFloat;
+    n.dtype = is_bool ? DType::Bool : is_complex ? DType::C128 : DType::F64;
+    n.box = is_bool ? Box::PyBool : is_complex ? Box::PyComplex : Box::PyFloat;
     const Box box = n.box;
     return new_scalar(append(std::move(n)), box);
 }
 
-ShadowRef TraceBuilder::tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                      PyObject* result, bool shared) {
-    PyObject* getitem = once([] {
+// A symbol, whose value is known when the call has returned.
+ShadowRef TraceBuilder::int_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                    PyObject* result) {
+    constexpr int64_t kMost = int64_t{1} << 62;
+    int overflow = 0;
+    const int64_t value = PyLong_AsLongLongAndOverflow(result, &overflow);
+    if (overflow || value > kMost || value < -kMost)
+        return fail(Reason::UnknownCall, "a function that gives an int of more than 62 bits");
+    Node n;
+    if (!library_node(callable, args, kwnames, &n)) return nullptr;
+    n.dtype = DType::I64;
+    n.box = Box::PyInt;
+    const Sym symbol = graph.syms.symbol(value, -kMost, kMost);
+    entry_symbol_.resize(graph.syms.symbol_count(), false);
+    n.syms = {symbol};
+    append(std::move(n));
+    return new_int(symbol);
+}
+
+static PyObject* getitem_function() {
+    return once([] {
         PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
     });
+}
+
+ShadowRef TraceBuilder::tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                      PyObject* result, Sharing sharing) {
+    PyObject* getitem = getitem_function();
     Node n;
     if (!getitem || !library_node(callable, args, kwnames, &n)) return nullptr;
     PyRef kind = PyRef::steal(Py_BuildValue("(On)", Py_TYPE(result), PyTuple_GET_SIZE(result)));
     kept_.push_back(kind);
     n.ints[3] = graph::kGivesObject - object_index(kind.get());
-    if (shared && !share_buffers(args)) return nullptr;
+    if (sharing == Sharing::Arguments && !share_buffers(args)) return nullptr;
     auto s = std::make_shared<Shadow>();
     s->kind = ShadowKind::Opaque;
     s->value = append(std::move(n));
@@ -552,10 +579,59 @@ ShadowRef TraceBuilder::tuple_library(PyObject* callable, std::span<const Operan
         }
         PyRef index = PyRef::steal(PyLong_FromSsize_t(i));
         const Operand parts[] = {{s, result}, {constant(index.get()), index.get()}};
-        ShadowRef item = library(getitem, parts, nullptr, PyTuple_GET_ITEM(result, i), nullptr, true);
+        ShadowRef item =
+            library(getitem, parts, nullptr, PyTuple_GET_ITEM(result, i), nullptr, Sharing::Arguments);
         if (!item) return nullptr;
         s->items.push_back(std::move(item));
     }
+    return s;
+}
+
+ShadowRef TraceBuilder::object_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                       PyObject* result, Py_ssize_t length) {
+    Node n;
+    if (!library_node(callable, args, kwnames, &n)) return nullptr;
+    PyRef kind = PyRef::steal(Py_BuildValue("(On)", Py_TYPE(result), length));
+    kept_.push_back(kind);
+    n.ints[3] = graph::kGivesObject - object_index(kind.get());
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Opaque;
+    s->value = append(std::move(n));
+    return s;
+}
+
+// `tuple.__new__(type, items)`: what makes a named tuple without running Python code.
+static std::vector<ShadowRef> maker_of(TraceBuilder& tb, PyTypeObject* type,
+                                       const std::vector<ShadowRef>& items) {
+    PyObject* make =
+        once([] { return PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__"); });
+    return {tb.constant(make), tb.tuple({}), tb.constant(reinterpret_cast<PyObject*>(type)), tb.tuple(items)};
+}
+
+ShadowRef TraceBuilder::parts_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                                      PyObject* result, Sharing sharing) {
+    const Py_ssize_t length = Py_SIZE(result);
+    const ShadowRef whole = object_library(callable, args, kwnames, result, length);
+    if (!whole || !getitem_function()) return nullptr;
+    if (sharing == Sharing::Arguments && !share_buffers(args)) return nullptr;
+    auto s = std::make_shared<Shadow>();
+    s->kind = PyList_CheckExact(result) ? ShadowKind::List : ShadowKind::Tuple;
+    for (Py_ssize_t i = 0; i < length; ++i) {
+        PyObject* part = PySequence_Fast_GET_ITEM(result, i);
+        if (part == Py_None) {  // settled by the arguments
+            s->items.push_back(constant(Py_None));
+            continue;
+        }
+        const PyRef index = PyRef::steal(PyLong_FromSsize_t(i));
+        const Operand of[] = {{whole, result}, {constant(index.get()), index.get()}};
+        const bool number = PyLong_CheckExact(part) || PyBool_Check(part) || PyFloat_CheckExact(part) ||
+                            PyComplex_CheckExact(part);
+        s->items.push_back(number ? number_library(getitem_function(), of, nullptr, part)
+                                  : library(getitem_function(), of, nullptr, part, nullptr, sharing));
+        if (!s->items.back()) return nullptr;
+    }
+    if (PyTuple_Check(result) && !PyTuple_CheckExact(result))
+        s->maker = maker_of(*this, Py_TYPE(result), s->items);
     return s;
 }
 

@@ -178,9 +178,7 @@ bool Recorder::same_as_model(const ShadowRef& s, PyObject* result) {
             return np_scalar_dtype(result, &dt) && dt == s->dtype;
         }
         case ShadowKind::Tuple:
-            return (s->maker.empty()
-                        ? PyTuple_CheckExact(result)
-                        : s->maker[0]->obj.get() == reinterpret_cast<PyObject*>(Py_TYPE(result))) &&
+            return reinterpret_cast<PyObject*>(Py_TYPE(result)) == tuple_type(*s) &&
                    PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(s->items.size());
         case ShadowKind::Object: return s->obj.get() == result || Py_IS_TYPE(result, Py_TYPE(s->obj.get()));
         default: return true;

@@ -13,6 +13,12 @@ static bool is_parts(const Operand& o) {
            !o.shadow->items.empty();
 }
 
+static bool is_named_tuple(const Operand& o) {
+    return o.shadow->kind == ShadowKind::Tuple && !o.shadow->maker.empty() && !PyTuple_CheckExact(o.obj);
+}
+
+static bool is_size(const Shadow& s) { return !s.maker.empty() && PyType_Check(s.maker[0]->obj.get()); }
+
 // A field of a named tuple: one of its items.
 static ShadowRef field_of(const Operand& base, PyObject* result) {
     for (size_t i = 0; i < base.shadow->items.size(); ++i)
@@ -31,10 +37,11 @@ bool Recorder::on_load_attr(const Insn& insn) {
         is_ndarray(base) || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
     if (number)
         out = host.lower_attr(b_, base, insn.obj, result);
-    else if (is_parts(base))
+    else if (is_parts(base) || is_named_tuple(base))
         out = field_of(base, result);
     else if (!instance_attr(base, insn.obj, result, &out, nullptr))
-        out = nullptr;
+        out = base.shadow->kind == ShadowKind::Object ? numpy_host().lower_attr(b_, base, insn.obj, result)
+                                                      : nullptr;
     if (!out) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
     pop();
     if (!push_result(out)) {
@@ -97,12 +104,12 @@ bool Recorder::on_subscript(const Insn& insn) {
         out = base.shadow->items[i < 0 ? i + n : i];
     } else if (base.shadow->kind == ShadowKind::Tuple && PySlice_Check(key.obj)) {
         out = sequence_slice(base, key, result);
-        if (out && !base.shadow->maker.empty()) out = torch::size_shadow(b_, out->items);
+        if (out && is_size(*base.shadow)) out = torch::size_shadow(b_, out->items);
         if (!out) return refuse(Reason::UnknownOp, "a slice of tuple");
     } else if (base.shadow->kind == ShadowKind::Dict) {
         out = dict_get(ops_, nullptr);
         if (!out) return refuse(Reason::UnknownOp, "a subscript of dict");
-    } else if (base.shadow->kind == ShadowKind::Opaque &&
+    } else if (base.shadow->kind == ShadowKind::Opaque && base.shadow->source != guards::kNoSource &&
                (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
                (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
                b_.require_constant(key.shadow, key.obj)) {
@@ -138,7 +145,7 @@ bool Recorder::on_slice(const Insn&) {
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
     PyObject* result = top().frame->peek(0);
     const HostScope scope(b_, host_of(base));
-    const bool size = !base.shadow->maker.empty();
+    const bool size = is_size(*base.shadow);
     ShadowRef out = base.shadow->kind == ShadowKind::Tuple
                         ? (size ? nullptr : sequence_slice(base, k, result))
                         : host_of(base).lower_subscript(b_, base, k, result);

@@ -171,7 +171,8 @@ bool Recorder::on_get_iter(const Insn& insn) {
         case ShadowKind::Tuple:
         case ShadowKind::List: break;
         case ShadowKind::Opaque:
-            if (!PyList_CheckExact(over.obj)) return refuse(Reason::UnknownOp, what);
+            if (!PyList_CheckExact(over.obj) || over.shadow->source == guards::kNoSource)
+                return refuse(Reason::UnknownOp, what);
             b_.guards.expect_length(over.shadow->source, length);
             break;
         default:

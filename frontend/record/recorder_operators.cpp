@@ -128,7 +128,8 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
         case ShadowKind::Dict:
         case ShadowKind::List: return true;
         case ShadowKind::Opaque:
-            if (!guards::is_plain_dict(a.obj) && !PyList_CheckExact(a.obj))
+            if ((!guards::is_plain_dict(a.obj) && !PyList_CheckExact(a.obj)) ||
+                a.shadow->source == guards::kNoSource)
                 return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
             b_.guards.expect_length(a.shadow->source, PyObject_Size(a.obj));
             return true;

@@ -70,7 +70,7 @@ struct Shadow {
 
     // Array
     graph::HostId host = graph::HostId::NumPy;
-    // Views of tensors: what makes the object again, as items of a Make recipe.
+    // Views of tensors, and tuples of other types: what makes the object again, as items of a Make recipe.
     std::vector<ShadowRef> maker;
     std::vector<int64_t> strides;  // bytes, as seen while recording
     bool writeable = true;
@@ -86,5 +86,13 @@ struct Shadow {
     graph::Id cached = graph::kNone;       // graph value of this view at version `cached_version`
     graph::Id cached_version = graph::kNone;
 };
+
+// The type of the tuple that a Tuple shadow stands for: its maker is the type itself (torch.Size), or
+// `tuple.__new__`, which is given the type first (named tuples).
+inline PyObject* tuple_type(const Shadow& s) {
+    if (s.maker.empty()) return reinterpret_cast<PyObject*>(&PyTuple_Type);
+    PyObject* callable = s.maker[0]->obj.get();
+    return PyType_Check(callable) ? callable : s.maker[2]->obj.get();
+}
 
 }  // namespace stator::frontend

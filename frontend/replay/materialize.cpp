@@ -98,11 +98,26 @@ bool ReplayState::evaluate_syms() {
                                  {exprs, static_cast<size_t>(trace.expr_count)});
 }
 
+// A Python number. An int is the value of the symbol that the node binds.
 bool ReplayState::bind_number(Id v, PyObject* result) {
     char bits[16] = {};
-    if (trace.graph.nodes[v].box == Box::PyBool) {
+    const Node& n = trace.graph.nodes[v];
+    if (n.box == Box::PyBool) {
         if (!PyBool_Check(result)) return false;
         bits[0] = result == Py_True;
+    } else if (n.box == Box::PyInt) {
+        if (!PyLong_CheckExact(result)) return false;
+        int overflow = 0;
+        const int64_t value = PyLong_AsLongLongAndOverflow(result, &overflow);
+        const auto symbol = trace.graph.syms.expr(n.syms[0]).value;
+        const auto& info = trace.graph.syms.symbol_info(static_cast<int>(symbol));
+        if (overflow || value < info.lo || value > info.hi) return false;
+        entry->symbols[symbol] = value;
+        memcpy(bits, &value, 8);
+    } else if (n.box == Box::PyComplex) {
+        if (!PyComplex_CheckExact(result)) return false;
+        const Py_complex value = PyComplex_AsCComplex(result);
+        memcpy(bits, &value, 16);
     } else {
         if (!PyFloat_CheckExact(result)) return false;
         const double value = PyFloat_AS_DOUBLE(result);
@@ -166,13 +181,15 @@ bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
     const Node& n = trace.graph.nodes[v];
     if (graph::gives_object(n.ints[3])) {
         PyObject* kind = trace.objects[graph::kGivesObject - n.ints[3]].get();
+        const Py_ssize_t length = PyLong_AsSsize_t(PyTuple_GET_ITEM(kind, 1));
         if (reinterpret_cast<PyObject*>(Py_TYPE(result.get())) != PyTuple_GET_ITEM(kind, 0) ||
-            PyTuple_GET_SIZE(result.get()) != PyLong_AsSsize_t(PyTuple_GET_ITEM(kind, 1)))
+            (length >= 0 && Py_SIZE(result.get()) != length))
             return false;
         set_array(v, result.release());
         return true;
     }
-    if (n.box == Box::PyFloat || n.box == Box::PyBool) return bind_number(v, result.get());
+    if (n.box != Box::Array && n.box != Box::NpScalar)
+        return bind_number(v, result.get()) && evaluate_bound(step);
     if (n.ints[3] >= 0) {
         if (!guards::is_host_array(result.get(), n.ints[3])) return false;
         set_array(v, result.release());
@@ -194,6 +211,8 @@ bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
         if (!read_array_meta(result.get(), &meta, &why)) return false;
         if (meta.dtype != n.dtype || meta.host != n.host || meta.layout != n.layout || meta.perm != n.perm ||
             meta.own_dtype != n.own_dtype || !bind_shape(*this, n, meta.shape))
+            return false;
+        if (n.host == graph::HostId::NumPy && graph::gives_shared(n.ints[3]) && !meta.strides_positive())
             return false;
     }
     set_array(v, result.release());

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 
 os.environ["STATOR_RETIRE"] = "0"
 os.environ.setdefault("STATOR_CACHE_DIR", tempfile.mkdtemp())
 
-from . import probe, rank
+from . import page, probe, rank
 
 
 def main() -> None:
-    entries = rank.ranking()
-    chosen = [a for a in sys.argv[1:] if not a.startswith("--")]
-    tried = probe.probe(chosen or entries)
-    count = dict.fromkeys(probe.KINDS, 0)
-    differ = 0
+    parser = argparse.ArgumentParser(prog="python -m tests.api")
+    parser.add_argument("entries", nargs="*", help="of ranking.txt; all when none is named")
+    parser.add_argument("--write", action="store_true", help="write docs/coverage.md")
+    options = parser.parse_args()
+    tried = probe.probe(options.entries or rank.ranking())
     for entry, found in tried.items():
-        kind = probe.kind_of(found)
-        count[kind] += 1
-        differ += any(call.differs for call in found)
         for call in found:
             if call.differs:
-                print(f"DIFFERS {entry:<24} {call.text}\n    {call.differs}")
+                print(f"differs {entry:<24} {call.text}\n    {call.differs}")
             elif call.kind == "opaque":
                 print(f"opaque  {entry:<24} {call.text}    {call.why}")
-    print(len(tried), count, "differ:", differ, "calls:", sum(map(len, tried.values())))
+    print(page.summary(tried))
+    if options.write and not options.entries:
+        page.PATH.write_text(page.text(tried))
 
 
 if __name__ == "__main__":

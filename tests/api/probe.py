@@ -1,6 +1,6 @@
 """Makes the calls of calls.txt eagerly and compiled: are they the same bit for bit, and what became of them?
 
-A call is tried in a function of its own, with arguments of two sizes and then with NaNs, infinities and zeros among
+A call is tried in a function of its own, in front of other array work, with arguments of two sizes and then with NaNs, infinities and zeros among
 them. What the names in a call mean is said by `arguments`. The kinds:
 
 * compiled: generated code, a view, or an answer that guards have settled; nothing of it is left to NumPy
@@ -90,6 +90,7 @@ def arguments(n: int, special: bool = False) -> dict[str, Any]:
         "b": ints % 2 == 0,
         "bm": grid > 0,
         "by": bytes(range(8 * n)),
+        "extra": np.arange(4.0),
         "k": n,
         "w": 0.75 if not special else np.inf,
     }
@@ -107,6 +108,8 @@ class Call(NamedTuple):
 def function_of(text: str) -> tuple[Callable[..., Any], list[str]]:
     """A function that makes the call, and the names of its parameters."""
     body = text if "return " in text else f"return {text}"
+    # A function without work on arrays is left to Python.
+    body = re.sub(r"return (.*)$", r"found_ = \1; return found_, extra * 2.0 + 1.0", body)
     names = {node.id for node in ast.walk(ast.parse(f"def f():\n {body}")) if isinstance(node, ast.Name)}
     known = [name for name in arguments(3) if name in names]
     scope: dict[str, Any] = {"np": np, "io": io}

@@ -43,7 +43,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call, bool fresh) {
     if (!is_cupy_array(call.result))
         return tb.fail(Reason::UnknownCall, "a result that is no array of CuPy's");
     const bool shared = !lies_apart(call.result, objects.data(), objects.size());
-    ShadowRef s = tb.library(call.callable, call.args, call.kwnames, call.result, nullptr, shared);
+    ShadowRef s = tb.library(call.callable, call.args, call.kwnames, call.result, nullptr,
+                             shared ? Sharing::Arguments : Sharing::None);
     if (s && fresh && !shared) tb.graph.node(tb.value(s)).ints[3] = graph::kGivesFresh;
     return s;
 }

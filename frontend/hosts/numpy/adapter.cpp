@@ -19,6 +19,7 @@ struct Entry {
     Lowering lower;
     bool pure;
     bool writes;  // into its first argument
+    bool shares;
 };
 std::unordered_map<PyObject*, Entry>& table() {
     static auto* t = new std::unordered_map<PyObject*, Entry>;
@@ -82,6 +83,8 @@ bool init(std::string* error) {
     register_assembly();
     register_compounds();
     register_shape_ops();
+    register_facts();
+    register_in_place();
     register_library();
     register_error_state();
     done = true;
@@ -104,11 +107,11 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
     if (it != table().end()) {
         size_t before = tb.graph.nodes.size();
         ShadowRef s = it->second.lower(tb, call);
-        if (s || !it->second.pure) return s;
+        if (s || !(it->second.pure || it->second.shares)) return s;
         Reason reason = tb.reason;
         std::string detail = tb.reason_detail;
         tb.rollback(before);
-        s = lower_library(tb, call);
+        s = it->second.shares ? lower_shared(tb, call) : lower_library(tb, call);
         return s ? s : tb.fail(reason, detail);
     }
     if (ufunc_of(call.callable)) return host_operand ? lower_library(tb, call) : lower_ufunc_call(tb, call);
@@ -137,7 +140,7 @@ void add_rows(std::span<const CallRow> rows) {
             continue;
         }
         if (PyRef o = find_object(row.where);
-            o && table().emplace(o.get(), Entry{row.lower, row.pure, row.writes}).second)
+            o && table().emplace(o.get(), Entry{row.lower, row.pure, row.writes, row.shares}).second)
             o.release();  // singletons: kept for ever
     }
 }

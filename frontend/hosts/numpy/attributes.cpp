@@ -1,4 +1,5 @@
 // Attributes of arrays and scalars that are metadata or views: shape, ndim, size, dtype, T, real and so on.
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
@@ -45,27 +46,51 @@ ShadowRef matrix_transposed(TraceBuilder& tb, const Operand& a, PyObject* result
     return tb.new_view(a.shadow, permuted(tb, shape, axes), result);
 }
 
+// a.name by NumPy, on replay too: a view of a's memory.
+ShadowRef read_by(TraceBuilder& tb, const char* name, const Operand& a, PyObject* result) {
+    const auto getter = [](const char* attribute) {
+        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        return module ? PyObject_CallMethod(module.get(), "attrgetter", "s", attribute) : nullptr;
+    };
+    static constexpr std::string_view kReal = "real";
+    PyObject* real = once([&] { return getter("real"); });
+    PyObject* imag = once([&] { return getter("imag"); });
+    return lower_shared(tb, {name == kReal ? real : imag, std::span(&a, 1), nullptr, result});
+}
+
 // The real part of a real array is the array itself; of a complex one a view with other strides.
 ShadowRef itself(TraceBuilder& tb, const Operand& a, PyObject* result) {
-    if (result == a.obj) return a.shadow;
-    return tb.fail(Reason::UnknownAttr, "real");
+    if (!graph::is_complex(a.shadow->dtype)) return a.shadow;
+    return read_by(tb, "real", a, result);
 }
 
 // The imaginary part of a real array: zeros that cannot be written, made by NumPy.
 ShadowRef imaginary(TraceBuilder& tb, const Operand& a, PyObject* result) {
-    if (graph::is_complex(a.shadow->dtype)) return tb.fail(Reason::UnknownAttr, "imag");
-    PyObject* getter = once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
-        return module ? PyObject_CallMethod(module.get(), "attrgetter", "s", "imag") : nullptr;
-    });
-    return library_of(tb, getter, {a}, result);
+    return read_by(tb, "imag", a, result);
+}
+
+// Where it is dense in C order, and its extents say so: of an axis of one element the stride may be any.
+ShadowRef strides_of(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    const Shape shape = tb.shape(a.shadow);
+    const bool any = std::any_of(shape.begin(), shape.end(), [&](Sym s) { return tb.hint(s) < 2; });
+    if (any || !c_contiguous(tb, a)) return tb.fail(Reason::UnknownAttr, "strides");
+    std::vector<ShadowRef> items(shape.size());
+    Sym stride = tb.int_const(graph::info(a.shadow->dtype).size);
+    for (size_t d = shape.size(); d-- > 0;) {
+        items[d] = tb.new_int(stride);
+        stride = tb.syms().mul(stride, shape[d]);
+    }
+    for (size_t d = 0; d < items.size(); d++)
+        if (tb.hint(items[d]->sym) != PyLong_AsLongLong(PyTuple_GET_ITEM(result, static_cast<Py_ssize_t>(d))))
+            return tb.fail(Reason::ModelMismatch, "strides");
+    return tb.tuple(std::move(items));
 }
 
 const std::unordered_map<std::string_view, Attribute>& array_attributes() {
     static const auto* t = new std::unordered_map<std::string_view, Attribute>{
-        {"shape", shape_of}, {"size", size_of},     {"nbytes", bytes_of}, {"ndim", settled},
-        {"dtype", settled},  {"itemsize", settled}, {"T", transposed},    {"mT", matrix_transposed},
-        {"real", itself},    {"imag", imaginary},
+        {"shape", shape_of}, {"size", size_of},     {"nbytes", bytes_of},    {"ndim", settled},
+        {"dtype", settled},  {"itemsize", settled}, {"T", transposed},       {"mT", matrix_transposed},
+        {"real", itself},    {"imag", imaginary},   {"strides", strides_of},
     };
     return *t;
 }
@@ -87,6 +112,8 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
         if (it != array_attributes().end()) return it->second(tb, a, result);
     } else if (host_only(a)) {
         return lower_host_attr(tb, a, key, result);
+    } else if (a.shadow->kind == ShadowKind::Object) {
+        if (ShadowRef s = fact_attr(tb, a, result)) return s;
     } else if (a.shadow->kind == ShadowKind::Scalar || a.shadow->kind == ShadowKind::Int) {
         if (result == a.obj) return a.shadow;  // x.real of a real number
         if (PyArray_CheckScalar(a.obj) && settled_of_scalar(key)) return tb.constant(result);

@@ -209,6 +209,8 @@ ShadowRef array_of_numbers(TraceBuilder& tb, const Call& call) {
     return out;
 }
 
+}  // namespace
+
 // np.array, np.asarray, np.ascontiguousarray and their like.
 ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
     if (call.args.empty()) return nullptr;
@@ -242,6 +244,8 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
         return tb.fail(Reason::UnknownCall, "ndmin=");
     return converted(tb, a, call.result);
 }
+
+namespace {
 
 bool within(TraceBuilder& tb, Sym s, int64_t limit) {
     return tb.require(Relation::Lt, s, tb.int_const(limit)) &&

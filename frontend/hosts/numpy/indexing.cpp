@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/once.h"
 #include "guards/check.h"
 
@@ -239,17 +240,24 @@ ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObjec
 
 }  // namespace
 
-// np.mgrid: what its subscripts give follows from its type and the key.
-static bool is_index_grid(PyObject* o) {
-    PyObject* grid = once([] {
+// np.mgrid, np.r_ and their like: what their subscripts give follows from their types and the key.
+static bool makes_arrays(PyObject* o) {
+    const auto& types = once([] {
+        std::vector<PyTypeObject*> all;
         PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
-        return np ? PyObject_GetAttrString(np.get(), "mgrid") : nullptr;
+        for (const char* name : {"mgrid", "ogrid", "r_", "c_"}) {
+            const PyRef maker = PyRef::steal(np ? PyObject_GetAttrString(np.get(), name) : nullptr);
+            PyErr_Clear();
+            if (maker && is_numpys_own(reinterpret_cast<PyObject*>(Py_TYPE(maker.get()))))
+                all.push_back(Py_TYPE(maker.get()));
+        }
+        return all;
     });
-    return grid && Py_TYPE(o) == Py_TYPE(grid);
+    return std::find(types.begin(), types.end(), Py_TYPE(o)) != types.end();
 }
 
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
-    if (is_index_grid(a.obj)) return item_of(tb, a, key, result);
+    if (makes_arrays(a.obj)) return item_of(tb, {tb.constant(a.obj), a.obj}, key, result);
     if (!is_array(a.obj)) return tb.fail(Reason::UnknownOp, "a subscript of this type");
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;
     if (host_only(a)) return gather(tb, a, key, result);

@@ -1,15 +1,13 @@
-// Calls left to NumPy on whole operands: pure functions whose results are fresh arrays or scalars.
-//
-// A row here promises three things: the function reads its arguments and nothing else, changes nothing, and
-// its result shares no memory with them. The last is also checked on the result seen while recording.
-// Functions that draw random numbers, do I/O, call user code, or warn depending on values by other means than
-// floating-point flags never stand here.
+// Calls left to NumPy on whole operands: the rows of functions.def, and what others fall back to. Results may
+// be several (tuples, named tuples, lists), which the trace holds one by one.
 #include <algorithm>
 #include <iterator>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/record/array_meta.h"
+#include "guards/check.h"
 
 namespace stator::frontend::numpy {
 
@@ -88,23 +86,77 @@ bool host_result(const Call& call) {
     return from_host && (shared || !readable);
 }
 
-bool plain_result(PyObject* o) {
-    DType t;
-    return (is_array(o) || PyArray_CheckScalar(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
-            PyComplex_CheckExact(o)) &&
-           dtype_of_object(o, &t);
+bool python_number(PyObject* o) {
+    return PyFloat_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o) || PyLong_CheckExact(o);
 }
 
-}  // namespace
+bool plain_result(PyObject* o) {
+    DType t;
+    return (is_array(o) || PyArray_CheckScalar(o) || python_number(o)) && dtype_of_object(o, &t);
+}
 
-ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
-    auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
-    if (!call.callable) return refuse("this function");
-    const bool host = host_result(call);
-    if (!host && !plain_result(call.result)) return refuse("a function whose result is no plain array");
+bool in_parts(PyObject* o) { return PyTuple_Check(o) || PyList_CheckExact(o); }
+
+// Whether every part of a result is something that a trace can hold.
+bool plain_parts(PyObject* o) {
+    if (!in_parts(o)) return false;
+    for (Py_ssize_t i = 0; i < Py_SIZE(o); i++) {
+        PyObject* part = PySequence_Fast_GET_ITEM(o, i);
+        if (part != Py_None && !plain_result(part)) return false;
+    }
+    return true;
+}
+
+// Whether memory of `result` is that of an array in `o`, which may be a sequence of them.
+bool lies_in(PyObject* result, PyObject* o) {
+    if (in_parts(result)) std::swap(result, o);
+    if (in_parts(o)) {
+        for (Py_ssize_t i = 0; i < Py_SIZE(o); i++)
+            if (lies_in(result, PySequence_Fast_GET_ITEM(o, i))) return true;
+        return false;
+    }
+    if (!is_array(result) || !is_array(o)) return false;
+    const char *begin, *end, *other_begin, *other_end;
+    guards::memory_span(result, &begin, &end);
+    guards::memory_span(o, &other_begin, &other_end);
+    return result == o || (begin < other_end && other_begin < end);
+}
+
+// An array that lies in memory as a fresh one does, and is not a part of another that may be reached.
+bool fresh_layout(PyObject* o) {
+    ArrayMeta meta;
+    std::string why;
+    return !is_array(o) || (read_array_meta(o, &meta, &why) && meta.layout == graph::Layout::Contiguous &&
+                            meta.standard_strides);
+}
+
+// Whether what a call gave, apart from its arguments, is to be treated as a view: of another part of the
+// result, or of an array that nobody sees in another order.
+bool gives_views(const Call& call) {
+    std::vector<PyObject*> found;
+    if (in_parts(call.result))
+        for (Py_ssize_t i = 0; i < Py_SIZE(call.result); i++)
+            found.push_back(PySequence_Fast_GET_ITEM(call.result, i));
+    else
+        found.push_back(call.result);
+    for (size_t i = 0; i < found.size(); i++) {
+        for (size_t k = 0; k < i; k++)
+            if (lies_in(found[i], found[k])) return true;
+        if (!fresh_layout(found[i])) return true;
+    }
+    return false;
+}
+
+// Whether a call on such arguments can be made again, and reports nothing that a replay would not see.
+bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
+    const auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why), false; };
+    PyObject* sample = in_parts(call.result) && Py_SIZE(call.result) > 0
+                           ? PySequence_Fast_GET_ITEM(call.result, 0)
+                           : call.result;
     DType result_type = DType::F64;
-    dtype_of_object(call.result, &result_type);
-    bool real = !graph::is_complex(result_type) && result_type != DType::Bool;
+    dtype_of_object(sample, &result_type);
+    const bool converts = call.callable != array_method("view");  // which reads the same bytes
+    const bool real = converts && !graph::is_complex(result_type) && result_type != DType::Bool;
     bool complex_operand = false, chooses_dtype = false;
     bool into_real = false;  // np.pad(x, 1, constant_values=1j)
     const bool quiet = quiet_about_nothing(call.callable);
@@ -114,9 +166,11 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
         chooses_dtype |= PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
         if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0 && !quiet)
             return refuse("an empty array");
-        if (o.obj == call.result && PyArray_Check(o.obj))
+        if (!may_share && o.obj == call.result && PyArray_Check(o.obj))
             return refuse("a function that returns its argument");
-        if (PyArray_Check(o.obj) && !(host && host_only(o)) &&
+        if (!may_share && in_parts(call.result) && lies_in(o.obj, call.result))
+            return refuse("a function that returns a view");
+        if (!may_share && PyArray_Check(o.obj) && !(host && host_only(o)) &&
             (overlaps(call.result, o.obj) || overlaps(o.obj, call.result)))
             return refuse("a function that returns a view");
         if (!rebuildable(tb, o)) return refuse("a function with such an argument");
@@ -125,15 +179,57 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call) {
         return refuse("a conversion from complex, which warns");
     // An output argument would be a store.
     for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0 &&
+            given(tb, &call.args[call.args.size() - static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames) - i)]))
             return refuse("out=");
     std::vector<PyObject*> argv;
     for (const Operand& o : call.args) argv.push_back(o.obj);
     const size_t named = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
     if (warns_by_itself(call.callable, argv.data(), argv.size() - named, call.kwnames))
         return refuse("a function that warns about such arguments");
+    return true;
+}
+
+ShadowRef whole_call(TraceBuilder& tb, const Call& call, bool may_share) {
+    auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
+    if (!call.callable) return refuse("this function");
+    const bool host = host_result(call), parts = plain_parts(call.result);
+    if (!host && !parts && !plain_result(call.result))
+        return refuse("a function whose result is no plain array");
+    if (!repeatable(tb, call, host, may_share)) return nullptr;
     if (host) return tb.host_library(call.callable, call.args, call.kwnames, call.result);
-    return tb.library(call.callable, call.args, call.kwnames, call.result);
+    if (!parts && python_number(call.result))
+        return tb.number_library(call.callable, call.args, call.kwnames, call.result);
+    // Which of view and copy a function chooses may hang on what no guard looks at.
+    const Sharing sharing = may_share           ? Sharing::Arguments
+                            : gives_views(call) ? Sharing::Hidden
+                                                : Sharing::None;
+    if (sharing == Sharing::Arguments && std::any_of(call.args.begin(), call.args.end(), host_only))
+        return refuse("a function that returns a view");
+    if (parts) return tb.parts_library(call.callable, call.args, call.kwnames, call.result, sharing);
+    return tb.library(call.callable, call.args, call.kwnames, call.result, nullptr, sharing);
+}
+
+}  // namespace
+
+ShadowRef lower_library(TraceBuilder& tb, const Call& call) { return whole_call(tb, call, false); }
+
+ShadowRef lower_shared(TraceBuilder& tb, const Call& call) { return whole_call(tb, call, true); }
+
+// np.histogram(x, bins): bins that are an array are given back.
+static ShadowRef lower_histogram(TraceBuilder& tb, const Call& call) {
+    const bool array = std::any_of(call.args.begin(), call.args.end(), [&](const Operand& o) {
+        return &o != call.args.data() && is_array(o.obj);
+    });
+    return array ? lower_shared(tb, call) : lower_library(tb, call);
+}
+
+ShadowRef lower_object(TraceBuilder& tb, const Call& call) {
+    if (plain_result(call.result)) return lower_library(tb, call);
+    if (!PyList_CheckExact(call.result) && !PyBytes_CheckExact(call.result))
+        return tb.fail(Reason::UnknownCall, "a function that gives this");
+    if (!repeatable(tb, call, false, false)) return nullptr;
+    return tb.object_library(call.callable, call.args, call.kwnames, call.result);
 }
 
 ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args,
@@ -145,40 +241,15 @@ ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list
 namespace {
 
 constexpr CallRow kRows[] = {
-#define ROW(where) {where, lower_library},
-    ROW("dot") ROW("vdot") ROW("inner") ROW("outer") ROW("tensordot") ROW("einsum") ROW("kron") ROW("cross")
-        ROW("trace") ROW("convolve") ROW("correlate") ROW("interp") ROW("trapezoid") ROW("cumsum")
-            ROW("cumprod") ROW("nancumsum") ROW("nancumprod") ROW("sort") ROW("argsort") ROW("lexsort") ROW(
-                "partition") ROW("argpartition") ROW("searchsorted") ROW("digitize") ROW("bincount")
-                ROW("histogram_bin_edges") ROW("unique") ROW("median") ROW("percentile") ROW("quantile") ROW(
-                    "var") ROW("std") ROW("average") ROW("nansum") ROW("nanprod") ROW("nanargmin")
-                    ROW("nanargmax") ROW("count_nonzero") ROW("flatnonzero") ROW("argwhere") ROW("ptp") ROW(
-                        "linspace") ROW("logspace") ROW("geomspace") ROW("eye") ROW("identity") ROW("tri")
-                        ROW("tril") ROW("triu") ROW("vander") ROW("diagflat") ROW("fft.fft") ROW("fft.ifft")
-                            ROW("fft.rfft") ROW("fft.irfft") ROW("fft.fft2") ROW("fft.ifft2") ROW("fft.rfft2")
-                                ROW("fft.irfft2") ROW("fft.fftn") ROW("fft.ifftn") ROW("fft.rfftn") ROW(
-                                    "fft.irfftn") ROW("fft.fftfreq") ROW("fft.rfftfreq") ROW("fft.fftshift")
-                                    ROW("fft.ifftshift") ROW("linalg.norm") ROW("linalg.solve") ROW(
-                                        "linalg.inv") ROW("linalg.det") ROW("linalg.pinv")
-                                        ROW("linalg.cholesky") ROW("linalg.matrix_power") ROW(
-                                            "linalg.eigvals") ROW("linalg.eigvalsh") ROW("linalg.cond")
-                                            ROW("linalg.matrix_rank") ROW("linalg.multi_dot") ROW("take") ROW(
-                                                "take_along_axis") ROW("compress")
-                                                ROW("extract") ROW("repeat") ROW("tile") ROW("choose") ROW(
-                                                    "select") ROW("isin") ROW("union1d") ROW("intersect1d")
-                                                    ROW("setdiff1d") ROW("round") ROW("around")
-                                                        ROW("isclose") ROW("allclose") ROW("array_equal") ROW(
-                                                            "nan_to_num") ROW("unwrap") ROW("polyval")
-                                                            ROW("i0") ROW("sinc") ROW("packbits") ROW(
-                                                                "unpackbits") ROW("ediff1d") ROW(".dot")
-                                                                ROW(".cumsum") ROW(".cumprod") ROW(".argsort")
-                                                                    ROW(".argpartition") ROW(".searchsorted")
-                                                                        ROW(".var") ROW(".std") ROW(".trace")
-                                                                            ROW(".take") ROW(".repeat")
-                                                                                ROW(".compress")
-                                                                                    ROW(".choose")
-                                                                                        ROW(".round")
-#undef ROW
+#define FRESH(where) {where, lower_library},
+#define VIEW(where) {where, lower_shared},
+#define OBJECT(where) {where, lower_object},
+#define HISTOGRAM(where) {where, lower_histogram},
+#include "frontend/hosts/numpy/functions.def"
+#undef FRESH
+#undef VIEW
+#undef OBJECT
+#undef HISTOGRAM
 };
 
 }  // namespace

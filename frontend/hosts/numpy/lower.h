@@ -69,7 +69,8 @@ const Shadow& root_of(const ShadowRef& s);
 bool known_density(TraceBuilder& tb, const ShadowRef& s);
 // In C order without gaps, for all extents that the guards let through and not only for those at hand.
 bool c_contiguous(TraceBuilder& tb, const Operand& a);
-// Whether it views an input with axes of extent 1, whose strides no guard looks at but copies in K order do.
+// Whether it views an input, or a library call's view, with axes of extent 1, whose strides no guard looks at
+// but copies in K order do.
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s);
 // An integer operand without a value guard: a Python int. False (no reason set) when it is not one.
 bool read_int(TraceBuilder& tb, const Operand& o, Sym* out);
@@ -196,8 +197,15 @@ ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result);
 ShadowRef finish_copy(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result);
 // A call NumPy itself makes on whole operands; the result must not share memory with an argument.
 ShadowRef lower_library(TraceBuilder& tb, const Call& call);
+// The same where the result may share memory with arguments.
+ShadowRef lower_shared(TraceBuilder& tb, const Call& call);
+// The same where the result is a list or bytes.
+ShadowRef lower_object(TraceBuilder& tb, const Call& call);
 ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args,
                      PyObject* result);
+
+// np.asarray and its like (creation.cpp).
+ShadowRef lower_as_array(TraceBuilder& tb, const Call& call);
 
 // --- call tables (adapter.cpp) ---
 using Lowering = ShadowRef (*)(TraceBuilder&, const Call&);
@@ -210,6 +218,7 @@ struct CallRow {
     bool pure =
         false;  // a fresh result and no effect: where the lowering fails, NumPy's own call is recorded
     bool writes = false;  // into its first argument
+    bool shares = false;  // like `pure`, but the result may be a view of an argument, or be it
 };
 void add_rows(std::span<const CallRow> rows);
 void register_ufuncs();
@@ -220,6 +229,8 @@ void register_assembly();
 void register_compounds();
 void register_shape_ops();
 void register_library();
+void register_facts();
+void register_in_place();
 void register_error_state();
 bool known_callable(PyObject* callable);
 // Whether a call reads its arguments, makes a fresh result and does nothing else (library.cpp says what rows
@@ -227,6 +238,11 @@ bool known_callable(PyObject* callable);
 bool is_pure(PyObject* callable, bool* quiet);
 bool is_reduction(Lowering lower);
 bool quiet_about_nothing(PyObject* callable);
+
+// --- facts (facts.cpp) ---
+// An attribute of a dtype, or of what np.finfo or np.iinfo say of one; nullptr without a reason for other
+// objects.
+ShadowRef fact_attr(TraceBuilder& tb, const Operand& a, PyObject* result);
 
 // --- attributes (attributes.cpp) ---
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result);

@@ -75,6 +75,10 @@ bool variance_warns(const Arguments& a) {
 // "Arrays of 2-dimensional vectors are deprecated"
 bool cross_warns(const Arguments& a) {
     for (PyObject* o : {a.get(0, "a"), a.get(1, "b")}) {
+        // Of a list of numbers, which is what it is compared with.
+        if (o && (PyList_CheckExact(o) || PyTuple_CheckExact(o)) && Py_SIZE(o) == 3 &&
+            !PySequence_Check(PySequence_Fast_GET_ITEM(o, 0)))
+            continue;
         if (!o || !is_array(o)) return true;
         auto* array = reinterpret_cast<PyArrayObject*>(o);
         for (int d = 0; d < PyArray_NDIM(array); ++d)

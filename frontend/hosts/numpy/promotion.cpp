@@ -125,7 +125,12 @@ bool c_contiguous(TraceBuilder& tb, const Operand& a) {
 
 bool unit_axes_at_entry(TraceBuilder& tb, const ShadowRef& s) {
     const Shadow& root = root_of(s);
-    if (root.input < 0 || root.shape.size() < 2) return false;
+    if (root.shape.size() < 2) return false;
+    ShadowRef owner = s;
+    while (owner->base) owner = owner->base;
+    const graph::Node& made = tb.graph.node(tb.value(owner));
+    const bool anywhere = made.op == Op::Library && graph::gives_shared(made.ints[3]);
+    if (root.input < 0 && !anywhere) return false;
     return std::any_of(root.shape.begin(), root.shape.end(),
                        [&](Sym e) { return tb.syms().as_const(e) == 1; });
 }

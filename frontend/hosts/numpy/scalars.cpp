@@ -357,37 +357,61 @@ ShadowRef lower_float(TraceBuilder& tb, const Call& call) {
     return boxed(tb, call, DType::F64, Box::PyFloat);
 }
 
+// np.float32(x) of an array, or of what becomes one.
+ShadowRef array_converted(TraceBuilder& tb, const Call& call) {
+    return only(call) ? lower_as_array(tb, call) : tb.fail(Reason::UnknownCall, "a conversion");
+}
+
 template <DType T>
 ShadowRef lower_numpy_float(TraceBuilder& tb, const Call& call) {
     DType t;
-    if (is_array(call.result) || !dtype_of_object(call.result, &t) || t != T)
-        return tb.fail(Reason::UnknownCall, "a conversion");
-    return boxed(tb, call, T, Box::NpScalar);
+    if (!dtype_of_object(call.result, &t) || t != T) return tb.fail(Reason::UnknownCall, "a conversion");
+    if (is_array(call.result)) return array_converted(tb, call);
+    const Operand* a = only(call);
+    return a && !PyUnicode_Check(a->obj) ? boxed(tb, call, T, Box::NpScalar) : lower_library(tb, call);
 }
 
-// np.int32(n) of a Python int in range.
+// np.int32(n): of a Python int in range a number of the trace, else NumPy's own.
 template <DType T>
 ShadowRef lower_numpy_int(TraceBuilder& tb, const Call& call) {
     const Operand* a = only(call);
     Sym s;
     DType t;
-    if (!a || !PyArray_CheckScalar(call.result) || !dtype_of_object(call.result, &t) || t != T ||
-        !read_int(tb, *a, &s))
+    if (!a || !dtype_of_object(call.result, &t) || t != T)
         return tb.fail(Reason::UnknownCall, "a conversion");
+    if (is_array(call.result)) return array_converted(tb, call);
+    if (!read_int(tb, *a, &s)) return lower_library(tb, call);
     Id v = tb.sym_scalar(s, T);
     return v == kNone ? nullptr : tb.new_scalar(v, Box::NpScalar);
 }
 
 ShadowRef lower_bool(TraceBuilder& tb, const Call& call) {
     const Operand* a = only(call);
-    return a ? lower_truth(tb, *a) : nullptr;
+    const ShadowRef s = a ? lower_truth(tb, *a) : nullptr;
+    if (!s || s->kind != ShadowKind::Scalar || s->box == Box::PyBool) return s;
+    const Id in[] = {tb.value(s)};
+    return tb.new_scalar(tb.pointwise(Op::Copy, in, DType::Bool), Box::PyBool);
 }
 
+// int(x) of a number that the trace computes is Python's own call, whose result is a new symbol.
 ShadowRef lower_int(TraceBuilder& tb, const Call& call) {
     const Operand* a = only(call);
     Sym s;
     if (a && read_int(tb, *a, &s)) return a->shadow;
-    return tb.fail(Reason::UnknownCall, "int of a value from arrays");
+    if (!a || !tb.resolve(a->shadow, a->obj)) return nullptr;
+    // Of an array with axes it is deprecated, which NumPy says in its own way.
+    const bool number = a->shadow->kind == ShadowKind::Scalar ||
+                        (a->shadow->kind == ShadowKind::Array && tb.shape(a->shadow).empty());
+    return number ? lower_library(tb, call) : tb.fail(Reason::UnknownCall, "int of this");
+}
+
+// x.item(): the number itself where it is a float.
+ShadowRef lower_item(TraceBuilder& tb, const Call& call) {
+    const Operand* a = only(call);
+    const bool number = a && tb.resolve(a->shadow, a->obj) && a->shadow->kind == ShadowKind::Scalar;
+    if (number && PyFloat_CheckExact(call.result)) return boxed(tb, call, DType::F64, Box::PyFloat);
+    if (number && PyBool_Check(call.result)) return lower_bool(tb, call);
+    return lower_library(tb, call);
 }
 
 PyObject* python_bool(bool value) { return value ? Py_True : Py_False; }
@@ -493,6 +517,8 @@ constexpr CallRow kRows[] = {{"builtins:abs", lower_abs},
                              {"builtins:float", lower_float},
                              {"builtins:bool", lower_bool},
                              {"builtins:int", lower_int},
+                             {".item", lower_item},
+                             {"generic.item", lower_item},
                              {"builtins:min", lower_extremum_of_two<false>},
                              {"builtins:max", lower_extremum_of_two<true>},
                              {"float64", lower_numpy_float<DType::F64>},

@@ -1,5 +1,4 @@
-// Functions that give views or only look at shapes: transpose, reshape, ravel, squeeze, broadcast_to and
-// their like, len, np.shape.
+// Functions that give views: transpose, reshape, ravel, squeeze, broadcast_to and their like, and len.
 //
 // Which of view or copy NumPy chose is read off the result's base. Reshapes are modelled for C-contiguous
 // operands; others copy first, as NumPy does, or are left to NumPy.
@@ -397,26 +396,7 @@ ShadowRef lower_view(TraceBuilder& tb, const Call& call) {
     return tb.new_view(a.shadow, whole(tb.shape(a.shadow), tb), call.result);
 }
 
-// Facts about dtypes: answers follow from fixed arguments.
-ShadowRef lower_fact(TraceBuilder& tb, const Call& call) {
-    for (const Operand& o : call.args) {
-        bool plain =
-            PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj) || PyBool_Check(o.obj);
-        if (!plain) return tb.fail(Reason::UnknownCall, "a question about such an argument");
-        if (!require_fixed(tb, o)) return nullptr;
-    }
-    return tb.constant(call.result);
-}
-
-// len(x), np.shape(x), np.ndim(x), np.size(x): what the attribute says.
-ShadowRef attribute_call(TraceBuilder& tb, const Call& call, const char* name) {
-    if (call.args.size() != 1 || !array_operand(tb, &call.args[0])) return tb.fail(Reason::UnknownCall, name);
-    PyRef text = PyRef::steal(PyUnicode_FromString(name));
-    return lower_attr(tb, call.args[0], text.get(), call.result);
-}
-ShadowRef lower_shape(TraceBuilder& tb, const Call& call) { return attribute_call(tb, call, "shape"); }
-ShadowRef lower_ndim(TraceBuilder& tb, const Call& call) { return attribute_call(tb, call, "ndim"); }
-ShadowRef lower_size(TraceBuilder& tb, const Call& call) { return attribute_call(tb, call, "size"); }
+// len(x): the first extent.
 ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 1) return tb.fail(Reason::UnknownCall, "len");
     const Operand& a = call.args[0];
@@ -428,55 +408,73 @@ ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     return fixed ? tb.constant(call.result) : tb.fail(Reason::UnknownCall, "len");
 }
 
-// np.real(x): the array itself when it is real.
+// np.real(x) and x.conj(): the array itself when it is real.
 ShadowRef lower_real(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
-    return call.result == call.args[0].obj ? call.args[0].shadow
-                                           : tb.fail(Reason::UnknownCall, "the real part of complex numbers");
+    const Operand& a = call.args[0];
+    if (call.result == a.obj && !graph::is_complex(a.shadow->dtype)) return a.shadow;
+    return tb.fail(Reason::UnknownCall, "the real part of complex numbers");
 }
 
-// np.iscomplexobj(x), np.isrealobj(x): the dtype says.
-ShadowRef lower_kind(TraceBuilder& tb, const Call& call) {
+// x.conj(): the array itself when it is real, else the ufunc.
+ShadowRef lower_conjugate(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
-    return tb.constant(call.result);
+    if (!graph::is_complex(call.args[0].shadow->dtype))
+        return call.result == call.args[0].obj ? call.args[0].shadow : tb.fail(Reason::UnknownCall, "conj");
+    return lower_ufunc(tb, *find_ufunc("conjugate"), call.args, nullptr, nullptr, {}, call.result);
+}
+
+// np.rollaxis(a, axis, start): a permutation, or all of the array.
+ShadowRef lower_rollaxis(TraceBuilder& tb, const Call& call) {
+    const Operand* p[3];
+    if (!bind(tb, call, {"a", "axis", "start"}, p) || !array_operand(tb, p[0]) || !p[1]) return nullptr;
+    const int ndim = rank_of(tb, *p[0]);
+    int64_t axis, start = 0;
+    int from;
+    if (!read_fixed_int(tb, *p[1], &axis) || (p[2] && !read_fixed_int(tb, *p[2], &start))) return nullptr;
+    if (start < 0) start += ndim;
+    if (!normalize_axis(axis, ndim, &from) || start < 0 || start > ndim)
+        return tb.fail(Reason::UnknownCall, "axes");
+    const int to = static_cast<int>(start) - (from < start ? 1 : 0);
+    std::vector<int> axes(static_cast<size_t>(ndim));
+    std::iota(axes.begin(), axes.end(), 0);
+    axes.erase(axes.begin() + from);
+    axes.insert(axes.begin() + to, from);
+    return view_with_axes(tb, *p[0], axes, call.result);
+}
+
+constexpr CallRow viewing(const char* where, Lowering lower) {
+    return {.where = where, .lower = lower, .shares = true};
 }
 
 constexpr CallRow kRows[] = {
-    {"real", lower_real},
-    {"iscomplexobj", lower_kind},
-    {"isrealobj", lower_kind},
-    {"transpose", lower_transpose},
-    {".transpose", lower_transpose},
-    {"permute_dims", lower_transpose},
-    {"swapaxes", lower_swapaxes},
-    {".swapaxes", lower_swapaxes},
-    {"moveaxis", lower_moveaxis},
-    {"reshape", lower_reshape},
-    {".reshape", lower_reshape},
-    {"ravel", lower_ravel},
-    {".ravel", lower_ravel},
-    {".flatten", lower_flatten},
-    {"squeeze", lower_squeeze},
-    {".squeeze", lower_squeeze},
-    {"expand_dims", lower_expand_dims},
-    {"broadcast_to", lower_broadcast_to},
-    {"shape", lower_shape},
-    {"ndim", lower_ndim},
-    {"size", lower_size},
+    viewing("real", lower_real),
+    {".conj", lower_conjugate, true},
+    {".conjugate", lower_conjugate, true},
+    viewing("transpose", lower_transpose),
+    viewing(".transpose", lower_transpose),
+    viewing("permute_dims", lower_transpose),
+    viewing("swapaxes", lower_swapaxes),
+    viewing(".swapaxes", lower_swapaxes),
+    viewing("moveaxis", lower_moveaxis),
+    viewing("rollaxis", lower_rollaxis),
+    viewing("reshape", lower_reshape),
+    viewing(".reshape", lower_reshape),
+    viewing("ravel", lower_ravel),
+    viewing(".ravel", lower_ravel),
+    {".flatten", lower_flatten, true},
+    viewing("squeeze", lower_squeeze),
+    viewing(".squeeze", lower_squeeze),
+    viewing("expand_dims", lower_expand_dims),
+    viewing("broadcast_to", lower_broadcast_to),
     {"builtins:len", lower_len},
-    {"flip", lower_flip},
-    {"flipud", lower_flip_axis<0>},
-    {"fliplr", lower_flip_axis<1>},
-    {"atleast_1d", lower_at_least<1>},
-    {"atleast_2d", lower_at_least<2>},
-    {"atleast_3d", lower_at_least<3>},
-    {".view", lower_view},
-    {"dtype", lower_fact},
-    {"finfo", lower_fact},
-    {"issubdtype", lower_fact},
-    {"promote_types", lower_fact},
-    {"result_type", lower_fact},
-    {"can_cast", lower_fact},
+    viewing("flip", lower_flip),
+    viewing("flipud", lower_flip_axis<0>),
+    viewing("fliplr", lower_flip_axis<1>),
+    viewing("atleast_1d", lower_at_least<1>),
+    viewing("atleast_2d", lower_at_least<2>),
+    viewing("atleast_3d", lower_at_least<3>),
+    viewing(".view", lower_view),
 };
 
 }  // namespace

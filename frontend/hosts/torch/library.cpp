@@ -86,8 +86,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f) {
         const bool shared = !lies_apart(result, objects.data(), objects.size());
         Shape extents;
         const bool known = f && !shared && result_extents(tb, f->name, call, &extents);
-        ShadowRef s =
-            tb.library(call.callable, call.args, call.kwnames, result, known ? &extents : nullptr, shared);
+        ShadowRef s = tb.library(call.callable, call.args, call.kwnames, result, known ? &extents : nullptr,
+                                 shared ? Sharing::Arguments : Sharing::None);
         if (s && f && f->fresh && !shared) tb.graph.node(tb.value(s)).ints[3] = graph::kGivesFresh;
         return s;
     }
@@ -101,7 +101,8 @@ ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f) {
                 return tb.fail(Reason::RequiresGrad);
             shared |= !lies_apart(item, objects.data(), objects.size());
         }
-        return tb.tuple_library(call.callable, call.args, call.kwnames, result, shared);
+        return tb.tuple_library(call.callable, call.args, call.kwnames, result,
+                                shared ? Sharing::Arguments : Sharing::None);
     }
     return tb.number_library(call.callable, call.args, call.kwnames, result);
 }

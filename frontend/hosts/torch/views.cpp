@@ -259,7 +259,7 @@ ShadowRef lower_library_view(TraceBuilder& tb, std::string_view name, const Call
     for (size_t d = 0; d < shape.size(); ++d)
         if (tb.hint(shape[d]) != made.shape[d] || tb.hint(result.strides[d]) != made.strides[d])
             return nullptr;
-    ShadowRef s = tb.library(call.callable, call.args, call.kwnames, call.result, &shape, true);
+    ShadowRef s = tb.library(call.callable, call.args, call.kwnames, call.result, &shape, Sharing::Arguments);
     if (s) s->placement = std::make_shared<Placement>(std::move(result));
     return s;
 }

@@ -1,0 +1,26 @@
+"""The functions of docs/coverage.md do what NumPy's do, and are served as well as that page says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.api import page, probe, rank  # noqa: E402
+
+KINDS = page.kinds()
+CALLS = probe.calls()
+
+
+def test_page_lists_the_ranking() -> None:
+    assert list(KINDS) == rank.ranking() == list(CALLS)
+
+
+@pytest.mark.parametrize("entry", list(KINDS))
+def test_function(entry: str) -> None:
+    tried = [probe.try_call(text) for text in CALLS[entry]]
+    assert not [call for call in tried if call.differs]
+    worse = [c for c in tried if probe.KINDS.index(c.kind) > probe.KINDS.index(KINDS[entry])]
+    assert not worse
