@@ -319,26 +319,31 @@ void plan_symbols(Trace& t, std::vector<graph::Sym> wanted) {
     for (int i = 0; i < t.symbol_count; ++i) t.symbol_start.push_back(g.syms.symbol_info(i).lo);
 }
 
-// Which expressions change when a library call binds the extents of its result.
+// Which expressions wait for a library call, which binds the extents of its result or an int that it gives:
+// they are evaluated at the last of those that they need, and not at entry, where a divisor might be
+// anything.
 void plan_bindings(Trace& t) {
     const auto& table = t.graph.syms;
-    for (TraceStep& step : t.steps) {
+    std::vector<int> last(static_cast<size_t>(table.size()), -1);  // step, per expression
+    for (size_t k = 0; k < t.steps.size(); ++k) {
+        TraceStep& step = t.steps[k];
         if (step.kind != StepKind::Library) continue;
-        std::vector<bool> changed(static_cast<size_t>(table.size()), false);
         for (graph::Sym s : t.graph.nodes[step.node].syms)
-            if (table.expr(s).kind == graph::SymKind::Symbol) changed[static_cast<size_t>(s.id)] = true;
+            if (table.expr(s).kind == graph::SymKind::Symbol)
+                last[static_cast<size_t>(s.id)] = static_cast<int>(k);
         for (const auto& [id, symbol] : t.symbol_exprs)
-            if (changed[static_cast<size_t>(id)]) step.bound.emplace_back(id, symbol);
-        for (int32_t id : t.expr_ids) {  // operands first
-            const auto& e = table.expr(graph::Sym{id});
-            bool depends = (e.a && changed[static_cast<size_t>(e.a.id)]) ||
-                           (e.b && changed[static_cast<size_t>(e.b.id)]);
-            for (const auto& term : e.terms) depends |= changed[static_cast<size_t>(term.atom.id)];
-            if (!depends) continue;
-            changed[static_cast<size_t>(id)] = true;
-            step.exprs.push_back(id);
-        }
+            if (last[static_cast<size_t>(id)] == static_cast<int>(k)) step.bound.emplace_back(id, symbol);
     }
+    std::vector<int32_t> at_entry;
+    for (int32_t id : t.expr_ids) {  // operands first
+        const auto& e = table.expr(graph::Sym{id});
+        int& at = last[static_cast<size_t>(id)];
+        for (graph::Sym operand : {e.a, e.b})
+            if (operand) at = std::max(at, last[static_cast<size_t>(operand.id)]);
+        for (const auto& term : e.terms) at = std::max(at, last[static_cast<size_t>(term.atom.id)]);
+        (at < 0 ? at_entry : t.steps[static_cast<size_t>(at)].exprs).push_back(id);
+    }
+    t.expr_ids = std::move(at_entry);
 }
 
 // What plain Python does for the same result. Views cost it something, and copies that promotion asks for

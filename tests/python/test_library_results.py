@@ -237,6 +237,65 @@ def test_int_of_what_is_none() -> None:
         assert found == expected, report(expected, found)
 
 
+def test_complex_into_real_warns() -> None:
+    def f(c):
+        return int(c[0]), np.float64(c[1]), np.int32(c[2]), c * 2
+
+    def g(c, x):
+        y = c * 2
+        np.put(x, [0, 1], c[:2])
+        np.fill_diagonal(x.reshape(1, -1), c[0])
+        return x, y
+
+    for function, make in ((f, lambda: (numbers(4) + 1j,)), (g, lambda: (numbers(4) + 1j, numbers(4)))):
+        compiled = stator.compile(function)
+        for _ in range(3):
+            expected, found = observe(function, make()), observe(compiled, make())
+            assert found == expected, report(expected, found)
+
+
+def chosen(m, y):
+    best = np.argmax(y)
+    return (
+        m[best] * 2,
+        m[:, np.argmin(y)],
+        y[: np.argmax(y)],
+        m[best, 1:],
+        m[best] + (y.size // (int(best) + 1)),
+    )
+
+
+def chosen_rows_changed(m, y):
+    row = m[np.argmax(y)]
+    row[0] = 100.0
+    return row, m
+
+
+def test_indices_from_arrays() -> None:
+    def some(n):
+        y = numbers(n)
+        y[3] = 50.0
+        return square(n), y
+
+    check(chosen, some)
+    check(chosen_rows_changed, some)
+
+
+def test_index_from_arrays_out_of_range() -> None:
+    def f(m, i):
+        k = i.max()
+        y = m + 1
+        return m[k], y
+
+    compiled = stator.compile(f)
+    for k in (2, 3, -1, 9, 0, -5):
+        expected, found = (
+            observe(f, (square(4), np.array([-9, k]))),
+            observe(compiled, (square(4), np.array([-9, k]))),
+        )
+        assert found == expected, report(expected, found)
+
+
 # --- other objects ---
 
 
@@ -316,6 +375,10 @@ def diagonals(q):
     return np.diag(q) * 2, np.diagonal(q, 1) + 1, q.diagonal(), np.einsum("ii->i", q)
 
 
+def turned(m):
+    return np.rot90(m) + 1, np.rot90(m, 2), np.rot90(m, -1), np.rot90(m, 4)
+
+
 def diagonals_changed(q):
     p = q * 2
     d = np.einsum("ii->i", p)
@@ -333,6 +396,7 @@ def diagonals_changed(q):
         pytest.param(windows, lambda n: (numbers(n),), id="windows"),
         pytest.param(middle, lambda n: (square(n),), id="keepdims"),
         pytest.param(diagonals, lambda n: (square(n),), id="diagonal"),
+        pytest.param(turned, lambda n: (square(n)[:, 1:].copy(),), id="rot90"),
     ],
 )
 def test_views(function: Callable, make: Callable[[int], tuple]) -> None:
@@ -408,6 +472,7 @@ def scattered(x, u):
     np.add.at(x, u, 1.0)
     np.put(x, [0, 1], [5.0, 6.0])
     np.place(x, x > 1, [0.5])
+    np.copyto(x, u, where=u > 2)
     return x * 2
 
 

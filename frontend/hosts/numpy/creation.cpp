@@ -340,9 +340,9 @@ ShadowRef lower_fill(TraceBuilder& tb, const Call& call) {
 ShadowRef lower_copyto(TraceBuilder& tb, const Call& call) {
     const Operand* p[4];
     if (!bind(tb, call, {"dst", "src", "casting", "where"}, p) || !array_operand(tb, p[0]) || !p[1] ||
-        !fixed_if_given(tb, {p[2], p[3]}))
+        !fixed_if_given(tb, {p[2]}))
         return nullptr;
-    if (p[3] && p[3]->obj != Py_True) return tb.fail(Reason::UnknownCall, "where=");
+    if (p[3] && (p[3]->obj != Py_True || !require_fixed(tb, *p[3]))) return lower_change(tb, call);
     Arg v;
     if (!read_arg(tb, *p[1], &v)) return nullptr;
     DType t = p[0]->shadow->dtype;

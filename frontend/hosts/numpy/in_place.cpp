@@ -52,6 +52,9 @@ bool change(TraceBuilder& tb, const Call& call) {
     const auto rest = call.args.subspan(1);
     if (std::any_of(rest.begin(), rest.end(), [&](const Operand& o) { return reads_itself(a.obj, o.obj); }))
         return tb.fail(Reason::Unstoreable, "an argument in the memory that is stored to"), false;
+    if (!graph::is_complex(a.shadow->dtype) &&
+        std::any_of(rest.begin(), rest.end(), [](const Operand& o) { return has_complex(o.obj); }))
+        return tb.fail(Reason::Unstoreable, "complex into real, which warns"), false;
     std::vector<Operand> args = {{tb.constant(call.callable), call.callable}};
     args.insert(args.end(), call.args.begin(), call.args.end());
     const PyRef like = PyRef::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(a.obj), NPY_CORDER));
@@ -64,11 +67,14 @@ bool change(TraceBuilder& tb, const Call& call) {
     return fresh && store_value(tb, a.shadow, nullptr, arg_of(tb, tb.value(fresh)));
 }
 
-// What gives None.
+}  // namespace
+
 ShadowRef lower_change(TraceBuilder& tb, const Call& call) {
     if (call.args.empty() || !array_operand(tb, &call.args[0]) || call.result != Py_None) return nullptr;
     return change(tb, call) ? tb.constant(Py_None) : nullptr;
 }
+
+namespace {
 
 // ufunc.at(self, a, indices, b)
 ShadowRef lower_at(TraceBuilder& tb, const Call& call) {

@@ -87,7 +87,22 @@ Range slice_range(TraceBuilder& tb, const IndexItem& item, Sym n) {
     return {start, fixed_extent(tb, length), item.stride};
 }
 
-bool read_slice(TraceBuilder& tb, const Operand& o, IndexItem* out) {
+// An int, or one of NumPy's that the trace computes where `numbers` are asked for: its value is a new symbol.
+bool read_position(TraceBuilder& tb, const Operand& o, bool numbers, Sym* out) {
+    if (read_int(tb, o, out)) return true;
+    const bool number = numbers && PyArray_IsScalar(o.obj, Integer) && tb.resolve(o.shadow, o.obj) &&
+                        o.shadow->kind == ShadowKind::Scalar;
+    PyObject* index = once([] {
+        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        return module ? PyObject_GetAttrString(module.get(), "index") : nullptr;
+    });
+    const PyRef value = PyRef::steal(number && index ? PyNumber_Index(o.obj) : nullptr);
+    if (!value) return PyErr_Clear(), false;
+    const ShadowRef s = tb.number_library(index, std::span(&o, 1), nullptr, value.get());
+    return s && (*out = s->sym, true);
+}
+
+bool read_slice(TraceBuilder& tb, const Operand& o, bool numbers, IndexItem* out) {
     if (!tb.resolve(o.shadow, o.obj)) return false;
     auto* slice = reinterpret_cast<PySliceObject*>(o.obj);
     PyObject* objects[] = {slice->start, slice->stop, slice->step};
@@ -107,35 +122,36 @@ bool read_slice(TraceBuilder& tb, const Operand& o, IndexItem* out) {
         } else if (i == 2) {
             if (!read_fixed_int(tb, bound, &out->stride) || out->stride == 0) return false;
         } else {
-            if (!read_int(tb, bound, i == 0 ? &out->start : &out->stop)) return false;
+            if (!read_position(tb, bound, numbers, i == 0 ? &out->start : &out->stop)) return false;
             (i == 0 ? out->has_start : out->has_stop) = true;
         }
     }
     return true;
 }
 
-bool read_index_item(TraceBuilder& tb, const Operand& o, IndexItem* out) {
+bool read_index_item(TraceBuilder& tb, const Operand& o, bool numbers, IndexItem* out) {
     *out = {};
     if (o.obj == Py_None || o.obj == Py_Ellipsis) {
         out->kind = o.obj == Py_None ? IndexItem::NewAxis : IndexItem::Ellipsis;
         return require_fixed(tb, o);
     }
-    if (PySlice_Check(o.obj)) return read_slice(tb, o, out);
+    if (PySlice_Check(o.obj)) return read_slice(tb, o, numbers, out);
     out->kind = IndexItem::Integer;
-    return read_int(tb, o, &out->start);
+    return read_position(tb, o, numbers, &out->start);
 }
 
 enum class KeyKind { Basic, Unknown };
 
-KeyKind read_key(TraceBuilder& tb, const Operand& key, std::vector<IndexItem>* out) {
+KeyKind read_key(TraceBuilder& tb, const Operand& key, std::vector<IndexItem>* out, bool numbers = false) {
     std::vector<Operand> items;
+    out->clear();
     if (!PyTuple_CheckExact(key.obj))
         items.push_back(key);
     else if (!read_items(tb, key, &items))
         return KeyKind::Unknown;
     for (const Operand& o : items) {
         out->emplace_back();
-        if (!read_index_item(tb, o, &out->back())) return KeyKind::Unknown;
+        if (!read_index_item(tb, o, numbers, &out->back())) return KeyKind::Unknown;
     }
     return KeyKind::Basic;
 }
@@ -263,7 +279,10 @@ ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key
     if (host_only(a)) return gather(tb, a, key, result);
     if (a.shadow->kind != ShadowKind::Array) return tb.fail(Reason::UnknownOp, "a subscript of this type");
     std::vector<IndexItem> items;
-    if (read_key(tb, key, &items) != KeyKind::Basic) return gather(tb, a, key, result);
+    if (read_key(tb, key, &items) != KeyKind::Basic) {
+        const bool view = is_array(result) && shares_memory(result, a.obj);
+        if (!view || read_key(tb, key, &items, true) != KeyKind::Basic) return gather(tb, a, key, result);
+    }
     ViewStep step;
     if (!select(tb, tb.shape(a.shadow), items, &step)) return tb.fail(Reason::UnknownOp, "this index");
     if (is_array(result)) return tb.new_view(a.shadow, std::move(step), result);

@@ -28,6 +28,19 @@ bool quiet_about_nothing(PyObject* callable) {
     return std::ranges::find(kQuiet, text("__name__")) != std::end(kQuiet);
 }
 
+// A complex number, or an array or a sequence of such.
+bool has_complex(PyObject* o) {
+    DType t;
+    if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+        PyRef items = PyRef::steal(PySequence_Fast(o, ""));
+        for (Py_ssize_t i = 0; items && i < PySequence_Fast_GET_SIZE(items.get()); i++)
+            if (has_complex(PySequence_Fast_GET_ITEM(items.get(), i))) return true;
+        return false;
+    }
+    return (dtype_of_object(o, &t) && graph::is_complex(t)) ||
+           (is_array(o) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o)));
+}
+
 namespace {
 
 bool overlaps(PyObject* a, PyObject* b) {
@@ -54,19 +67,6 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
     if (host_only(o)) return true;
     if (o.shadow->kind == ShadowKind::Made && PyIter_Check(o.obj)) return false;  // it would be used up
     return o.shadow->kind != ShadowKind::Opaque && o.shadow->kind != ShadowKind::Lazy;
-}
-
-// A complex number, or an array or a sequence of such.
-bool has_complex(PyObject* o) {
-    DType t;
-    if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
-        PyRef items = PyRef::steal(PySequence_Fast(o, ""));
-        for (Py_ssize_t i = 0; items && i < PySequence_Fast_GET_SIZE(items.get()); i++)
-            if (has_complex(PySequence_Fast_GET_ITEM(items.get(), i))) return true;
-        return false;
-    }
-    return (dtype_of_object(o, &t) && graph::is_complex(t)) ||
-           (is_array(o) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o)));
 }
 
 // An array that only NumPy reads, or one that shares memory with such an argument. NumPy runs no Python code
@@ -157,7 +157,7 @@ bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
     dtype_of_object(sample, &result_type);
     const bool converts = call.callable != array_method("view");  // which reads the same bytes
     const bool real = converts && !graph::is_complex(result_type) && result_type != DType::Bool;
-    bool complex_operand = false, chooses_dtype = false;
+    bool complex_operand = false, chooses_dtype = PyType_Check(call.callable);
     bool into_real = false;  // np.pad(x, 1, constant_values=1j)
     const bool quiet = quiet_about_nothing(call.callable);
     for (const Operand& o : call.args) {

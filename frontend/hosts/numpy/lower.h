@@ -207,6 +207,8 @@ ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list
 // np.asarray and its like (creation.cpp).
 ShadowRef lower_as_array(TraceBuilder& tb, const Call& call);
 
+bool has_complex(PyObject* o);  // a complex number, or an array or a sequence of such (library.cpp)
+
 // --- call tables (adapter.cpp) ---
 using Lowering = ShadowRef (*)(TraceBuilder&, const Call&);
 // Each family adds its rows once at start-up. `where`: attribute path under numpy ("roll", "linalg.norm"),
@@ -238,6 +240,10 @@ bool known_callable(PyObject* callable);
 bool is_pure(PyObject* callable, bool* quiet);
 bool is_reduction(Lowering lower);
 bool quiet_about_nothing(PyObject* callable);
+
+// --- calls that change their first argument (in_place.cpp) ---
+// NumPy's call on a copy, which is then stored: of one that gives None.
+ShadowRef lower_change(TraceBuilder& tb, const Call& call);
 
 // --- facts (facts.cpp) ---
 // An attribute of a dtype, or of what np.finfo or np.iinfo say of one; nullptr without a reason for other

@@ -300,7 +300,7 @@ constexpr CallRow kRows[] = {
     {".argmax", lower_argument<kArgmax>, true},
     {"argmin", lower_argument<kArgmin>, true},
     {".argmin", lower_argument<kArgmin>, true},
-    {"ufunc.reduce", lower_ufunc_reduce},
+    {"ufunc.reduce", lower_ufunc_reduce, true},
     {"ufunc.accumulate", lower_library},
     {"ufunc.reduceat", lower_library},
     {"ufunc.outer", lower_library},

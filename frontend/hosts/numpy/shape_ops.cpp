@@ -443,6 +443,31 @@ ShadowRef lower_rollaxis(TraceBuilder& tb, const Call& call) {
     return view_with_axes(tb, *p[0], axes, call.result);
 }
 
+// np.rot90(m, k, axes): axes change places, and one or both are read backwards.
+ShadowRef lower_rot90(TraceBuilder& tb, const Call& call) {
+    const Operand* p[3];
+    if (!bind(tb, call, {"m", "k", "axes"}, p) || !array_operand(tb, p[0])) return nullptr;
+    const Shape shape = tb.shape(p[0]->shadow);
+    int64_t turns = 1;
+    int a = 0, b = 1;
+    if (p[1] && !read_fixed_int(tb, *p[1], &turns)) return nullptr;
+    if (p[2] || shape.size() < 2) return tb.fail(Reason::UnknownCall, "rot90 in other planes");
+    turns = ((turns % 4) + 4) % 4;
+    ViewStep step = whole(shape, tb);
+    if (turns % 2 == 1) {
+        std::swap(step.map[a], step.map[b]);
+        std::swap(step.shape[a], step.shape[b]);
+    }
+    const auto backwards = [&](int d) {
+        if (tb.hint(shape[d]) == 0) return;
+        step.step[d] = -1;
+        step.start[d] = tb.syms().sub(shape[d], tb.int_const(1));
+    };
+    if (turns >= 2) backwards(a);
+    if (turns == 1 || turns == 2) backwards(b);
+    return tb.new_view(p[0]->shadow, std::move(step), call.result);
+}
+
 constexpr CallRow viewing(const char* where, Lowering lower) {
     return {.where = where, .lower = lower, .shares = true};
 }
@@ -471,6 +496,7 @@ constexpr CallRow kRows[] = {
     viewing("flip", lower_flip),
     viewing("flipud", lower_flip_axis<0>),
     viewing("fliplr", lower_flip_axis<1>),
+    {"rot90", lower_rot90},
     viewing("atleast_1d", lower_at_least<1>),
     viewing("atleast_2d", lower_at_least<2>),
     viewing("atleast_3d", lower_at_least<3>),
