@@ -73,10 +73,10 @@ bool Builder::step(const Insn& insn) {
             return true;
         case Opcode::PushNull: push({}); return true;
         case Opcode::Copy: {
-            // What two variables are going to hold is one array (a = b = x + 1).
+            // What several targets are given is one array (a = b = x + 1, a[0] = a[:, 0] = x + 1). Others are
+            // the container and the index of an augmented assignment.
             Value& v = top(insn.arg - 1);
-            const bool kept = code().insns[static_cast<size_t>(pc_ + 1)].op == Opcode::StoreFast;
-            if (kept && v.kind == Kind::Lazy && !fresh_array(&v)) return false;
+            if (insn.arg == 1 && v.kind == Kind::Lazy && !fresh_array(&v)) return false;
             push(v);
             return true;
         }

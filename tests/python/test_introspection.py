@@ -229,3 +229,18 @@ def test_fullgraph_raises_with_the_reasons(capsys):
     with stator.stance("eager"):
         broken(X)
     assert capsys.readouterr().out == "here\n"
+
+
+def test_loops_in_native_code_are_captured():
+    @stator.compile
+    def smooth(u, n):
+        for _ in range(n):
+            for i in range(1, len(u) - 1):
+                u[i] = 0.5 * (u[i - 1] + u[i + 1])
+
+    for _ in range(3):
+        smooth(np.arange(30.0), 40)
+        stator.wait()
+    seen = stator.explain(smooth)(np.arange(30.0), 40)
+    assert seen.share == 1.0 and len(seen.loops) >= 1
+    assert "100% (0 array operations in 0 traces, " in str(seen)

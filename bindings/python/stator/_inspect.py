@@ -169,7 +169,8 @@ class Explanation:
         With ``device="cuda"``: where replays waited for the GPU; `kind`, `text`, `hint`, `file`, `function`, `line`, `count`
         since start or reset, and `now` of this call.
     share : float
-        Share captured: array operations in traces, out of these and the places that stayed in Python.
+        Share captured: array operations in traces and loops that are native code as a whole, out of these and the places
+        that stayed in Python.
     """
 
     def __init__(self, function, result, before, seconds, microseconds, waits=None):
@@ -194,8 +195,13 @@ class Explanation:
         return sum(_operations(t.graph_text) for t in self.traces)
 
     @property
+    def loops(self):
+        """Loops that are native code as a whole."""
+        return [r for r in _stator.regions(self._function) if not r.error]
+
+    @property
     def share(self):
-        captured = self.operations
+        captured = self.operations + len(self.loops)
         return captured / (captured + len(self.reasons)) if captured else 0.0
 
     @property
@@ -214,11 +220,10 @@ class Explanation:
         """(title, lines) of the report; a line is text and, indented below it, details."""
         details = _counter_lines(self.call) + _time_lines(self.microseconds, self.seconds)
         yield "call", [(f"{self.outcome} in {1e6 * self.seconds:.1f} µs", details)]
-        operations = self.operations
-        yield (
-            "captured",
-            [(f"{100 * self.share:.0f}% ({operations} array operations in {len(self.traces)} traces)", [])],
-        )
+        inside = f"{self.operations} array operations in {len(self.traces)} traces"
+        if self.loops:
+            inside += f", {len(self.loops)} loop{'s' * (len(self.loops) != 1)} in native code"
+        yield "captured", [(f"{100 * self.share:.0f}% ({inside})", [])]
         yield (
             "stays in Python",
             [(f"{r.file}:{r.line} in {r.function}: {r.message}", _details(r)) for r in self.reasons]
