@@ -12,11 +12,15 @@ namespace stator::frontend::regions {
 
 using graph::Op;
 
-// complex(re, im), and abs() of what it makes.
+// complex(re, im), and abs() of what it makes or of NumPy's doubles, which ask the C library's hypot, too.
 std::optional<bool> Builder::call_complex(PyObject* callable, const std::vector<Value>& args, Value* out) {
     static PyObject* const abs = PyDict_GetItemString(PyEval_GetBuiltins(), "abs");
-    if (callable == abs && args.size() == 1 && args[0].kind == Kind::Complex)
-        return c_function("complex hypot", {args[0].items[0].id, args[0].items[1].id}, out);
+    const bool doubles = args.size() == 1 && args[0].is_complex_number() && args[0].dtype == DType::C128;
+    if (callable == abs && doubles) {
+        if (!c_function("complex hypot", {args[0].items[0].id, args[0].items[1].id}, out)) return false;
+        if (args[0].kind == Kind::ComplexScalar) *out = number(Kind::Scalar, DType::F64, out->id);
+        return true;
+    }
     if (callable != reinterpret_cast<PyObject*>(&PyComplex_Type) || args.empty() || args.size() > 2)
         return std::nullopt;
     ValueId parts[2] = {-1, const_float(0)};

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import stator
 
 RNG = np.random.default_rng(5)
