@@ -106,6 +106,10 @@ class Recorder {
                       const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
     bool iterable(const Operand& o);  // recorder_loops.cpp
+    // What a list that the trace made holds behind the call or the store.
+    ShadowRef list_method(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                          std::vector<ShadowRef>* items);
+    bool list_store(std::vector<ShadowRef>* items);
     ShadowRef sequence_of(PyObject* type, std::span<const Operand> args, PyObject* kwnames);
     ShadowRef make_iterable(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
     bool loop_over(const Operand& over);

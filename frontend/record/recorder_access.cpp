@@ -61,8 +61,8 @@ bool Recorder::on_load_method(const Insn& insn) {
     bool bound = upper && lower && upper == base.obj;
     bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
                   base.shadow->kind == ShadowKind::Int || host_of(base).is_array(base.obj);
-    if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::Dict ||
-                  base.shadow->kind == ShadowKind::Object)) {
+    if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List ||
+                  base.shadow->kind == ShadowKind::Dict || base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
         // A class that can change has a host whose guards look for that.
         if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE) &&
@@ -160,6 +160,8 @@ bool Recorder::store_before(const Insn& insn) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     Operand value = ops_[0], base = ops_[1];
+    if (base.shadow->kind == ShadowKind::List && insn.op == Opcode::StoreSubscr && list_store(nullptr))
+        return true;
     if (!is_ndarray(base))
         return refuse(Reason::Effect, std::string("a store into ") + Py_TYPE(base.obj)->tp_name);
     Operand key = ops_[2];
@@ -175,6 +177,9 @@ bool Recorder::store_before(const Insn& insn) {
 }
 
 bool Recorder::on_store_done(const Insn& insn) {
+    std::vector<ShadowRef> items;
+    if (ops_[1].shadow->kind == ShadowKind::List && list_store(&items))
+        ops_[1].shadow->items = std::move(items);
     for (int i = insn.op == Opcode::StoreSlice ? 4 : 3; i > 0; --i) pop();
     return true;
 }

@@ -357,7 +357,8 @@ bool Recorder::on_call(const Insn& insn) {
     if (callable.shadow->kind == ShadowKind::Opaque && callable.shadow->source != guards::kNoSource)
         b_.guards.expect_is(callable.shadow->source, callable.obj);
     PyObject* result = l.frame->peek(0);
-    ShadowRef out;
+    ShadowRef out, list;
+    std::vector<ShadowRef> items;
     if (makes_iterable(callable.obj)) {
         if (!(out = make_iterable(callable.obj, args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if (callable.obj == reinterpret_cast<PyObject*>(&PySlice_Type)) {
@@ -365,6 +366,9 @@ bool Recorder::on_call(const Insn& insn) {
     } else if ((out = sequence_of(callable.obj, args, kwnames))) {
     } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
+    } else if (!args.empty() && args[0].shadow->kind == ShadowKind::List &&
+               (out = list_method(callable.obj, args, kwnames, &items))) {
+        list = args[0].shadow;
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {
         static PyObject* get = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "get");
         if (callable.obj == get) out = dict_get(args, kwnames);
@@ -383,7 +387,10 @@ bool Recorder::on_call(const Insn& insn) {
                       b_.reason_detail.empty() ? what : what + ": " + b_.reason_detail);
     std::vector<ShadowRef> saved(l.slots.end() - count, l.slots.end());
     l.slots.resize(l.slots.size() - count);
-    if (push_result(std::move(out))) return true;
+    if (push_result(std::move(out))) {
+        if (list) list->items = std::move(items);
+        return true;
+    }
     for (auto& s : saved) l.slots.push_back(std::move(s));
     return false;
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "frontend/hosts/numpy/lapack.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 
@@ -92,7 +93,8 @@ bool init(std::string* error) {
 }
 
 bool knows(PyObject* callable) {
-    if (ufunc_of(callable) || table().count(callable) || bound_ufunc(callable)) return true;
+    if (ufunc_of(callable) || table().count(callable) || bound_ufunc(callable) || is_lapack(callable))
+        return true;
     if (waiting().empty()) return false;
     std::vector<CallRow> rows = std::move(waiting());
     waiting().clear();
@@ -116,6 +118,7 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
     }
     if (ufunc_of(call.callable)) return host_operand ? lower_library(tb, call) : lower_ufunc_call(tb, call);
     if (bound_ufunc(call.callable)) return lower_ufunc_method(tb, call);
+    if (is_lapack(call.callable)) return lower_lapack(tb, call);
     return tb.fail(Reason::UnknownCall, Py_TYPE(call.callable)->tp_name);
 }
 
@@ -178,7 +181,7 @@ bool is_pure(PyObject* callable, bool* quiet) {
     constexpr int kBinaryOperators = 13;  // NB_ADD to NB_XOR
     for (int nb = 0; nb < kBinaryOperators; ++nb)
         if (callable == operator_function(nb)) return true;
-    if (!knows(callable) || bound_ufunc(callable)) return false;
+    if (!knows(callable) || bound_ufunc(callable) || is_lapack(callable)) return false;
     *quiet = quiet_about_nothing(callable);
     if (const Ufunc* u = ufunc_of(callable)) return u->nout == 1;
     const Entry& e = table().at(callable);
