@@ -20,7 +20,7 @@ PyObject* descriptor(int method) {
         std::array<PyObject*, kMethods> found{};
         constexpr const char* names[] = {"append", "extend", "insert", "pop", "reverse", "clear", "copy"};
         for (size_t i = 0; i < found.size(); ++i)
-            found[i] = PyDict_GetItemString(PyList_Type.tp_dict, names[i]);
+            found[i] = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), names[i]);  // kept
         return found;
     }();
     return all[static_cast<size_t>(method)];
