@@ -139,7 +139,9 @@ bool Recorder::on_slice(const Insn&) {
     Operand base = ops_[0];
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (!is_ndarray(base) && base.shadow->kind != ShadowKind::Tuple)
+    const bool object =
+        base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone;  // np.r_
+    if (!is_ndarray(base) && base.shadow->kind != ShadowKind::Tuple && !object)
         return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
     PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
@@ -149,7 +151,8 @@ bool Recorder::on_slice(const Insn&) {
     ShadowRef out = base.shadow->kind == ShadowKind::Tuple
                         ? (size ? nullptr : sequence_slice(base, k, result))
                         : host_of(base).lower_subscript(b_, base, k, result);
-    if (!out && b_.reason == Reason::None) return refuse(Reason::UnknownOp, "a slice of tuple");
+    if (!out && (object || b_.reason == Reason::None))
+        return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
     ShadowRef s[3] = {pop(), pop(), pop()};
     if (push_result(out)) return true;
     for (int i = 2; i >= 0; --i) push(s[i]);
