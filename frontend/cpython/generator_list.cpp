@@ -144,7 +144,9 @@ void collect_generators(CodeInfo& info) {
         const bool called = consumer.op == Opcode::Call && consumer.arg == 1 && !consumer.obj &&
                             !(consumer.flags & Insn::kKwOnStack);
         const bool appended = appends_all(info.insns, static_cast<size_t>(made) + 1);
-        if (!called && !appended && consumer.op != Opcode::UnpackSequence) continue;
+        // From 3.14 on too many values are told of by their number where they are a list's.
+        const bool unpacked = PY_VERSION_HEX < 0x030E0000 && consumer.op == Opcode::UnpackSequence;
+        if (!called && !appended && !unpacked) continue;
         PyRef list = as_list(reinterpret_cast<PyCodeObject*>(load.obj), appended);
         if (!list) continue;
         load.obj = list.get();

@@ -57,6 +57,10 @@ Images::Images() {
     if (dladdr1(evaluator, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) && symbol) {
         evaluator_[0] = reinterpret_cast<uintptr_t>(evaluator);
         evaluator_[1] = evaluator_[0] + symbol->st_size;
+        // From 3.14 on each instruction may be a function of its own, of which nothing but the first is
+        // exported.
+        constexpr size_t kWithAllInstructions = 16384;
+        tail_calls_ = symbol->st_size < kWithAllInstructions;
     }
     read_maps();
 }
@@ -93,6 +97,7 @@ Native Images::of(const void* pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     if (address >= evaluator_[0] && address < evaluator_[1]) return Native::Evaluator;
     const Range* r = find(address);
+    if (r && r->what == Native::Python && tail_calls_) return Native::Evaluator;
     return r ? r->what : Native::Unknown;
 }
 

@@ -33,6 +33,7 @@ class Images {
     void read_maps();
     std::vector<Range> ranges_;  // ascending
     uintptr_t evaluator_[2] = {0, 0};
+    bool tail_calls_ = false;  // where the evaluator ends is not known: the rest of CPython counts as it
     int64_t read_at_ = 0;
 };
 

@@ -20,6 +20,8 @@ def same(function, *args, calls=4):
 
 
 def captures_all(compiled, *args):
+    if sys.version_info >= (3, 14):  # what is unpacked there stays a generator
+        return
     text = str(stator.explain(compiled)(*args))
     assert "stays in Python\n    nothing" in text, text
 
@@ -55,7 +57,7 @@ def test_collected(kind):
             return t[0] * t[1] - t[2] + t[3]
 
     compiled = same(f, X, 2.0)
-    if kind is tuple and sys.version_info < (3, 14):
+    if kind is tuple:
         captures_all(compiled, X, 2.0)
 
 

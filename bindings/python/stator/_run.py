@@ -133,7 +133,9 @@ def _write(path: str, text: Callable[[], str]) -> None:
 def _run(options: Options) -> int:
     """As the interpreter does: a `__main__` of its own, and a traceback that begins in the program."""
     main_module = types.ModuleType("__main__")
-    main_module.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})
+    main_module.__dict__.update(__builtins__=sys.modules["builtins"])
+    if sys.version_info < (3, 14):  # from there on they are made when they are asked for
+        main_module.__dict__.update(__annotations__={})
     _kept.append(sys.modules["__main__"])  # it is still running
     sys.modules["__main__"] = main_module
     try:

@@ -315,7 +315,7 @@ def test_no_memory_for_the_items():
         finally:
             testcapi.remove_mem_hooks()
         assert g in states
-    assert failed > 0
+    assert failed > 0 or sys.version_info >= (3, 14)  # which keeps memory for ints at hand
 
 
 def test_a_thread_that_changes_the_list_meanwhile():
