@@ -101,6 +101,20 @@ bool read_text(const void* object, std::string* text, SafeRead read) {
 const void* evaluator_function() { return reinterpret_cast<const void*>(&_PyEval_EvalFrameDefault); }
 const void* this_thread_state() { return PyGILState_GetThisThreadState(); }
 
+const void* find_thread_state(int tid, SafeRead read) {
+    constexpr int kMostThreads = 4096;  // the list may change while it is read, and be a circle for a moment
+    const void* interpreter = PyInterpreterState_Main();
+    const void* ts = nullptr;
+    if (!fetch(field(interpreter, offsetof(PyInterpreterState, threads.head)), &ts, read)) return nullptr;
+    for (int i = 0; ts && i < kMostThreads; ++i) {
+        unsigned long number = 0;
+        if (!fetch(field(ts, offsetof(PyThreadState, native_thread_id)), &number, read)) return nullptr;
+        if (number == static_cast<unsigned long>(tid)) return ts;
+        if (!fetch(field(ts, offsetof(PyThreadState, next)), &ts, read)) return nullptr;
+    }
+    return nullptr;
+}
+
 int walk_frames(const void* ts, FrameMark* marks, int most, SafeRead read) {
     int count = 0;
     const void* at = innermost(ts, read);

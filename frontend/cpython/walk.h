@@ -21,6 +21,8 @@ int walk_frames(const void* thread_state, FrameMark* marks, int most, SafeRead r
 const void* evaluator_function();
 // Of the calling thread, or nullptr; safe in a signal handler.
 const void* this_thread_state();
+// Of another thread, by its number in the kernel; nullptr when it has none.
+const void* find_thread_state(int tid, SafeRead read);
 
 // What is known of a code object without touching its reference count.
 struct CodeText {

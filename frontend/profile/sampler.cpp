@@ -190,9 +190,12 @@ void Ticker::look_at(Watched& w, int64_t now) {
         if (syscall(SYS_rt_tgsigqueueinfo, process_, w.tid, kSignal, &info)) w.state = Watched::Idle;
         return;
     }
-    if (w.waiting < kFirstPeriod || !w.thread_state || w.state.load() != Watched::Idle) return;
+    if (w.waiting < kFirstPeriod || w.state.load() != Watched::Idle) return;
+    // A thread that has been waiting since it was first seen was never asked.
+    if (!w.thread_state) w.thread_state = find_thread_state(w.tid, read_own);
+    if (!w.thread_state) return;
     const Doing* doing = nullptr;
-    if (!read_own(w.doing, &doing, sizeof doing)) return;
+    if (w.doing && !read_own(w.doing, &doing, sizeof doing)) return;
     read_doing(doing, &w.moment);
     w.moment.frames = walk_frames(w.thread_state, w.frames, kFrames, read_own);
     w.moment.words = 0;
