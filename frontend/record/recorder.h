@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,7 @@ class Recorder {
                       const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
     bool iterable(const Operand& o);  // recorder_loops.cpp
+    std::optional<std::vector<ShadowRef>> known_items(const ShadowRef& iterable);
     // What a list that the trace made holds behind the call or the store.
     ShadowRef list_method(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                           std::vector<ShadowRef>* items);

@@ -3,6 +3,8 @@
 // their bodies are traces of their own.
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "frontend/cpython/generator_list.h"
@@ -40,6 +42,13 @@ PyObject* const kZip = reinterpret_cast<PyObject*>(&PyZip_Type);
 
 bool made_by(const Shadow& s, PyObject* callable) {
     return s.kind == ShadowKind::Made && s.items[0]->obj.get() == callable;
+}
+
+// It has given all it has, and so have those that it runs over.
+void use_up(Shadow& s) {
+    if (s.kind != ShadowKind::Made || made_by(s, kRange)) return;
+    s.used = true;
+    for (size_t i = 2; i < s.items.size(); ++i) use_up(*s.items[i]);
 }
 
 PyObject* iter_function() {
@@ -153,6 +162,58 @@ bool Recorder::loop_over_modules(const Operand& over) {
     return true;
 }
 
+// What an iterable gives, where that is known now: a tuple, a list, a constant range, or zip and enumerate of
+// such.
+std::optional<std::vector<ShadowRef>> Recorder::known_items(const ShadowRef& s) {
+    std::vector<ShadowRef> items;
+    if (s->kind == ShadowKind::Tuple || s->kind == ShadowKind::List) return s->items;
+    PyObject* fixed = s->kind == ShadowKind::Object ? s->obj.get() : nullptr;
+    if (fixed && (PyTuple_CheckExact(fixed) || PyUnicode_CheckExact(fixed) || PyRange_Check(fixed))) {
+        if (PyObject_Size(fixed) > kMostRounds) return std::nullopt;
+        const PyRef all = PyRef::steal(PySequence_Tuple(fixed));
+        if (!all) return PyErr_Clear(), std::nullopt;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
+            items.push_back(b_.constant(PyTuple_GET_ITEM(all.get(), i)));
+        return items;
+    }
+    if (s->kind != ShadowKind::Made || s->used) return std::nullopt;
+    const std::span<const ShadowRef> args(s->items.begin() + 2, s->items.end());
+    const auto constant = [&](const ShadowRef& n) { return b_.graph.syms.as_const(n->sym); };
+    if (made_by(*s, kRange)) {
+        int64_t bounds[3] = {0, 0, 1};
+        for (size_t i = 0; i < args.size(); ++i) {
+            const auto n = constant(args[i]);
+            if (!n) return std::nullopt;
+            bounds[args.size() == 1 ? 1 : i] = *n;
+        }
+        const auto [begin, end, step] = bounds;
+        for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
+            if (std::ssize(items) > kMostRounds) return std::nullopt;
+            items.push_back(b_.new_int(b_.int_const(i)));
+        }
+        return items;
+    }
+    if (!made_by(*s, kZip) && !made_by(*s, kEnumerate)) return std::nullopt;
+    std::vector<std::vector<ShadowRef>> columns;
+    const bool counts = made_by(*s, kEnumerate);
+    const auto first = counts && args.size() == 2 ? constant(args[1]) : std::optional<int64_t>(0);
+    size_t rounds = SIZE_MAX;
+    for (const ShadowRef& a : counts ? args.first(1) : args) {
+        auto column = known_items(a);
+        if (!column) return std::nullopt;
+        rounds = std::min(rounds, column->size());
+        columns.push_back(std::move(*column));
+    }
+    if (!first || rounds > static_cast<size_t>(kMostRounds)) return std::nullopt;
+    for (size_t i = 0; i < rounds; ++i) {
+        std::vector<ShadowRef> row;
+        if (counts) row.push_back(b_.new_int(b_.int_const(*first + static_cast<int64_t>(i))));
+        for (const auto& column : columns) row.push_back(column[i]);
+        items.push_back(b_.tuple(std::move(row)));
+    }
+    return items;
+}
+
 bool Recorder::on_get_iter(const Insn& insn) {
     Operand over = ops_[0];
     // From 3.13.1 on, inlined comprehensions ask for the iterator of their iterator, which is itself.
@@ -161,6 +222,18 @@ bool Recorder::on_get_iter(const Insn& insn) {
     if (loop_over_modules(over)) return true;
     std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
     if (!begins_comprehension(insn)) return loop_over(over);
+    if (PyIter_Check(over.obj)) {  // zip, enumerate
+        auto items = known_items(over.shadow);
+        if (!items) return refuse(Reason::UnknownOp, what);
+        auto iter = std::make_shared<Shadow>();
+        iter->kind = ShadowKind::Iter;
+        iter->length = static_cast<int>(items->size());
+        iter->items = {b_.tuple(std::move(*items))};
+        use_up(*over.shadow);
+        pop();
+        push(std::move(iter));
+        return true;
+    }
     bool kind = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj) || PyRange_Check(over.obj);
     if (!kind) return refuse(Reason::UnknownOp, what);
     Py_ssize_t length = PyObject_Size(over.obj);
