@@ -78,6 +78,7 @@ void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, 
 // The bytes that an array or tensor spans; empty when it has no elements. All of memory when it cannot be
 // read.
 void memory_span(PyObject* array, const char** begin, const char** end);
+bool spans_overlap(PyObject* a, PyObject* b);
 
 // Dtype number, rank, byte order and alignment of an ndarray as one number, for arrays that only the host's
 // own functions read: these decide whether a function of the host gives a view, a copy or the array itself.

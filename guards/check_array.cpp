@@ -314,6 +314,11 @@ void memory_span(PyObject* array, const char** begin, const char** end) {
     *begin = i.begin, *end = i.end;
 }
 
+bool spans_overlap(PyObject* a, PyObject* b) {
+    const Interval x = memory(a), y = memory(b);
+    return x.begin != x.end && y.begin != y.end && x.begin < y.end && y.begin < x.end;
+}
+
 int64_t host_array_kind(PyObject* o) {
     auto* a = reinterpret_cast<PyArrayObject*>(o);
     return PyArray_TYPE(a) * 1000 + PyArray_NDIM(a) * 10 + (PyArray_ISNOTSWAPPED(a) ? 0 : 1) +

@@ -14,21 +14,16 @@ and behind them the lines that are not captured, with the reason that `explain` 
 
 from __future__ import annotations
 
-import argparse
 import ast
-import json
 import linecache
 import re
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import checkouts, variants
-from .__main__ import ROOT, environment
+from . import apart, checkouts, variants
 
 SECONDS, WARM = 1.5, 12
 LEAST = 0.002  # share from which a line that is not captured is named
@@ -157,48 +152,21 @@ def line(program: str, preset: str, found: dict[str, Any]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.npbench.capture", description=__doc__.split("\n")[0]
-    )
-    p.add_argument("--presets", default="S", help="comma-separated: S, M, L")
-    p.add_argument("--programs", default="all", help="comma-separated, or 'loops', or 'all' (the default)")
-    p.add_argument("--one", nargs=4, metavar=("SUITE", "FOLDER", "PROGRAM", "PRESET"), help=argparse.SUPPRESS)
-    options = p.parse_args(argv)
-    if options.one:
-        print(json.dumps(measure(*options.one)))
-        return 0
-    print(HEAD)
-    failed, shares = 0, []
-    found = checkouts.found()
-    for preset in options.presets.split(","):
-        for name, suite in found.items():
-            known = suite.programs("loops" if options.programs == "loops" else "all")
-            for program in known if options.programs in ("loops", "all") else options.programs.split(","):
-                if program not in known:
-                    continue
-                command = [sys.executable, "-m", "benchmarks.npbench.capture", "--one", name]
-                command += [str(suite.folder), program, preset]
-                with tempfile.TemporaryDirectory(prefix="stator-npbench-") as cache:
-                    env = environment("stator", 1, cache)
-                    done = subprocess.run(
-                        command, capture_output=True, text=True, cwd=ROOT, env=env, check=False
-                    )
-                if done.returncode:
-                    failed += 1
-                    print(
-                        f"{program:<26}{preset:>3}  failed: {done.stderr.strip().splitlines()[-1:]}",
-                        flush=True,
-                    )
-                    continue
-                result = json.loads(done.stdout.splitlines()[-1])
-                shares.append(result["captured"])
-                print(line(program, preset, result), flush=True)
+    shares = []
+
+    def found(program: str, preset: str, result: dict[str, Any]) -> None:
+        if not shares:
+            print(HEAD)
+        shares.append(result["captured"])
+        print(line(program, preset, result), flush=True)
+
+    ok = apart.run("benchmarks.npbench.capture", __doc__, "all", measure, found, argv=argv)
     if shares:
         enough = sum(share >= 0.95 for share in shares)
         print(
             f"at least 95%: {enough} of {len(shares)} programs; mean {100 * sum(shares) / len(shares):.1f}%"
         )
-    return 1 if failed or not found else 0
+    return 0 if ok else 1
 
 
 if __name__ == "__main__":

@@ -11,9 +11,7 @@ stator's own bookkeeping. Samples of the kernel are left out.
 
 from __future__ import annotations
 
-import argparse
 import collections
-import json
 import os
 import re
 import shutil
@@ -26,8 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import checkouts, variants
-from .__main__ import ROOT, environment
+from . import apart, checkouts, variants
 
 SECONDS, MOST_CALLS, MOST_BYTES, WARM = 1.0, 4000, 2 << 30, 16
 STEPS = ("exits", "opaque_steps", "redone")
@@ -122,42 +119,12 @@ HEAD = f"{'':<29}{'regions':>9}{'ms':>11} {'exits':>9} {'steps':>9} {'redone':>9
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.npbench.coverage", description=__doc__.split("\n")[0]
-    )
-    p.add_argument("--presets", default="S", help="comma-separated: S, M, L")
-    p.add_argument("--programs", default="loops", help="comma-separated, or 'loops' (the default), or 'all'")
-    p.add_argument("--one", nargs=4, metavar=("SUITE", "FOLDER", "PROGRAM", "PRESET"), help=argparse.SUPPRESS)
-    options = p.parse_args(argv)
-    if options.one:
-        print(json.dumps(measure(*options.one)))
-        return 0
-    found = checkouts.found()
+    def found(program: str, preset: str, result: dict[str, Any]) -> None:
+        print(line(program, preset, result), flush=True)
+
     print(HEAD)
-    failed = 0
-    for preset in options.presets.split(","):
-        for name, suite in found.items():
-            wanted = options.programs
-            known = suite.programs("loops" if wanted == "loops" else "all")
-            for program in known if wanted in ("loops", "all") else wanted.split(","):
-                if program not in known:
-                    continue
-                command = [sys.executable, "-m", "benchmarks.npbench.coverage", "--one"]
-                command += [name, str(suite.folder), program, preset]
-                with tempfile.TemporaryDirectory(prefix="stator-npbench-") as cache:
-                    env = environment("stator", 1, cache) | {"STATOR_PERF": "1"}
-                    done = subprocess.run(
-                        command, capture_output=True, text=True, cwd=ROOT, env=env, check=False
-                    )
-                if done.returncode:
-                    failed += 1
-                    print(
-                        f"{program:<26}{preset:>3}  failed: {done.stderr.strip().splitlines()[-1:]}",
-                        flush=True,
-                    )
-                else:
-                    print(line(program, preset, json.loads(done.stdout.splitlines()[-1])), flush=True)
-    return 1 if failed or not found else 0
+    extra = {"STATOR_PERF": "1"}
+    return 0 if apart.run("benchmarks.npbench.coverage", __doc__, "loops", measure, found, extra, argv) else 1
 
 
 if __name__ == "__main__":

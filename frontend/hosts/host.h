@@ -41,9 +41,11 @@ struct Host {
     bool (*lower_store)(TraceBuilder&, const Operand& a, const Operand& key, const Operand& value);
     ShadowRef (*lower_attr)(TraceBuilder&, const Operand& a, PyObject* name,
                             PyObject* result);  // x.T, x.shape, x.dtype
-    // `a.shape = value`, asked when it has happened. `sole`: nothing else in the trace views the array's
-    // memory. The shadow then shows the same object with its new extents. Null where there is no such thing.
-    bool (*lower_set_shape)(TraceBuilder&, const Operand& a, const Operand& value, bool sole) = nullptr;
+    // `a.shape = value` and its like, asked when it has happened. `sole`: nothing else in the trace views the
+    // array's memory. The shadow then shows the same object with its new extents. Null where there is no such
+    // thing.
+    bool (*lower_set_attr)(TraceBuilder&, const Operand& a, PyObject* name, const Operand& value,
+                           bool sole) = nullptr;
     // A method of an array as an unbound callable that lower_call knows, given `array.name`; nullptr when
     // unknown.
     PyObject* (*method)(PyObject* array, PyObject* name);       // borrowed

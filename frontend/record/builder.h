@@ -43,6 +43,11 @@ enum class Sharing : uint8_t {
     Arguments,  // theirs: none of them is written from then on, either
 };
 
+// What the extents of a library call's result follow from: what guards settle (then extents of 0 and 1 are
+// constants of the trace), or elements of arguments, as with masks: the trace then leaves behind the call
+// where an extent is 0, 1 or larger other than when it was recorded.
+enum class ExtentsBy : uint8_t { Guards, Values };
+
 class TraceBuilder {
   public:
     TraceBuilder();
@@ -125,7 +130,8 @@ class TraceBuilder {
     // `args` may hold any shadows that can be rebuilt; result = what the host returned while recording.
     // Unless `extents` says what they are.
     ShadowRef library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result,
-                      const Shape* extents = nullptr, Sharing sharing = Sharing::None);
+                      const Shape* extents = nullptr, Sharing sharing = Sharing::None,
+                      ExtentsBy by = ExtentsBy::Guards);
     // The same for a function whose result is a Python number or bool. An int is a new symbol.
     ShadowRef number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                              PyObject* result);
@@ -137,7 +143,7 @@ class TraceBuilder {
     // numbers, and None where it always is. The shadow is a Tuple or List of its items, so the trace makes
     // another such object where it leaves: nobody has seen this one.
     ShadowRef parts_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                            PyObject* result, Sharing sharing);
+                            PyObject* result, Sharing sharing, ExtentsBy by = ExtentsBy::Guards);
     // The same for one whose result is another object (a list of numbers, bytes), of which nothing is known
     // but its type and its length (-1: any). The shadow is Opaque.
     ShadowRef object_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
@@ -161,6 +167,9 @@ class TraceBuilder {
     // The relation holds on the hints: prove it or guard it. Always succeeds when it holds; false when it
     // does not.
     bool require(guards::Relation r, graph::Sym a, graph::Sym b);
+    // An extent of 0 or 1 becomes a constant, of a larger one is guarded that it is at least 2: broadcasting,
+    // memory order and loops treat them differently.
+    bool settle_extent(graph::Sym extent);
     // Decides a relation from the hints and guards the outcome.
     bool decide(guards::Relation r, graph::Sym a, graph::Sym b);
 

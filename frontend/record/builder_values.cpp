@@ -459,7 +459,7 @@ bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> arg
 }
 
 ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                PyObject* result, const Shape* extents, Sharing sharing) {
+                                PyObject* result, const Shape* extents, Sharing sharing, ExtentsBy by) {
     Node n;
     const bool shared = sharing != Sharing::None;
     if (!library_node(callable, args, kwnames, &n)) return nullptr;
@@ -486,20 +486,30 @@ ShadowRef TraceBuilder::library(PyObject* callable, std::span<const Operand> arg
     n.layout = meta.layout;
     n.perm = meta.perm;
     n.own_dtype = meta.own_dtype;
+    const bool by_values = by == ExtentsBy::Values;
     for (int64_t extent : meta.shape) {
         if (extents) break;
-        if (extent < 2) {
+        if (extent < 2 && !by_values) {
             n.shape.push_back(int_const(extent));
             continue;
         }
-        n.shape.push_back(graph.syms.symbol(extent, 2, int64_t{1} << 40));
+        n.shape.push_back(graph.syms.symbol(extent, by_values ? 0 : 2, int64_t{1} << 40));
         entry_symbol_.resize(graph.syms.symbol_count(), false);
     }
     n.syms = n.shape;  // binds them
     if (extents) n.shape = *extents;
+    const Shape bound = n.shape;
     ShadowRef array = new_array(append(std::move(n)), result);
     if (array) array->writeable = meta.writeable;
+    if (by_values && !std::all_of(bound.begin(), bound.end(), [&](Sym s) { return settle_extent(s); }))
+        return fail(Reason::UnknownCall, "a result whose extents values decide");
     return array;
+}
+
+bool TraceBuilder::settle_extent(Sym extent) {
+    const int64_t seen = hint(extent);
+    return seen < 2 ? require(Relation::Eq, extent, int_const(seen))
+                    : require(Relation::Ge, extent, int_const(2));
 }
 
 bool TraceBuilder::share_buffers(std::span<const Operand> args) {
@@ -609,7 +619,7 @@ static std::vector<ShadowRef> maker_of(TraceBuilder& tb, PyTypeObject* type,
 }
 
 ShadowRef TraceBuilder::parts_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                                      PyObject* result, Sharing sharing) {
+                                      PyObject* result, Sharing sharing, ExtentsBy by) {
     const Py_ssize_t length = Py_SIZE(result);
     const ShadowRef whole = object_library(callable, args, kwnames, result, length);
     if (!whole || !getitem_function()) return nullptr;
@@ -627,7 +637,7 @@ ShadowRef TraceBuilder::parts_library(PyObject* callable, std::span<const Operan
         const bool number = PyLong_CheckExact(part) || PyBool_Check(part) || PyFloat_CheckExact(part) ||
                             PyComplex_CheckExact(part);
         s->items.push_back(number ? number_library(getitem_function(), of, nullptr, part)
-                                  : library(getitem_function(), of, nullptr, part, nullptr, sharing));
+                                  : library(getitem_function(), of, nullptr, part, nullptr, sharing, by));
         if (!s->items.back()) return nullptr;
     }
     if (PyTuple_Check(result) && !PyTuple_CheckExact(result))

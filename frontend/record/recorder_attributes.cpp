@@ -85,7 +85,7 @@ bool Recorder::store_attr_before(const Insn& insn) {
     return true;
 }
 
-// The store has happened: of an attribute of a plain object, or `array.shape = value`.
+// The store has happened: of an attribute of a plain object, or of an array's.
 bool Recorder::on_store_attr(const Insn& insn) {
     const Operand value = ops_[0], base = ops_[1];
     if (base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone && !is_ndarray(base)) {
@@ -96,13 +96,15 @@ bool Recorder::on_store_attr(const Insn& insn) {
     // A lazy shadow stands for what was there at entry; its object has changed already.
     const bool fresh = base.shadow->kind == ShadowKind::Array;
     const Host& host = host_of(base);
-    if (!fresh || !host.lower_set_shape || PyUnicode_CompareWithASCIIString(insn.obj, "shape") != 0)
+    if (!fresh || !host.lower_set_attr)
         return refuse(Reason::Effect, std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj));
     if (!b_.resolve(value.shadow, value.obj)) return refuse(b_.reason, b_.reason_detail);
     const HostScope scope(b_, host);
     b_.reason = Reason::None;
-    if (!host.lower_set_shape(b_, base, value, !is_viewed(base.shadow)))
-        return refuse(b_.reason == Reason::None ? Reason::Unstoreable : b_.reason, b_.reason_detail);
+    if (!host.lower_set_attr(b_, base, insn.obj, value, !is_viewed(base.shadow))) {
+        if (b_.reason != Reason::None) return refuse(b_.reason, b_.reason_detail);
+        return refuse(Reason::Effect, std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj));
+    }
     pop(), pop();
     return true;
 }

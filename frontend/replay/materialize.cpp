@@ -155,6 +155,19 @@ static bool bind_shape(const ReplayState& st, const Node& n, std::span<const int
     return true;
 }
 
+// Whether the guards behind the call are going to leave the trace: an extent that values decide is 0 or 1 and
+// was not, or the other way around. In which order memory lies then differs as well.
+static bool leaves_behind(const graph::SymTable& t, const Node& n, std::span<const int64_t> shape) {
+    if (shape.size() != n.syms.size()) return false;
+    for (size_t d = 0; d < shape.size(); ++d) {
+        const auto& e = t.expr(n.syms[d]);
+        if (e.kind != graph::SymKind::Symbol || t.symbol_info(static_cast<int>(e.value)).lo > 0) continue;
+        const int64_t seen = t.hint(n.syms[d]);
+        if (seen < 2 ? shape[d] != seen : shape[d] < 2) return true;
+    }
+    return false;
+}
+
 bool ReplayState::fits_tensor(Id v, PyObject* result) {
     const Node& n = trace.graph.nodes[v];
     guards::TensorView t;
@@ -209,8 +222,10 @@ bool ReplayState::bind_result(const TraceStep& step, PyRef result) {
         ArrayMeta meta;
         std::string why;
         if (!read_array_meta(result.get(), &meta, &why)) return false;
-        if (meta.dtype != n.dtype || meta.host != n.host || meta.layout != n.layout || meta.perm != n.perm ||
-            meta.own_dtype != n.own_dtype || !bind_shape(*this, n, meta.shape))
+        const bool lies_so = meta.layout == n.layout && meta.perm == n.perm;
+        if (meta.dtype != n.dtype || meta.host != n.host || meta.own_dtype != n.own_dtype ||
+            (!lies_so && !leaves_behind(trace.graph.syms, n, meta.shape)) ||
+            !bind_shape(*this, n, meta.shape))
             return false;
         if (n.host == graph::HostId::NumPy && graph::gives_shared(n.ints[3]) && !meta.strides_positive())
             return false;

@@ -14,10 +14,11 @@ from . import page, probe, rank
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.api")
-    parser.add_argument("entries", nargs="*", help="of ranking.txt; all when none is named")
+    parser.add_argument("entries", nargs="*", help="functions and methods; all when none is named")
     parser.add_argument("--write", action="store_true", help="write docs/coverage.md")
     options = parser.parse_args()
-    tried = probe.probe(options.entries or rank.ranking())
+    ranked = rank.ranking()
+    tried = probe.probe(options.entries or [*ranked, *probe.calls(probe.BEYOND)])
     for entry, found in tried.items():
         for call in found:
             if call.differs:
@@ -26,7 +27,7 @@ def main() -> None:
                 print(f"opaque  {entry:<24} {call.text}    {call.why}")
     print(page.summary(tried))
     if options.write and not options.entries:
-        page.PATH.write_text(page.text(tried))
+        page.PATH.write_text(page.text(tried, set(ranked)))
 
 
 if __name__ == "__main__":

@@ -23,8 +23,18 @@ infinities and zeros, and compares results, warnings and exceptions bit for bit.
 A function is as good as the worst of its calls. Names are those under `numpy`; methods of arrays begin with a dot. The number
 is the place in the ranking; how many of the calls are of each kind stands behind it: compiled, library, opaque.
 
-| | function | kind | calls | what is left to Python |
+"""
+
+TABLE = """| | function | kind | calls | what is left to Python |
 | --- | --- | --- | --- | --- |
+"""
+
+BEYOND = """
+## Beyond the ranking
+
+Functions, methods and ways to write things that are not among those: `tests/api/beyond.txt`. {compiled} are compiled, {library} are
+library nodes, {opaque} are opaque, {differ} differ from NumPy.
+
 """
 
 
@@ -41,11 +51,18 @@ def summary(tried: dict[str, list[Call]]) -> str:
     return f"{len(tried)} functions, {sum(map(len, tried.values()))} calls: {each}"
 
 
-def text(tried: dict[str, list[Call]]) -> str:
-    """The page."""
+def text(tried: dict[str, list[Call]], ranked: set[str]) -> str:
+    """The page: first the functions that are `ranked`."""
     from .rank import corpus
 
-    lines = [HEAD.format(count=len(tried), packages=len(corpus()), **counts(tried))]
+    first = {entry: calls for entry, calls in tried.items() if entry in ranked}
+    rest = {entry: calls for entry, calls in tried.items() if entry not in ranked}
+    head = HEAD.format(count=len(first), packages=len(corpus()), **counts(first))
+    return head + _table(first) + BEYOND.format(**counts(rest)) + _table(rest)
+
+
+def _table(tried: dict[str, list[Call]]) -> str:
+    lines = [TABLE]
     for place, (entry, calls) in enumerate(tried.items(), 1):
         left = [c.text for c in calls if c.kind == "opaque"]
         what = "all of it" if len(left) == len(calls) else ", ".join(f"`{t.replace('|', '/')}`" for t in left)

@@ -1,4 +1,4 @@
-"""Makes the calls of calls.txt eagerly and compiled: are they the same bit for bit, and what became of them?
+"""Makes the calls of calls.txt and beyond.txt eagerly and compiled: are they the same bit for bit, and what became of them?
 
 A call is tried in a function of its own, in front of other array work, with arguments of two sizes and then with NaNs, infinities and zeros among
 them. What the names in a call mean is said by `arguments`. The kinds:
@@ -29,15 +29,16 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "python"))
 from fuzz.compare import observe, report  # noqa: E402
 
+BEYOND = "beyond.txt"
 SIZES = (6, 6, 9, 7)
 KINDS = ("raises", "compiled", "library", "opaque")
 
 
-def calls() -> dict[str, list[str]]:
-    """The calls of each entry."""
+def calls(file: str = "calls.txt") -> dict[str, list[str]]:
+    """The calls of each entry of one file: of the ranking's functions, or of others (`beyond.txt`)."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
-    for line in (HERE / "calls.txt").read_text().splitlines():
+    for line in (HERE / file).read_text().splitlines():
         if line.startswith("#") or not line.strip():
             continue
         if line.startswith(" "):
@@ -151,7 +152,7 @@ def _kind(compiled: Any, sample: tuple) -> tuple[str, str]:
 
 def probe(entries: list[str], wait: bool = False) -> dict[str, list[Call]]:
     """All calls of these entries."""
-    table = calls()
+    table = {**calls(BEYOND), **calls()}
     os.environ.setdefault("STATOR_RETIRE", "0")
     return {entry: [try_call(text, wait) for text in table[entry]] for entry in entries}
 

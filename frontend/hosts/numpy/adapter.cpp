@@ -205,7 +205,7 @@ const Host& numpy_host() {
         .lower_subscript = numpy::lower_subscript,
         .lower_store = numpy::lower_store,
         .lower_attr = numpy::lower_attr,
-        .lower_set_shape = numpy::lower_set_shape,
+        .lower_set_attr = numpy::lower_set_attr,
         .method = numpy::method,
         .lower_truth = numpy::lower_truth,
         .is_array = numpy::is_array,

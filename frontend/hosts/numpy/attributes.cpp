@@ -121,4 +121,11 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
     return tb.fail(Reason::UnknownAttr, std::string(key));
 }
 
+bool lower_set_attr(TraceBuilder& tb, const Operand& a, PyObject* name, const Operand& value, bool sole) {
+    const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+    if (is("shape")) return lower_set_shape(tb, a, value, sole);
+    if (is("real") || is("imag")) return lower_set_part(tb, a, name, value);
+    return false;
+}
+
 }  // namespace stator::frontend::numpy

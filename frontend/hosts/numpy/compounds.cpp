@@ -9,7 +9,7 @@ namespace stator::frontend::numpy {
 namespace {
 
 ShadowRef lower_where(TraceBuilder& tb, const Call& call) {
-    if (call.kwnames || call.args.size() == 1) return lower_library(tb, call);
+    if (call.kwnames || call.args.size() == 1) return lower_by_values(tb, call);
     if (call.args.size() != 3 || !is_array(call.result)) return tb.fail(Reason::UnknownCall, "where");
     Arg args[3];
     DType t;

@@ -51,7 +51,7 @@ ShadowRef lower_kind(TraceBuilder& tb, const Call& call) {
 ShadowRef lower_fact(TraceBuilder& tb, const Call& call) {
     for (const Operand& o : call.args) {
         const bool named =
-            PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj) || PyBool_Check(o.obj);
+            PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj) || PyLong_Check(o.obj);
         const bool typed = is_array(o.obj) || PyFloat_CheckExact(o.obj) || PyComplex_CheckExact(o.obj) ||
                            (PyArray_CheckScalar(o.obj) && !PyArray_Check(o.obj));
         if (!named && !typed) return tb.fail(Reason::UnknownCall, "a question about such an argument");

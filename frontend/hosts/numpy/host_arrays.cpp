@@ -6,23 +6,11 @@
 // that kernels read, whose values the trace may hold on to.
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
+#include "guards/check.h"
 
 namespace stator::frontend::numpy {
 
 namespace {
-
-bool share_memory(PyObject* a, PyObject* b) {
-    npy_intp span[2][2];
-    for (int k = 0; k < 2; k++) {
-        auto* x = reinterpret_cast<PyArrayObject*>(k ? b : a);
-        if (PyArray_SIZE(x) == 0) return false;
-        npy_intp lo = reinterpret_cast<npy_intp>(PyArray_BYTES(x)), hi = lo + PyArray_ITEMSIZE(x);
-        for (int d = 0; d < PyArray_NDIM(x); d++)
-            (PyArray_STRIDE(x, d) < 0 ? lo : hi) += (PyArray_DIM(x, d) - 1) * PyArray_STRIDE(x, d);
-        span[k][0] = lo, span[k][1] = hi;
-    }
-    return span[0][0] < span[1][1] && span[1][0] < span[0][1];
-}
 
 // `value` as it will be stored in the part of `array` that a key selects, in fresh memory; a part without
 // axes may be a number.
@@ -40,12 +28,12 @@ PyRef converted(PyObject* array, PyObject* part, PyObject* value) {
 PyObject* array_assign(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyObject *array = args[0], *key = args[1], *value = args[2];
     for (Py_ssize_t i = 3; i < count; i++)
-        if (share_memory(array, args[i])) return PyErr_Format(PyExc_ValueError, "memory is shared");
+        if (guards::spans_overlap(array, args[i])) return PyErr_Format(PyExc_ValueError, "memory is shared");
     auto* to = reinterpret_cast<PyArrayObject*>(array);
     auto* from = reinterpret_cast<PyArrayObject*>(value);
     PyRef fresh;
     if (!is_array(value) || !PyArray_EquivTypes(PyArray_DESCR(from), PyArray_DESCR(to))) {
-        if (is_array(value) && share_memory(array, value))
+        if (is_array(value) && guards::spans_overlap(array, value))
             return PyErr_Format(PyExc_ValueError, "memory is shared");
         PyRef part = PyRef::steal(PyObject_GetItem(array, key));
         fresh = part ? converted(array, part.get(), value) : PyRef();

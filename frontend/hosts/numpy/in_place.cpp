@@ -1,7 +1,7 @@
-// Functions that change their first argument and give nothing, or that argument: sort, fill_diagonal, put and
-// their like. NumPy works on a copy, which the trace then stores: so an error or a warning comes before
-// anything visible was written. What these functions write depends on the elements alone, not on how they
-// lie.
+// What changes an array by a call of NumPy's: functions that change their first argument and give nothing, or
+// that argument (sort, fill_diagonal, put and their like), `a[indices] = b`, `a @= b`, `a.real = b`. NumPy
+// works on a copy, which the trace then stores: so an error or a warning comes before anything visible was
+// written. What these calls write depends on the elements alone, not on how they lie.
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
@@ -31,16 +31,9 @@ PyObject* helper() {
     return once([] { return PyCFunction_New(&method, nullptr); });
 }
 
-bool share_memory(PyObject* a, PyObject* b) {
-    const char *begin, *end, *other_begin, *other_end;
-    guards::memory_span(a, &begin, &end);
-    guards::memory_span(b, &other_begin, &other_end);
-    return begin < other_end && other_begin < end;
-}
-
 // Arguments that are read while the array is written have to lie elsewhere.
 bool reads_itself(PyObject* array, PyObject* o) {
-    if (is_array(o)) return share_memory(array, o);
+    if (is_array(o)) return guards::spans_overlap(array, o);
     if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return false;
     for (Py_ssize_t i = 0; i < Py_SIZE(o); i++)
         if (reads_itself(array, PySequence_Fast_GET_ITEM(o, i))) return true;
@@ -67,7 +60,76 @@ bool change(TraceBuilder& tb, const Call& call) {
     return fresh && store_value(tb, a.shadow, nullptr, arg_of(tb, tb.value(fresh)));
 }
 
+// How many elements `a[key]` has, roughly: as many as the longest index array, times the axes that are left.
+Sym selected(TraceBuilder& tb, const Operand& a, const Operand& key) {
+    graph::SymTable& t = tb.syms();
+    const Shape shape = tb.shape(a.shadow);
+    std::vector<Operand> items;
+    if (!PyTuple_CheckExact(key.obj) || !read_items(tb, key, &items)) items = {key};
+    Sym longest = tb.int_const(1), rest = tb.int_const(1);
+    size_t axis = 0;
+    for (const Operand& o : items) {
+        Sym length = tb.int_const(1);
+        size_t axes = o.obj == Py_None ? 0 : 1;
+        if (is_array(o.obj) && o.shadow->kind == ShadowKind::Array) {
+            length = t.product(tb.shape(o.shadow));
+            if (PyArray_ISBOOL(reinterpret_cast<PyArrayObject*>(o.obj))) axes = tb.shape(o.shadow).size();
+        } else if (PyList_CheckExact(o.obj) || PyTuple_CheckExact(o.obj)) {
+            length = tb.int_const(Py_SIZE(o.obj));
+        } else if (PySlice_Check(o.obj) && axis < shape.size()) {
+            rest = t.mul(rest, shape[axis]);
+        }
+        if (tb.hint(length) > tb.hint(longest)) longest = length;
+        axis += axes;
+    }
+    for (; axis < shape.size(); ++axis) rest = t.mul(rest, shape[axis]);
+    return t.mul(longest, rest);
+}
+
+PyObject* operator_of(const char* name) {
+    PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+    return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+}
+
 }  // namespace
+
+bool store_at_indices(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
+    PyObject* setitem = once([] { return operator_of("setitem"); });
+    if (!setitem || !fixed_index(tb, key)) return false;
+    // NumPy's own store touches only what is selected, the copy all: of a large array it must not be a few
+    // elements.
+    constexpr int64_t kCopied = 8, kSmall = 4096;
+    graph::SymTable& t = tb.syms();
+    const Sym enough = t.add(t.mul(tb.int_const(kCopied), selected(tb, a, key)), tb.int_const(kSmall));
+    if (!tb.decide(Relation::Ge, enough, t.product(tb.shape(a.shadow))))
+        return tb.fail(Reason::Unstoreable, "a few elements, by index arrays, of a large array"), false;
+    const Operand args[] = {a, key, value};
+    return change(tb, {setitem, args, nullptr, Py_None});
+}
+
+ShadowRef lower_matmul_in_place(TraceBuilder& tb, const Operand& a, const Operand& b) {
+    PyObject* matmul = once([] { return operator_of("matmul"); });
+    Operand left = a;
+    if (!array_operand(tb, &left) || !tb.resolve(b.shadow, b.obj) || !c_contiguous(tb, a))
+        return tb.fail(Reason::UnknownOp, "@= of such an array");
+    const PyRef like = PyRef::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(a.obj), NPY_CORDER));
+    if (!matmul || !like) return PyErr_Clear(), tb.fail(Reason::UnknownOp, "@=");
+    const Shape shape = tb.shape(a.shadow);
+    const Operand args[] = {a, b};
+    const ShadowRef fresh = tb.library(matmul, args, nullptr, like.get(), &shape);
+    return fresh && store_value(tb, a.shadow, nullptr, arg_of(tb, tb.value(fresh))) ? a.shadow : nullptr;
+}
+
+bool lower_set_part(TraceBuilder& tb, const Operand& a, PyObject* name, const Operand& value) {
+    PyObject* setter = once([] {
+        PyObject* builtins = PyEval_GetBuiltins();
+        return Py_XNewRef(PyDict_GetItemString(builtins, "setattr"));
+    });
+    Operand array = a;
+    if (!setter || !array_operand(tb, &array) || !graph::is_complex(a.shadow->dtype)) return false;
+    const Operand args[] = {a, {tb.constant(name), name}, value};
+    return change(tb, {setter, args, nullptr, Py_None});
+}
 
 ShadowRef lower_change(TraceBuilder& tb, const Call& call) {
     if (call.args.empty() || !array_operand(tb, &call.args[0]) || call.result != Py_None) return nullptr;

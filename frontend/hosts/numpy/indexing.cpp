@@ -42,13 +42,9 @@ void narrow(ViewStep& step, int axis, Sym start, Sym length) {
 
 Sym fixed_extent(TraceBuilder& tb, Sym length) {
     if (tb.syms().as_const(length)) return length;
-    int64_t seen = tb.hint(length);
-    if (seen < 2) {
-        tb.require(Relation::Eq, length, tb.int_const(seen));
-        return tb.int_const(seen);
-    }
-    tb.require(Relation::Ge, length, tb.int_const(2));
-    return length;
+    tb.settle_extent(length);
+    const int64_t seen = tb.hint(length);
+    return seen < 2 ? tb.int_const(seen) : length;
 }
 
 namespace {
@@ -244,7 +240,8 @@ ShadowRef item_of(TraceBuilder& tb, const Operand& a, const Operand& key, PyObje
         PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
     });
-    return library_of(tb, getitem, {a, key}, result);
+    const Operand args[] = {a, key};
+    return lower_getitem(tb, {getitem, args, nullptr, result});
 }
 
 // A key with index arrays or masks, or of an array that only NumPy reads.
@@ -316,14 +313,6 @@ bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, c
 
 namespace {
 
-// x[mask] = value, with a mask of x's shape.
-bool share_memory(PyObject* a, PyObject* b) {
-    const char *a_begin, *a_end, *b_begin, *b_end;
-    guards::memory_span(a, &a_begin, &a_end);
-    guards::memory_span(b, &b_begin, &b_end);
-    return a_begin < b_end && b_begin < a_end;
-}
-
 bool at_one_place(PyObject* a, PyObject* b) {
     auto *x = reinterpret_cast<PyArrayObject*>(a), *y = reinterpret_cast<PyArrayObject*>(b);
     const int n = PyArray_NDIM(x);
@@ -332,17 +321,21 @@ bool at_one_place(PyObject* a, PyObject* b) {
            std::equal(PyArray_STRIDES(x), PyArray_STRIDES(x) + n, PyArray_STRIDES(y));
 }
 
+// x[mask] = value, with a mask of x's shape.
 bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& given,
                   const Arg& value) {
     Arg mask;
-    if (!is_array(key.obj) || !read_arg(tb, key, &mask) || mask.dtype != DType::Bool)
-        return tb.fail(Reason::Unstoreable, "index arrays"), false;
+    const auto is_mask = [&] {
+        return is_array(key.obj) && PyArray_ISBOOL(reinterpret_cast<PyArrayObject*>(key.obj));
+    };
+    if (!is_mask() || !read_arg(tb, key, &mask)) return store_at_indices(tb, a, key, given);
     // NumPy reads both while it stores.
-    if (share_memory(a.obj, key.obj) && !at_one_place(a.obj, key.obj))
+    if (guards::spans_overlap(a.obj, key.obj) && !at_one_place(a.obj, key.obj))
         return tb.fail(Reason::Unstoreable, "a mask in the memory that is stored to"), false;
-    if (is_array(given.obj) && share_memory(a.obj, given.obj))
+    if (is_array(given.obj) && guards::spans_overlap(a.obj, given.obj))
         return tb.fail(Reason::Unstoreable, "under a mask, an array in the same memory"), false;
     const Shape shape = tb.shape(a.shadow), mask_shape = tb.node(mask.id).shape;  // copies: nodes move
+    if (mask_shape.size() < shape.size() && !mask_shape.empty()) return store_at_indices(tb, a, key, given);
     if (shape.size() != mask_shape.size() || shape.empty())
         return tb.fail(Reason::Unstoreable, "mask"), false;
     for (size_t i = 0; i < shape.size(); i++)

@@ -116,10 +116,7 @@ bool lies_in(PyObject* result, PyObject* o) {
         return false;
     }
     if (!is_array(result) || !is_array(o)) return false;
-    const char *begin, *end, *other_begin, *other_end;
-    guards::memory_span(result, &begin, &end);
-    guards::memory_span(o, &other_begin, &other_end);
-    return result == o || (begin < other_end && other_begin < end);
+    return result == o || guards::spans_overlap(result, o);
 }
 
 // An array that lies in memory as a fresh one does, and is not a part of another that may be reached.
@@ -190,7 +187,16 @@ bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
     return true;
 }
 
-ShadowRef whole_call(TraceBuilder& tb, const Call& call, bool may_share) {
+// A key with a mask selects as many elements as it has true ones.
+bool has_mask(PyObject* key) {
+    if (is_array(key)) return PyArray_ISBOOL(reinterpret_cast<PyArrayObject*>(key));
+    if (!PyTuple_CheckExact(key)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+        if (has_mask(PyTuple_GET_ITEM(key, i))) return true;
+    return false;
+}
+
+ShadowRef whole_call(TraceBuilder& tb, const Call& call, bool may_share, ExtentsBy by = ExtentsBy::Guards) {
     auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
     if (!call.callable) return refuse("this function");
     const bool host = host_result(call), parts = plain_parts(call.result);
@@ -206,13 +212,21 @@ ShadowRef whole_call(TraceBuilder& tb, const Call& call, bool may_share) {
                                                 : Sharing::None;
     if (sharing == Sharing::Arguments && std::any_of(call.args.begin(), call.args.end(), host_only))
         return refuse("a function that returns a view");
-    if (parts) return tb.parts_library(call.callable, call.args, call.kwnames, call.result, sharing);
-    return tb.library(call.callable, call.args, call.kwnames, call.result, nullptr, sharing);
+    if (parts) return tb.parts_library(call.callable, call.args, call.kwnames, call.result, sharing, by);
+    return tb.library(call.callable, call.args, call.kwnames, call.result, nullptr, sharing, by);
 }
 
 }  // namespace
 
 ShadowRef lower_library(TraceBuilder& tb, const Call& call) { return whole_call(tb, call, false); }
+
+ShadowRef lower_by_values(TraceBuilder& tb, const Call& call) {
+    return whole_call(tb, call, false, ExtentsBy::Values);
+}
+
+ShadowRef lower_getitem(TraceBuilder& tb, const Call& call) {
+    return whole_call(tb, call, false, has_mask(call.args[1].obj) ? ExtentsBy::Values : ExtentsBy::Guards);
+}
 
 ShadowRef lower_shared(TraceBuilder& tb, const Call& call) { return whole_call(tb, call, true); }
 
@@ -242,11 +256,13 @@ namespace {
 
 constexpr CallRow kRows[] = {
 #define FRESH(where) {where, lower_library},
+#define VALUES(where) {where, lower_by_values},
 #define VIEW(where) {where, lower_shared},
 #define OBJECT(where) {where, lower_object},
 #define HISTOGRAM(where) {where, lower_histogram},
 #include "frontend/hosts/numpy/functions.def"
 #undef FRESH
+#undef VALUES
 #undef VIEW
 #undef OBJECT
 #undef HISTOGRAM

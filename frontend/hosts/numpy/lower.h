@@ -197,6 +197,10 @@ ShadowRef finish(TraceBuilder& tb, Id v, PyObject* result);
 ShadowRef finish_copy(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result);
 // A call NumPy itself makes on whole operands; the result must not share memory with an argument.
 ShadowRef lower_library(TraceBuilder& tb, const Call& call);
+// The same where elements of the arguments decide about the result's extents.
+ShadowRef lower_by_values(TraceBuilder& tb, const Call& call);
+// operator.getitem(array, key), of which the result is no view.
+ShadowRef lower_getitem(TraceBuilder& tb, const Call& call);
 // The same where the result may share memory with arguments.
 ShadowRef lower_shared(TraceBuilder& tb, const Call& call);
 // The same where the result is a list or bytes.
@@ -244,6 +248,11 @@ bool quiet_about_nothing(PyObject* callable);
 // --- calls that change their first argument (in_place.cpp) ---
 // NumPy's call on a copy, which is then stored: of one that gives None.
 ShadowRef lower_change(TraceBuilder& tb, const Call& call);
+// a[key] = value, with index arrays in the key.
+bool store_at_indices(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
+ShadowRef lower_matmul_in_place(TraceBuilder& tb, const Operand& a, const Operand& b);
+// a.real = value and a.imag = value, of complex arrays.
+bool lower_set_part(TraceBuilder& tb, const Operand& a, PyObject* name, const Operand& value);
 
 // --- facts (facts.cpp) ---
 // An attribute of a dtype, or of what np.finfo or np.iinfo say of one; nullptr without a reason for other
@@ -252,6 +261,8 @@ ShadowRef fact_attr(TraceBuilder& tb, const Operand& a, PyObject* result);
 
 // --- attributes (attributes.cpp) ---
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result);
+// a.name = value.
+bool lower_set_attr(TraceBuilder& tb, const Operand& a, PyObject* name, const Operand& value, bool sole);
 bool lower_set_shape(TraceBuilder& tb, const Operand& a, const Operand& value, bool sole);  // shape_ops.cpp
 
 // Binds a call's arguments to parameter names, positional ones first; absent ones stay nullptr. False with a

@@ -148,7 +148,7 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
     }
     if (op == kPower) return lower_power(tb, a, b, in_place, result);
     if (op == kMatmul) {
-        if (in_place) return tb.fail(Reason::UnknownOp, "@=");
+        if (in_place) return lower_matmul_in_place(tb, a, b);
         return library_of(tb, operator_function(op), {a, b}, result);
     }
     Operand both[] = {a, b};

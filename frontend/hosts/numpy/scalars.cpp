@@ -405,6 +405,13 @@ ShadowRef lower_int(TraceBuilder& tb, const Call& call) {
     return number ? lower_library(tb, call) : tb.fail(Reason::UnknownCall, "int of this");
 }
 
+// operator.index(n): the int itself.
+ShadowRef lower_index(TraceBuilder& tb, const Call& call) {
+    const Operand* a = only(call);
+    Sym s;
+    return a && read_int(tb, *a, &s) ? a->shadow : tb.fail(Reason::UnknownCall, "index of this");
+}
+
 // x.item(): the number itself where it is a float.
 ShadowRef lower_item(TraceBuilder& tb, const Call& call) {
     const Operand* a = only(call);
@@ -517,6 +524,7 @@ constexpr CallRow kRows[] = {{"builtins:abs", lower_abs},
                              {"builtins:float", lower_float},
                              {"builtins:bool", lower_bool},
                              {"builtins:int", lower_int},
+                             {"operator:index", lower_index},
                              {".item", lower_item},
                              {"generic.item", lower_item},
                              {"builtins:min", lower_extremum_of_two<false>},

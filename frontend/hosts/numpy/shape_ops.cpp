@@ -451,7 +451,16 @@ ShadowRef lower_rot90(TraceBuilder& tb, const Call& call) {
     int64_t turns = 1;
     int a = 0, b = 1;
     if (p[1] && !read_fixed_int(tb, *p[1], &turns)) return nullptr;
-    if (p[2] || shape.size() < 2) return tb.fail(Reason::UnknownCall, "rot90 in other planes");
+    const int rank = static_cast<int>(shape.size());
+    if (const Operand* axes = given(tb, p[2])) {
+        std::vector<Operand> items;
+        int64_t plane[2];
+        if (!read_items(tb, *axes, &items) || items.size() != 2 || !read_fixed_int(tb, items[0], &plane[0]) ||
+            !read_fixed_int(tb, items[1], &plane[1]) || !normalize_axis(plane[0], rank, &a) ||
+            !normalize_axis(plane[1], rank, &b) || a == b)
+            return tb.fail(Reason::UnknownCall, "rot90 in this plane");
+    }
+    if (rank < 2) return tb.fail(Reason::UnknownCall, "rot90 in this plane");
     turns = ((turns % 4) + 4) % 4;
     ViewStep step = whole(shape, tb);
     if (turns % 2 == 1) {
@@ -496,7 +505,7 @@ constexpr CallRow kRows[] = {
     viewing("flip", lower_flip),
     viewing("flipud", lower_flip_axis<0>),
     viewing("fliplr", lower_flip_axis<1>),
-    {"rot90", lower_rot90},
+    viewing("rot90", lower_rot90),
     viewing("atleast_1d", lower_at_least<1>),
     viewing("atleast_2d", lower_at_least<2>),
     viewing("atleast_3d", lower_at_least<3>),

@@ -8,7 +8,7 @@ import pytest
 import stator
 from fuzz.compare import observe, report
 
-from .whole import check_whole, function_of
+from .whole import check_same, check_whole, function_of
 
 # Bodies of f(n, z, w, out). A float is no complex number with a zero part from 3.14 on.
 WHOLE = {
@@ -57,12 +57,7 @@ def test_mixed(name):
 @pytest.mark.parametrize("name", [*OTHERS, *MIXED])
 def test_other(name):
     text = _text((OTHERS | MIXED)[name])
-    eager, compiled = function_of(text), stator.compile(function_of(text))
-    for size in (7, 12, 13, 7):
-        for _ in range(2):
-            expected, found = observe(eager, _arguments(size)), observe(compiled, _arguments(size))
-            assert found == expected, f"size {size}: {report(expected, found)}"
-            stator.wait()
+    check_same(text, _arguments)
 
 
 def test_many_quotients_and_powers():

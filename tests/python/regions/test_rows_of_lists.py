@@ -11,7 +11,7 @@ import pytest
 import stator
 from fuzz.compare import observe, report
 
-from .whole import check_whole, function_of
+from .whole import check_same, check_whole, function_of
 
 # Bodies of f(g, h, r, s, t, n): a list of lists of ints and one of floats, lists of ints that are not equally long,
 # two strings, how many.
@@ -89,12 +89,7 @@ def test_whole(name, sizes):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other(name):
-    eager, compiled = function_of(_text(OTHERS[name])), stator.compile(function_of(_text(OTHERS[name])))
-    for size in (7, 12, 13, 7):
-        for _ in range(2):
-            expected, found = observe(eager, _arguments(size)), observe(compiled, _arguments(size))
-            assert found == expected, f"size {size}: {report(expected, found)}"
-            stator.wait()
+    check_same(_text(OTHERS[name]), _arguments)
 
 
 def test_what_is_not_stored_stays_the_same_object():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 import stator
-from fuzz.compare import observe, report
 
-from .whole import check_whole, function_of
+from .whole import check_same, check_whole, function_of
 
 # Bodies of f(v, k, pair, s, t, out): lists of floats and of ints, a tuple, two strings, a matrix.
 WHOLE = {
@@ -76,12 +75,7 @@ def test_whole(name, sizes):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other(name):
-    eager, compiled = function_of(_text(OTHERS[name])), stator.compile(function_of(_text(OTHERS[name])))
-    for size in (7, 12, 13, 7):
-        for _ in range(2):
-            expected, found = observe(eager, _arguments(size)), observe(compiled, _arguments(size))
-            assert found == expected, f"size {size}: {report(expected, found)}"
-            stator.wait()
+    check_same(_text(OTHERS[name]), _arguments)
 
 
 def test_another_sequence():

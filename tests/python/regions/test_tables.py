@@ -6,7 +6,7 @@ import pytest
 import stator
 from fuzz.compare import observe, report
 
-from .whole import check_whole, function_of
+from .whole import check_same, check_whole, function_of
 
 # Bodies of f(v, k, b, out): lists of floats, of ints and of bools, a matrix.
 WHOLE = {
@@ -68,12 +68,7 @@ def test_whole(name, sizes):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other(name):
-    eager, compiled = function_of(_text(OTHERS[name])), stator.compile(function_of(_text(OTHERS[name])))
-    for size in (7, 12, 13, 7):
-        for _ in range(2):
-            expected, found = observe(eager, _arguments(size)), observe(compiled, _arguments(size))
-            assert found == expected, f"size {size}: {report(expected, found)}"
-            stator.wait()
+    check_same(_text(OTHERS[name]), _arguments)
 
 
 def test_what_is_not_stored_stays_the_same_object():

@@ -36,3 +36,15 @@ def check_whole(
     assert {c: after[c] - warm[c] for c in LEAVING} == dict.fromkeys(LEAVING, 0), stator.explain(compiled)(
         *arguments(sizes[-1])
     )
+
+
+def check_same(
+    text: str, arguments: Callable[[int], list[Any]], sizes: tuple[int, ...] = (7, 12, 13, 7)
+) -> None:
+    """Two calls for each size, whatever becomes of them."""
+    eager, compiled = function_of(text), stator.compile(function_of(text))
+    for size in sizes:
+        for _ in range(2):
+            expected, found = observe(eager, arguments(size)), observe(compiled, arguments(size))
+            assert found == expected, f"size {size}: {report(expected, found)}"
+            stator.wait()
