@@ -1,4 +1,4 @@
-"""Check that includes point one way, and that no source names the machine it was written on.
+"""Check that includes point one way, that no source names the machine it was written on, and that no downloads are tracked.
 
 The rules, where ``A < B`` means that B may include A::
 
@@ -72,6 +72,10 @@ MACHINE_PATHS = re.compile(r"(?<![\w.])/(" + "|".join(["work", "root", "home"]) 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
+# Larger files are downloads or results, which every clone would carry for ever.
+LARGEST = 256 * 1024
+
+
 def source_files(root: Path) -> list[Path]:
     """All files git tracks or would add, relative to `root`."""
     command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
@@ -135,9 +139,19 @@ def machine_path_violations(root: Path, paths: list[Path]) -> Iterator[str]:
                 yield f"{path}:{number}: names an absolute path of some machine ({match[0]}…)"
 
 
+def size_violations(root: Path, paths: list[Path]) -> Iterator[str]:
+    for path in paths:
+        if (size := (root / path).stat().st_size) > LARGEST:
+            yield f"{path}: {size} bytes; files that are tracked have at most {LARGEST}"
+
+
 def violations(root: Path = ROOT) -> list[str]:
     paths = source_files(root)
-    return [*include_violations(root, paths), *machine_path_violations(root, paths)]
+    return [
+        *include_violations(root, paths),
+        *machine_path_violations(root, paths),
+        *size_violations(root, paths),
+    ]
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ def test_checkout_is_clean():
         ("guards/flat.cpp", "#include <Python.h>", "Python header Python.h belongs in"),
         ("jit/cache.cpp", "\n#  include <llvm/IR/Module.h>", "jit/cache.cpp:2: LLVM header"),
         ("graph/a.h", "// /" + "root/x", "names an absolute path"),
+        ("tests/a.whl", "x" * 300_000, "tests/a.whl: 300000 bytes; files that are tracked"),
     ],
 )
 def test_violation_is_found(tmp_path, name, text, expected):
