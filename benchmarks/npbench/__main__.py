@@ -35,6 +35,13 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--limit", type=float, default=180, help="seconds after which a variant's process is given up"
     )
+    p.add_argument(
+        "--rounds",
+        type=int,
+        default=1,
+        help="how often each peer is measured, in turn, in processes of their own: its best time counts. Where a process's "
+        "memory lies moves BLAS by a tenth",
+    )
     p.add_argument("--threads", type=int, default=1, help="threads for all but the peers that are named so")
     p.add_argument(
         "--out", type=Path, default=ROOT / "benchmarks" / "results", help="folder for npbench.json and plots"
@@ -96,6 +103,16 @@ def best(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return min(ran, key=lambda x: x["best"]) if ran else lines[0]
 
 
+def repeated(line: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """The faster of two lines of one variant. Bits that differ in either differ, and so does a failure."""
+    if "best" not in again:
+        return again
+    faster = min(line, again, key=lambda x: x["best"])
+    if "bits" in line:
+        faster = faster | {"bits": line["bits"] + again["bits"]}
+    return faster
+
+
 def measured(options: argparse.Namespace, found: dict[str, Any]) -> list[report.Row]:
     peers = [
         p for p in (options.peers.split(",") if options.peers else variants.PEERS) if variants.installed(p)
@@ -121,6 +138,12 @@ def measured(options: argparse.Namespace, found: dict[str, Any]) -> list[report.
                         ]
                         if some:
                             row.lines[peer] = best(some)
+                    for _ in range(options.rounds - 1):
+                        for peer, line in row.lines.items():
+                            if "best" in line:
+                                v = line["variant"]
+                                again = run(checkout, program, preset, v, options, folder) | {"variant": v}
+                                row.lines[peer] = repeated(line, again)
                 rows.append(row)
                 print(_progress(row), file=sys.stderr, flush=True)
     return rows

@@ -2,10 +2,10 @@
 // names. Everything here may be called with the GIL held only, and never runs Python code except
 // faults_that_matter.
 //
-// Invariant: find_loop answers with the very loop NumPy would dispatch to for these dtypes. NumPy's legacy
-// loops (ufunc->functions) are that for all its numeric ufuncs; a ufunc whose strided loop is not the wrapper
-// of its legacy loops is refused, so a later NumPy that moves one to its newer ArrayMethod API only costs
-// speed.
+// Invariant: find_loop answers with the very loop NumPy would dispatch to for these dtypes, or with one that
+// has its bits (kernels/sincos.h). NumPy's legacy loops (ufunc->functions) are that for all its numeric
+// ufuncs; a ufunc whose strided loop is not the wrapper of its legacy loops is refused, so a later NumPy that
+// moves one to its newer ArrayMethod API only costs speed.
 #define STATOR_NUMPY_IMPORT
 #include "frontend/hosts/numpy/runtime.h"
 
@@ -20,6 +20,7 @@
 #include "frontend/hosts/numpy/pool.h"
 #include "frontend/hosts/numpy/py_loops.h"
 #include "frontend/once.h"
+#include "kernels/sincos.h"
 // Behind what includes NumPy's other headers.
 #include <numpy/arrayscalars.h>
 
@@ -149,6 +150,12 @@ kernels::HostLoop find_loop(const kernels::LoopRef& ref) {
     kernels::HostLoop loop = python_loop(ref.name, ref.types);
     if (!loop.fn)
         if (const Ufunc* u = find_ufunc(ref.name)) loop = search_loop(*u, ref.types);
+    if (ref.types.size() == 2 && ref.types[0] == DType::F64 && ref.types[1] == DType::F64) {
+        if (ref.name == "sin" || ref.name == "py.sin")
+            loop = kernels::with_sincos_lanes(kernels::Trig::Sin, loop);
+        else if (ref.name == "cos" || ref.name == "py.cos")
+            loop = kernels::with_sincos_lanes(kernels::Trig::Cos, loop);
+    }
     cache->emplace(std::move(key), loop);
     return loop;
 }
