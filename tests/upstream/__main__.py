@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from .ways import WAYS, counted, failures
+from .ways import PLUGIN, WAYS, counted, failures
 
 NUMPY = ["_core", "lib", "linalg", "ma", "polynomial", "fft", "matrixlib", "random", "testing"]
 
@@ -45,9 +45,10 @@ def folder_of(package: str) -> Path:
 
 def run(file: Path, way: str, seconds: int, counts: Counter[str]) -> tuple[set[str], str]:
     """The tests that fail, and how it ended; adds what stator did to `counts`."""
-    environment = os.environ | WAYS[way]
+    paths = [str(PLUGIN), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | WAYS[way] | {"PYTHONPATH": os.pathsep.join(paths)}
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.upstream.again", "-o", "addopts=",
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "stator_again", "-o", "addopts=",
         "-m", "not slow", "-rfE", f"--timeout={seconds}", str(file),
     ]  # fmt: skip
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .ways import WAYS, counted, failures
+from .ways import PLUGIN, WAYS, counted, failures
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,12 +61,12 @@ def prepared(program: Program, folder: Path) -> tuple[Path, Path]:
 def run(program: Program, way: str, folder: Path, options: argparse.Namespace) -> tuple[set[str], Counter]:
     python, source = prepared(program, folder)
     command = [
-        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.upstream.again", "-rfE",
+        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "stator_again", "-rfE",
         # The programs' own settings ask for coverage, parallel runs and plugins' versions.
         "-o", "addopts=", "-o", "required_plugins=", "-o", "filterwarnings=", "--continue-on-collection-errors",
         f"--timeout={options.timeout}", "-k", options.k, source / program.tests,
     ]  # fmt: skip
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(PLUGIN), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | WAYS[way] | {"PYTHONPATH": os.pathsep.join(paths), "MPLBACKEND": "Agg"}
     if not options.again:
         environment["AGAIN_CALLS"] = "1"
@@ -94,15 +94,16 @@ def main() -> int:
         eager, _ = run(program, "eager", options.folder, options)
         found, counts = run(program, "all", options.folder, options)
         only = sorted(found - eager)
+        verdict = "DIFFERS" if only else "same" if counts["passed"] else "NONE RAN"
         print(
-            f"{'DIFFERS' if only else 'same':8} {program.name} {program.version}: "
+            f"{verdict:8} {program.name} {program.version}: "
             + ", ".join(f"{counts[k]} {re.sub('_', ' ', k)}" for k in counts),
             flush=True,
         )
         for test in only:
             print(f"         {test}", flush=True)
-        differ += len(only)
-    print(f"{differ} tests fail under stator only")
+        differ += len(only) or (verdict != "same")
+    print(f"{differ} tests fail under stator only, or are of programs of which none passed")
     return min(differ, 1)
 
 

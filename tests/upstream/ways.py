@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from pathlib import Path
+
+# The folder of the plugin that calls tests again: alone, because a program may have a package `tests` of its own.
+PLUGIN = Path(__file__).with_name("plugin")
 
 # Compiled by name; under STATOR=all with every function compiled in its first call; eagerly.
 WAYS = {
