@@ -505,10 +505,9 @@ FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k
         return raised(result);
     if (hot && log_enabled(LogTopic::Exits))
         log(LogTopic::Exits, fs_.name + ": exit at " + location(code_, pc_));
-    if (hot) {
-        Place* place = fs_.place(code_, pc_, true);
+    // A function that has all the places it may have gets no further one.
+    if (Place* place = hot ? fs_.place(code_, pc_, true) : nullptr)
         skip_next_ = ++place->exits_seen < kHotExit;
-    }
     return Flow::On;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
@@ -281,3 +282,18 @@ def test_a_tracer_set_in_the_middle():
         sys.settrace(before)
     assert len(seen[0]) > 5
     assert seen[1:] == [seen[0]] * 3
+
+
+def test_an_exit_in_a_function_that_has_all_its_places():
+    """Seventy opaque steps are more places than a function gets; the exit in front of them is one more."""
+    lines = ["def many(x, y):", "    x = x * 2.0", "    x = x + 1.0 if x[0] > 0 else x - 1.0"]
+    for i in range(70):
+        lines += ["    os.getpid()", f"    y = y + {float(i)}"]
+    space = {"os": os}
+    exec(compile("\n".join([*lines, "    return x, y"]), "<many>", "exec"), space)
+    many = space["many"]
+    compiled = stator.compile(many)
+    for sign in (1, 1, 1, -1, -1, -1, 1):
+        args = (LARGE * sign, LARGE)
+        assert not difference(observe(many, args), observe(compiled, args))
+    assert compiled.stats()["exits"] > 0
