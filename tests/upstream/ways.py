@@ -20,9 +20,8 @@ WAYS = {
 
 def failures(output: str) -> set[str]:
     """Names of the tests that failed, from a run with ``-rfE``."""
-    return set(
-        re.findall(r"^(?:FAILED|ERROR) .*?(test_[^/]*\.py(?:::.*?)?)(?: - .*)?$", output, re.MULTILINE)
-    )
+    found = re.findall(r"^(?:FAILED|ERROR) (?:\S*/)?([^\s/]+\.py(?:::.*?)?)(?: - .*)?$", output, re.MULTILINE)
+    return set(found)
 
 
 def counted(output: str) -> Counter[str]:
