@@ -545,3 +545,25 @@ def test_loop_with_calls_that_change() -> None:
         return x
 
     check(f, lambda n: (numbers(40), n + 20), served=False)
+
+
+# --- reductions that begin with a number, or of some elements ---
+
+SOME = {
+    "sum": lambda x, m: np.sum(x, where=m) + x.sum(0, where=m, initial=2.0),
+    "prod": lambda x, m: np.prod(x, axis=0, initial=2.0) * 3,
+    "max": lambda x, m: np.max(x, axis=1, initial=0.5) - x.max(where=m, initial=-np.inf),
+    "min": lambda x, m: x.min(initial=-5.0) * x,
+    "any": lambda x, m: np.any(x > 0, where=m) & np.all(x > -9, axis=1, where=m),
+    "reduce": lambda x, m: np.add.reduce(x, where=m) + np.minimum.reduce(x, axis=0, initial=0, where=m),
+    "nansum": lambda x, m: np.nansum(x, axis=1, where=m) / 2,
+}
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_reductions_of_some_elements(name):
+    def make(n):
+        x = numbers(n * n).reshape(n, n)
+        return x, x > -0.5
+
+    check(SOME[name], make)

@@ -145,11 +145,14 @@ ShadowRef reduce_call(TraceBuilder& tb, const Call& call, const Request& r, cons
     return v == kNone ? lower_library(tb, call) : finish_reduction(tb, r, v, before, call.result);
 }
 
-// Refuses arguments that change what is reduced; `dtype` shows in the result.
-bool no_more(TraceBuilder& tb, std::initializer_list<const Operand*> operands) {
-    for (const Operand* o : operands)
-        if (given(tb, o)) return tb.fail(Reason::UnknownCall, "out=, initial= or where="), false;
-    return true;
+// Arguments that change what is reduced, which NumPy does then; `dtype` shows in the result.
+bool any_given(TraceBuilder& tb, std::initializer_list<const Operand*> operands) {
+    return std::any_of(operands.begin(), operands.end(), [&](const Operand* o) { return given(tb, o); });
+}
+
+bool no_out(TraceBuilder& tb, const Operand* out) {
+    if (given(tb, out)) tb.fail(Reason::UnknownCall, "out=");
+    return !given(tb, out);
 }
 
 bool fixed_dtype(TraceBuilder& tb, const Operand* dtype) {
@@ -182,8 +185,9 @@ ShadowRef lower_sum(TraceBuilder& tb, const Call& call) {
     if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"}, p)) return nullptr;
     if (reduces_number(tb, p[0], {p[1], p[2], p[3], p[4], p[5], p[6]}))
         return reduced_number(tb, p[0]->shadow, Name, call.result);
-    if (!no_more(tb, {p[3], p[5], p[6]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r))
-        return nullptr;
+    if (!no_out(tb, p[3])) return nullptr;
+    if (any_given(tb, {p[5], p[6]})) return lower_library(tb, call);
+    if (!fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r)) return nullptr;
     return reduce_call(tb, call, r, Name);
 }
 
@@ -193,7 +197,9 @@ ShadowRef lower_extremum(TraceBuilder& tb, const Call& call) {
     const Operand* p[6];
     Request r;
     if (!bind(tb, call, {"a", "axis", "out", "keepdims", "initial", "where"}, p)) return nullptr;
-    if (!no_more(tb, {p[2], p[4], p[5]}) || !read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
+    if (!no_out(tb, p[2])) return nullptr;
+    if (any_given(tb, {p[4], p[5]})) return lower_library(tb, call);
+    if (!read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
     return reduce_call(tb, call, r, Name);
 }
 
@@ -206,8 +212,9 @@ ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
     Request r;
     size_t before = tb.graph.nodes.size();
     if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "where"}, p)) return nullptr;
-    if (!no_more(tb, {p[3], p[5]}) || !fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r))
-        return nullptr;
+    if (!no_out(tb, p[3])) return nullptr;
+    if (given(tb, p[5])) return lower_library(tb, call);
+    if (!fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r)) return nullptr;
     DType dtype;
     if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
     bool plain = (dtype == DType::F64 || dtype == DType::F32) && r.array->shadow->dtype == dtype;
@@ -227,7 +234,7 @@ ShadowRef lower_argument(TraceBuilder& tb, const Call& call) {
     Request r;
     size_t before = tb.graph.nodes.size();
     if (!bind(tb, call, {"a", "axis", "out", "keepdims"}, p)) return nullptr;
-    if (!no_more(tb, {p[2]}) || !read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
+    if (!no_out(tb, p[2]) || !read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
     const Shape shape = tb.shape(r.array->shadow);
     DType source = r.array->shadow->dtype;
     if ((!r.flat && r.axes.size() != 1) || shape.empty() || has_empty_axis(tb, shape) ||
@@ -269,7 +276,9 @@ ShadowRef lower_ufunc_reduce(TraceBuilder& tb, const Call& call) {
         return nullptr;
     const Ufunc* u = ufunc_of(p[0]->obj);
     if (!u || !require_fixed(tb, *p[0])) return tb.fail(Reason::UnknownCall, "reduce");
-    if (!no_more(tb, {p[4], p[6], p[7]}) || !fixed_dtype(tb, p[3])) return nullptr;
+    if (!no_out(tb, p[4])) return nullptr;
+    if (any_given(tb, {p[6], p[7]})) return lower_library(tb, call);
+    if (!fixed_dtype(tb, p[3])) return nullptr;
     Operand zero{tb.new_int(tb.int_const(0)), nullptr};
     PyRef zero_object = PyRef::steal(PyLong_FromLong(0));
     zero.obj = zero_object.get();
