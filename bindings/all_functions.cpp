@@ -10,6 +10,8 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "bindings/core_library.h"
 #include "frontend/cpython/frame.h"
@@ -165,6 +167,16 @@ void start_all() {
     static auto* scope = new frontend::HookScope(handle, nullptr);  // never left
     (void)scope;
     started = true;
+}
+
+void end_all() {
+    // Finalizers run when they go, and may call functions: the table is whole by then.
+    std::vector<std::unique_ptr<FunctionState>> gone;
+    for (auto& [code, c] : candidates()) {
+        if (c.running) continue;
+        c.refused = true;
+        if (c.state) gone.push_back(std::move(c.state));
+    }
 }
 
 frontend::Reason why_not_taken(const void* code) {

@@ -9,6 +9,11 @@ namespace stator::bindings {
 // replayed as if they were decorated. Calling it again does nothing.
 void start_all();
 
+// Lets go of the functions: what they lead to, modules' globals with open files among it, goes with the
+// interpreter only if nobody holds it. To be called when the stance is Eager for good; calls that other
+// threads are in keep theirs.
+void end_all();
+
 // Why the function with this code, which may be gone, is not recorded; None when it has been looked into.
 frontend::Reason why_not_taken(const void* code);
 

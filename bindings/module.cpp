@@ -346,6 +346,10 @@ void add_functions(py::module_& m) {
     m.def("wait", &wait);
     m.def("reset", &reset);
     m.def("start_all", &start_all);
+    m.def("at_exit", [] {
+        apply_stance(frontend::Stance::Eager);
+        end_all();
+    });
     m.def("core_info", &core_info, py::arg("open") = true);
     m.def("option_table", &option_table);
     m.def("set_option", &set_option);

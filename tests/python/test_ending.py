@@ -89,6 +89,29 @@ functions[0](np.ones(3))
     assert (done.stdout, done.stderr) == ("['eager'] [0]\n", "")
 
 
+# What a file has not written yet, it writes when it goes.
+@pytest.mark.parametrize("way", ["0", "1", "all"])
+def test_what_globals_hold_goes_with_the_interpreter(tmp_path, way) -> None:
+    program = """
+import sys
+import numpy as np
+import stator
+out = open(sys.argv[1], "w")
+def helper(x):
+    return x + 1
+def f(x):
+    return helper(x) * 2
+g = stator.compile(lambda x: helper(x) * 3)
+for _ in range(5):
+    f(np.ones(3)), g(np.ones(3))
+out.write("written")
+"""
+    path = tmp_path / "out"
+    environment = os.environ | {"STATOR": way, "STATOR_ALL_AFTER": "0"}
+    subprocess.run([sys.executable, "-c", program, str(path)], env=environment, check=True)
+    assert path.read_text() == "written"
+
+
 @pytest.mark.parametrize("end", ["pass", "sys.exit(0)", "os._exit(0)"])
 def test_the_end_while_the_compiler_works(end: str) -> None:
     program = """

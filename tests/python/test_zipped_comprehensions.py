@@ -1,5 +1,7 @@
 """Comprehensions over zip and enumerate of what a trace knows item by item."""
 
+import sys
+
 import numpy as np
 import pytest
 import stator
@@ -43,7 +45,9 @@ def test_same(function):
     compiled = stator.compile(function)
     for x in (X, X, X[:3].copy(), X):
         assert flat(compiled(x)) == flat(function(x))
-    assert "stays in Python\n    nothing" in str(stator.explain(compiled)(X))
+    # 3.14 makes a loop over the generator of tuple(… for …).
+    if function is not numbered_pairs or sys.version_info < (3, 14):
+        assert "stays in Python\n    nothing" in str(stator.explain(compiled)(X))
 
 
 def used_before(x):

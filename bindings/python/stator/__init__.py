@@ -64,7 +64,7 @@ if _stator is not None:
     from stator._stator import CompiledFunction, GraphBreakError, RecompileError
 
     # Behind the exit handlers modules go away, and objects' callbacks run in what is left.
-    atexit.register(_stator.set_stance, "eager")
+    atexit.register(_stator.at_exit)
     _enabled = _stator.get_option("mode") != "0"
     _dumps = bool(_stator.get_option("dump"))
 else:
