@@ -151,6 +151,10 @@ bool handle(void*, Frame& frame, PyObject** result) {
     if (!c.state && !admit(c, frame, code)) return false;
     if (frame.function() != c.state->function()) {  // a closure made anew: its cells are others
         c.refused = ++c.calls > kCallsWithout;
+        // What the one before holds, large arrays perhaps, goes with it; the new one is a candidate in its
+        // next call. `c` may not be there any more once finalizers have run.
+        const bool nobodys = Py_REFCNT(c.state->function()) == 1;
+        if (c.refused || nobodys) std::unique_ptr<FunctionState>(std::move(c.state)).reset();
         return false;
     }
     c.running = true;

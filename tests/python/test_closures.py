@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -350,3 +353,24 @@ def test_a_number_in_a_cell_is_the_one_returned():
     compiled = stator.compile(function)
     for i in range(CALLS):
         assert compiled(X + i) is get()
+
+
+def test_closures_that_are_gone_let_go_of_what_they_hold():
+    """STATOR=all: a closure made anew takes the place of the one before, and nothing holds that one's arrays."""
+    program = """
+import weakref
+import numpy as np
+held = []
+def make(k):
+    a = np.full(10, k)
+    held.append(weakref.ref(a))
+    return lambda x: x * a + k
+results = []
+for k in range(5):
+    f = make(k + 0.5)
+    results += [f(np.ones(10)).tolist() for _ in range(4)]
+print(results == [[2 * k + 1.0] * 10 for k in range(5) for _ in range(4)], [r() is None for r in held])
+"""
+    environment = os.environ | {"STATOR": "all", "STATOR_ALL_AFTER": "0", "STATOR_ASYNC": "0"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True [True, True, True, True, False]\n", "")

@@ -97,7 +97,9 @@ class Body:
         t = c.pick(THRESHOLDS)
         forms = [f"{a}.sum() > {t}", f"{a}.mean() < {t}", f"({a} > {t}).any()", f"({a} > {t}).all()", f"{a}.max() > {t}",
                  f"np.isfinite({a}).all()", f"{a}.flat[0] < {a}.flat[-1]", f"not ({a} < {t}).any()", f"{a}.size > 4",
-                 f"{a}.sum() > 0 and {a}.max() > {t}", f"{a}.mean() > 0 or {a}.min() < {t}"]  # fmt: skip
+                 f"{a}.sum() > 0 and {a}.max() > {t}", f"{a}.mean() > 0 or {a}.min() < {t}",
+                 f"{a}.ravel()[:1] > {t}", f"{a}.sum(keepdims=True) > {t}", f"not {a}.ravel()[-1:] < {t}",
+                 f"{a}.ravel()[1:2].copy() > {t} and {a}.size > 1"]  # fmt: skip
         forms += [f"{x} > {t}" for x in self.floats[-2:]]
         forms += [f"{n} % 2 == 0" for n in self.ints[-2:]] + [f"{n} > 2" for n in self.ints[-1:]]
         return c.pick(forms)

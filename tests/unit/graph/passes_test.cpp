@@ -217,6 +217,17 @@ class Generator {
         g_.append(std::move(n));
     }
 
+    // A number of its own, as what decides is.
+    Id number(Id v) {
+        if (g_.node(v).box != Box::Array) return v;
+        Node n{};
+        n.op = Op::Copy;
+        n.dtype = g_.node(v).dtype;
+        n.box = Box::PyBool;
+        n.in = {v};
+        return g_.append(std::move(n));
+    }
+
     void guard() {
         Node n{};
         if (chance(40)) {
@@ -225,7 +236,7 @@ class Generator {
             n.ints = {pick(0, 3), 0};
         } else {
             n.op = Op::Guard;
-            n.in = {operand(DType::Bool, {})};
+            n.in = {number(operand(DType::Bool, {}))};
             n.ints = {pick(0, 1), 0};
         }
         n.ints[1] = static_cast<int64_t>(g_.snapshots.size());
