@@ -60,6 +60,15 @@ ShadowRef lower_fact(TraceBuilder& tb, const Call& call) {
     return tb.constant(call.result);
 }
 
+// np.min_scalar_type(x): of an array by its dtype, of a number by its value.
+ShadowRef lower_least_type(TraceBuilder& tb, const Call& call) {
+    if (call.args.size() != 1 || call.kwnames) return tb.fail(Reason::UnknownCall, "that many arguments");
+    const Operand& o = call.args[0];
+    const bool array = is_array(o.obj) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(o.obj)) > 0;
+    if (array ? !same_type(tb, o) : !require_fixed(tb, o)) return nullptr;
+    return tb.constant(call.result);
+}
+
 // np.ndim(x), np.shape(x) and np.size(x, axis=None): what the attribute says, and nothing of a number.
 ShadowRef attribute_call(TraceBuilder& tb, const Call& call, const char* name) {
     const Operand& o = call.args[0];
@@ -145,7 +154,7 @@ constexpr CallRow kRows[] = {
     {"isrealobj", lower_kind},   {"shape", lower_shape},     {"ndim", lower_ndim},
     {"size", lower_size},        {"dtype", lower_fact},      {"finfo", lower_fact},
     {"iinfo", lower_fact},       {"issubdtype", lower_fact}, {"promote_types", lower_fact},
-    {"result_type", lower_fact}, {"can_cast", lower_fact},   {"min_scalar_type", lower_fact},
+    {"result_type", lower_fact}, {"can_cast", lower_fact},   {"min_scalar_type", lower_least_type},
     {"common_type", lower_fact}, {"isdtype", lower_fact},
 };
 

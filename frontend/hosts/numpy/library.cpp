@@ -144,6 +144,36 @@ bool gives_views(const Call& call) {
     return false;
 }
 
+// np.median(x, overwrite_input=True) and its like, which leave an array changed.
+bool changes_array(TraceBuilder& tb, const Call& call) {
+    struct Flag {
+        std::string_view name, keyword;
+        size_t position;
+    };
+    static constexpr Flag kFlags[] = {
+        {"median", "overwrite_input", 3},
+        {"nanmedian", "overwrite_input", 3},
+        {"percentile", "overwrite_input", 4},
+        {"quantile", "overwrite_input", 4},
+        {"nanpercentile", "overwrite_input", 4},
+        {"nanquantile", "overwrite_input", 4},
+        {".byteswap", "inplace", 1},
+    };
+    const auto* flag = std::ranges::find_if(kFlags, [&](const Flag& f) {
+        return f.name[0] == '.' ? call.callable == array_method(f.name.substr(1).data())
+                                : call.callable == numpy_function(f.name.data());
+    });
+    if (flag == std::end(kFlags)) return false;
+    const size_t named = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    const size_t positional = call.args.size() - named;
+    const Operand* given = flag->position < positional ? &call.args[flag->position] : nullptr;
+    for (size_t k = 0; k < named; ++k)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k)),
+                                             flag->keyword.data()) == 0)
+            given = &call.args[positional + k];
+    return given && (given->obj != Py_False || !require_fixed(tb, *given));
+}
+
 // Whether a call on such arguments can be made again, and reports nothing that a replay would not see.
 bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
     const auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why), false; };
@@ -179,6 +209,7 @@ bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0 &&
             given(tb, &call.args[call.args.size() - static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames) - i)]))
             return refuse("out=");
+    if (changes_array(tb, call)) return refuse("a function that changes its argument");
     std::vector<PyObject*> argv;
     for (const Operand& o : call.args) argv.push_back(o.obj);
     const size_t named = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
@@ -220,6 +251,14 @@ ShadowRef whole_call(TraceBuilder& tb, const Call& call, bool may_share, Extents
 
 ShadowRef lower_library(TraceBuilder& tb, const Call& call) { return whole_call(tb, call, false); }
 
+// Of ints that decide whether an argument itself is given back.
+static ShadowRef lower_fixed_ints(TraceBuilder& tb, const Call& call) {
+    for (const Operand& o : call.args)
+        if ((PyLong_Check(o.obj) || PyArray_IsScalar(o.obj, Integer)) && !require_fixed(tb, o))
+            return nullptr;
+    return lower_library(tb, call);
+}
+
 ShadowRef lower_by_values(TraceBuilder& tb, const Call& call) {
     return whole_call(tb, call, false, ExtentsBy::Values);
 }
@@ -256,12 +295,14 @@ namespace {
 
 constexpr CallRow kRows[] = {
 #define FRESH(where) {where, lower_library},
+#define FIXED(where) {where, lower_fixed_ints},
 #define VALUES(where) {where, lower_by_values},
 #define VIEW(where) {where, lower_shared},
 #define OBJECT(where) {where, lower_object},
 #define HISTOGRAM(where) {where, lower_histogram},
 #include "frontend/hosts/numpy/functions.def"
 #undef FRESH
+#undef FIXED
 #undef VALUES
 #undef VIEW
 #undef OBJECT
