@@ -64,6 +64,12 @@ Id buffer_version(const Graph& g, Id v) {
     return v;
 }
 
+bool in_memory(const Node& n) {
+    const OpClass cls = info(n.op).cls;
+    return n.box == Box::Array && cls != OpClass::Pointwise && cls != OpClass::Reduction &&
+           cls != OpClass::Const;
+}
+
 Id buffer_root(const Graph& g, Id v) {
     while (true) {
         OpClass cls = info(g.node(v).op).cls;

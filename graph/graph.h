@@ -240,6 +240,9 @@ struct Graph {
 // The buffer a value lives in: follows views and stores to the input, alloc, pointwise, ... node that made
 // it.
 Id buffer_root(const Graph& g, Id v);
+// Whether a value without axes is an element of an array in memory, where it has to be read before it can
+// decide anything. Other values without axes are numbers, wherever they come from.
+bool in_memory(const Node& n);
 // Whether dropping the node could change what the program observes (stores, guards, ops that can raise a
 // flag).
 bool has_effect(const Graph& g, Id v);

@@ -275,7 +275,7 @@ class Verifier {
     void guard(const Node& n) {
         if (n.op == Op::Guard) {
             expect_scalar(n, 0);
-            if (operand(n, 0).box == Box::Array) fail("is decided by an array, not by a number");
+            if (in_memory(operand(n, 0))) fail("is decided by an array, not by a number");
             if (n.ints[0] != 0 && n.ints[0] != 1) fail("expects {}, not 0 or 1", n.ints[0]);
         } else if (n.op == Op::ErrorState) {
             if (n.ints[0] < 0 || n.ints[0] > 255 || n.ints[1] != -1) fail("{} is no error state", n.ints[0]);

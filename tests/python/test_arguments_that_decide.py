@@ -101,3 +101,13 @@ def test_the_size_of_buffers():
         assert len(seen) > 1  # it matters
     finally:
         np.setbufsize(before)
+
+
+@pytest.mark.parametrize("values", [(0, 0, 1, 0, 1), (True, True, False, True), (1, 1, 0)])
+def test_ints_that_are_flags(values):
+    def filled(x, copy):
+        y = np.nan_to_num(x, copy)
+        y += 1
+        return y is x, x * 2, y
+
+    agree(filled, [(v,) for v in values], lambda: np.array([1.0, np.nan, 3.0]))

@@ -151,6 +151,9 @@ ShadowRef lower_at(TraceBuilder& tb, const Call& call) {
 
 // np.nan_to_num(x, copy=False) gives x; a copy is a library call like others.
 ShadowRef lower_nan_to_num(TraceBuilder& tb, const Call& call) {
+    // An int decides as a bool does.
+    for (const Operand& o : call.args)
+        if (PyLong_Check(o.obj) && !require_fixed(tb, o)) return nullptr;
     const bool in_place = !call.args.empty() && is_array(call.result) && call.result == call.args[0].obj;
     if (!in_place) return lower_library(tb, call);
     if (!array_operand(tb, &call.args[0]) || !change(tb, call)) return nullptr;
