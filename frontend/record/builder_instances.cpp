@@ -44,8 +44,11 @@ const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
 }
 
 ShadowRef TraceBuilder::new_instance(const Example& of) {
+    static PyObject* const make =
+        PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__");
     auto s = std::make_shared<Shadow>();
     s->kind = ShadowKind::Instance;
+    s->maker = {constant(make), tuple({}), constant(reinterpret_cast<PyObject*>(Py_TYPE(of.object.get())))};
     s->obj = of.object;
     s->example = of.source;
     return s;

@@ -128,16 +128,11 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
                 if (r.items[0] < 0) return -1;
                 r.index = s->given;
                 break;
-            case ShadowKind::Instance: {
-                static PyObject* const make =
-                    PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__");
+            case ShadowKind::Instance:
                 r.kind = RecipeKind::Make;
-                for (const ShadowRef& item : {constant(make), tuple({}),
-                                              constant(reinterpret_cast<PyObject*>(Py_TYPE(s->obj.get())))})
-                    r.items.push_back(recipe(item, nullptr));
+                for (const ShadowRef& item : s->maker) r.items.push_back(recipe(item, nullptr));
                 instances_to_say_.push_back(s);
                 break;
-            }
         }
     }
     (void)obj;

@@ -38,6 +38,8 @@ bool is_ndarray(const Operand& o);
 bool consumes_items(PyObject* callable);
 // items[key] = value of a dict's items, key, value, ...
 void set_item(std::vector<ShadowRef>& items, const ShadowRef& key, const ShadowRef& value);
+// Whether `s` is, or holds, what may hold it: then they could not be told apart from what they were.
+bool may_hold(const Shadow& s, const Shadow& holder);
 // d.items(), d.keys() or d.values().
 bool is_dict_view(const Shadow& s);
 // A slice object of these parts; those not given are `none`.
@@ -158,6 +160,12 @@ class Recorder {
     bool loop_over(const Operand& over);
     bool loop_over_modules(const Operand& over);
     ShadowRef slice_of(std::span<const Operand> args, PyObject* kwnames);
+    bool asks(PyObject* callable) const;  // recorder_queries.cpp
+    ShadowRef answer(const CallParts& call, PyObject* result);
+    ShadowRef type_of(const Operand& o);
+    ShadowRef attribute_asked(const CallParts& call, PyObject* result);
+    ShadowRef identity(PyObject* result);
+    bool class_method(const Operand& base, PyObject* name, ShadowRef* out);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);

@@ -48,7 +48,8 @@ bool Recorder::on_load_attr(const Insn& insn) {
         out = host.lower_attr(b_, base, insn.obj, result);
     else if (is_parts(base) || is_named_tuple(base))
         out = field_of(base, insn.obj, result);
-    if (!out && !number && !instance_attr(base, insn.obj, result, &out, nullptr))
+    if (!out && !number && !class_method(base, insn.obj, &out) &&
+        !instance_attr(base, insn.obj, result, &out, nullptr))
         out = base.shadow->kind == ShadowKind::Object ? numpy_host().lower_attr(b_, base, insn.obj, result)
                                                       : nullptr;
     if (!out) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
@@ -87,7 +88,8 @@ bool Recorder::on_load_method(const Insn& insn) {
     } else {
         PyObject* result = upper ? upper : lower;
         if (bound) result = lower;
-        if (number || !instance_attr(base, insn.obj, result, &out, bound ? &self : nullptr))
+        if (!number && !bound && class_method(base, insn.obj, &out)) {
+        } else if (number || !instance_attr(base, insn.obj, result, &out, bound ? &self : nullptr))
             return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
         if (bound && !self) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
     }

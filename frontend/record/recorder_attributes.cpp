@@ -24,7 +24,7 @@ bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* resu
     } else {  // made in this trace: what it has itself is known, the rest is its class's
         for (size_t i = 0; s->kind == ShadowKind::Instance && i < s->items.size(); i += 2)
             if (PyUnicode_Compare(s->items[i]->obj.get(), name) == 0) return *out = s->items[i + 1], true;
-        found_on = b_.example_of(Py_TYPE(base.obj))->object.get();
+        if (!PyType_Check(base.obj)) found_on = b_.example_of(Py_TYPE(base.obj))->object.get();
     }
     PyObject* value = nullptr;
     Place place = guards::GuardProgram::classify_attr(found_on, name, &value);

@@ -351,7 +351,7 @@ bool Recorder::may_be_modelled(PyObject* callable) {
                    (!PyCFunction_GET_SELF(callable) || PyModule_Check(PyCFunction_GET_SELF(callable)));
     if (!builtin && !PyFunction_Check(callable)) return true;
     if (callable == isinstance_function() || host_that_knows(callable) || replaces_fields(callable) ||
-        consumes_items(callable))
+        consumes_items(callable) || asks(callable))
         return true;
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     PyErr_Clear();
@@ -395,6 +395,7 @@ bool Recorder::on_call(const Insn& insn) {
     } else if (callable.obj == reinterpret_cast<PyObject*>(&PySlice_Type)) {
         if (!(out = slice_of(args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if ((out = sequence_of(callable.obj, args, kwnames))) {
+    } else if ((out = answer(call, result))) {
     } else if ((out = made_object(call, result))) {
     } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);

@@ -23,7 +23,15 @@ PyObject* own_attribute(PyTypeObject* type, const char* name) {
     return text ? _PyType_Lookup(type, text.get()) : nullptr;
 }
 
-// Whether `s` is, or holds, what may hold it: then they could not be told apart from what they were.
+// An operator's method that may answer NotImplemented is not the last that is asked.
+bool may_decline(PyObject* function) {
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    const PyRef name = PyRef::steal(interned("NotImplemented"));
+    return !name || PySequence_Contains(code->co_names, name.get()) != 0;
+}
+
+}  // namespace
+
 bool may_hold(const Shadow& s, const Shadow& holder) {
     switch (s.kind) {
         case ShadowKind::Cell:
@@ -36,20 +44,13 @@ bool may_hold(const Shadow& s, const Shadow& holder) {
            std::ranges::any_of(s.items, [&](const ShadowRef& item) { return may_hold(*item, holder); });
 }
 
-// An operator's method that may answer NotImplemented is not the last that is asked.
-bool may_decline(PyObject* function) {
-    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-    const PyRef name = PyRef::steal(interned("NotImplemented"));
-    return !name || PySequence_Contains(code->co_names, name.get()) != 0;
-}
-
-}  // namespace
-
 // Where guards find an object whose class is that of `o`: at entry, or one that the trace keeps for that.
 guards::SourceId Recorder::class_source(const Operand& o) {
     const Shadow& s = *o.shadow;
     if (s.source != guards::kNoSource) return s.source;
     if (s.kind == ShadowKind::Instance) return s.example;
+    if (s.kind == ShadowKind::Object && o.obj && PyType_Check(o.obj))
+        return b_.guards.object(o.obj, reinterpret_cast<PyTypeObject*>(o.obj)->tp_name);
     if (s.kind != ShadowKind::Tuple || s.maker.empty() || !o.obj || !fields_of(Py_TYPE(o.obj)))
         return guards::kNoSource;
     const TraceBuilder::Example* example = b_.example_of(Py_TYPE(o.obj));

@@ -74,13 +74,8 @@ bool Recorder::on_compare(const Insn& insn) {
 bool Recorder::on_is(const Insn&) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
-    const ShadowRef &x = ops_[0].shadow, &y = ops_[1].shadow;
-    bool both = x->kind == ShadowKind::Object && y->kind == ShadowKind::Object;
-    bool singleton = (ops_[0].obj == Py_None || ops_[1].obj == Py_None) && ops_[0].obj != ops_[1].obj;
-    // What was made here is nothing else.
-    const bool made = x->kind == ShadowKind::Instance || y->kind == ShadowKind::Instance;
-    if (x != y && !both && !singleton && !made) return refuse(Reason::UnknownOp, "an identity test");
-    ShadowRef out = b_.constant(top().frame->peek(0));
+    ShadowRef out = identity(top().frame->peek(0));
+    if (!out) return refuse(Reason::UnknownOp, "an identity test");
     pop(), pop();
     push(out);
     return true;
