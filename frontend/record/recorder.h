@@ -122,10 +122,12 @@ class Recorder {
     };
     bool followed_by(const Operand& callable, Followed* out);
     bool construction(const Operand& callable, Followed* out);
+    bool unwrap_partial(CallParts* call);  // recorder_partials.cpp
+    ShadowRef new_partial(const CallParts& call);
     bool follow(const Followed& what, const CallParts& call, int operands);
     std::optional<bool> followed();
     bool may_return();
-    bool prepare_property(const Insn& load);
+    bool prepare_property(const Insn& access);
     bool prepare_operator(const Insn& insn);
     guards::SourceId class_source(const Operand& o);
     ShadowRef made_object(const CallParts& call, PyObject* result);
@@ -147,6 +149,7 @@ class Recorder {
     void dict_store_done();
     ShadowRef consumed(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                        PyObject* result);  // recorder_consumers.cpp
+    std::optional<std::vector<ShadowRef>> items_at_hand(const Operand& over);
     ShadowRef summed(std::span<const Operand> args, std::span<const Operand> items, PyObject* result);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
     bool iterable(const Operand& o);  // recorder_loops.cpp

@@ -96,6 +96,10 @@ bool Recorder::store_attr_before(const Insn& insn) {
 
 // The store has happened: of an attribute of a plain object, or of an array's.
 bool Recorder::on_store_attr(const Insn& insn) {
+    if (const auto done = followed()) {
+        if (*done) pop();  // what a setter returns is nobody's
+        return *done;
+    }
     const Operand value = ops_[0], base = ops_[1];
     if (base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone && !is_ndarray(base)) {
         b_.write_attribute(base.shadow, base.obj, insn.obj, value.shadow);

@@ -248,9 +248,10 @@ std::optional<bool> Recorder::followed() {
 
 bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
     Followed what;
-    if (!b_.resolve(call.callable.shadow, call.callable.obj) || !followed_by(call.callable, &what))
-        return false;
-    return follow(what, call, pops(insn));
+    if (!b_.resolve(call.callable.shadow, call.callable.obj)) return false;
+    CallParts held = call;
+    if (unwrap_partial(&held) && !b_.resolve(held.callable.shadow, held.callable.obj)) return false;
+    return followed_by(held.callable, &what) && follow(what, held, pops(insn));
 }
 
 // dict[key] and dict.get(key, default) with a constant key of a dict built in this trace; nullptr when not
@@ -397,6 +398,7 @@ bool Recorder::on_call(const Insn& insn) {
     } else if ((out = sequence_of(callable.obj, args, kwnames))) {
     } else if ((out = answer(call, result))) {
     } else if ((out = made_object(call, result))) {
+    } else if ((out = new_partial(call))) {
     } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::List &&

@@ -44,23 +44,41 @@ bool consumes_items(PyObject* callable) {
     return callable == sum_function() || callable == any_function() || callable == all_function();
 }
 
+// The items of a tuple, a list or a dict's view, of which a list may have been there at entry.
+std::optional<std::vector<ShadowRef>> Recorder::items_at_hand(const Operand& over) {
+    const Shadow& s = *over.shadow;
+    if (s.kind == ShadowKind::Tuple || s.kind == ShadowKind::List) return s.items;
+    if (is_dict_view(s)) return items_of_view(s);
+    if (s.kind != ShadowKind::Opaque || s.source == guards::kNoSource || s.value != graph::kNone ||
+        !PyList_CheckExact(over.obj))
+        return std::nullopt;
+    b_.guards.expect_length(s.source, PyList_GET_SIZE(over.obj));
+    std::vector<ShadowRef> items;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(over.obj); ++i) {
+        const PyRef key = PyRef::steal(PyLong_FromSsize_t(i));
+        items.push_back(b_.lazy(b_.guards.item(s.source, key.get()), PyList_GET_ITEM(over.obj, i)));
+    }
+    return items;
+}
+
 // nullptr where it is none of these, or of what is not known.
 ShadowRef Recorder::consumed(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                              PyObject* result) {
     if (!consumes_items(callable) || kwnames || args.empty() || args.size() > 2) return nullptr;
     const Operand& over = args[0];
     if (!b_.resolve(over.shadow, over.obj)) return nullptr;
-    if (over.shadow->kind != ShadowKind::Tuple && over.shadow->kind != ShadowKind::List) return nullptr;
-    if (!PyTuple_CheckExact(over.obj) && !PyList_CheckExact(over.obj)) return nullptr;
-    constexpr size_t kMost = 64;
-    if (over.shadow->items.size() > kMost ||
-        Py_SIZE(over.obj) != static_cast<Py_ssize_t>(over.shadow->items.size()))
-        return nullptr;
+    constexpr Py_ssize_t kMost = 64;
+    const bool sequence = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj);
+    if ((!sequence && !is_dict_view(*over.shadow)) || PyObject_Size(over.obj) > kMost) return nullptr;
+    const PyRef objects = PyRef::steal(PySequence_Fast(over.obj, ""));
+    if (!objects) return PyErr_Clear(), nullptr;
+    const auto known = items_at_hand(over);
+    if (!known || std::ssize(*known) != PySequence_Fast_GET_SIZE(objects.get())) return nullptr;
     std::vector<Operand> items;
-    for (size_t i = 0; i < over.shadow->items.size(); ++i) {
-        items.push_back(
-            {over.shadow->items[i], PySequence_Fast_GET_ITEM(over.obj, static_cast<Py_ssize_t>(i))});
-        if (!b_.resolve(items.back().shadow, items.back().obj)) return nullptr;
+    for (size_t i = 0; i < known->size(); ++i) {
+        PyObject* object = PySequence_Fast_GET_ITEM(objects.get(), static_cast<Py_ssize_t>(i));
+        items.push_back({(*known)[i], object});
+        if (!b_.resolve(items.back().shadow, object)) return nullptr;
     }
     if (callable == sum_function()) return summed(args, items, result);
     if (args.size() != 1) return nullptr;

@@ -192,31 +192,36 @@ bool Recorder::may_return() {
     return true;
 }
 
-// `a.name` where the class has a property of that name.
-bool Recorder::prepare_property(const Insn& load) {
-    const Operand base = ops_[0];
-    if (load.flags & (Insn::kMethod | Insn::kPushNull) || !base.obj) return false;
+// `a.name` and `a.name = value` where the class has a property of that name.
+bool Recorder::prepare_property(const Insn& access) {
+    const bool store = access.op == Opcode::StoreAttr;
+    const Operand base = ops_[store ? 1 : 0];
+    if (!base.obj || (!store && (access.flags & (Insn::kMethod | Insn::kPushNull)))) return false;
     PyTypeObject* type = Py_TYPE(base.obj);
-    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_getattro != PyObject_GenericGetAttr)
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_getattro != PyObject_GenericGetAttr ||
+        (store && type->tp_setattro != PyObject_GenericSetAttr))
         return false;
-    PyObject* property = _PyType_Lookup(type, load.obj);
+    PyObject* property = _PyType_Lookup(type, access.obj);
     if (!property || !Py_IS_TYPE(property, &PyProperty_Type) || !b_.resolve(base.shadow, base.obj))
         return false;
     const guards::SourceId source = class_source(base);
-    const bool object = base.shadow->kind == ShadowKind::Opaque ||
-                        base.shadow->kind == ShadowKind::Instance || base.shadow->kind == ShadowKind::Tuple;
+    const ShadowKind kind = base.shadow->kind;
+    const bool object =
+        kind == ShadowKind::Opaque || kind == ShadowKind::Instance || kind == ShadowKind::Tuple;
     if (!object || source == guards::kNoSource || is_ndarray(base)) return false;
-    const PyRef get = PyRef::steal(PyObject_GetAttrString(property, "fget"));
-    if (!get) return PyErr_Clear(), false;
-    if (!PyFunction_Check(get.get())) return false;
+    const PyRef run = PyRef::steal(PyObject_GetAttrString(property, store ? "fset" : "fget"));
+    if (!run) return PyErr_Clear(), false;
+    if (!PyFunction_Check(run.get())) return false;
     // Without a __getattr__, which would be asked where the property raises AttributeError.
-    for (const char* name : {"__getattribute__", "__getattr__"}) {
+    for (const char* name : {"__getattribute__", "__getattr__", "__setattr__"}) {
         const PyRef text = PyRef::steal(interned(name));
         b_.guards.expect_type_attrs(source, type, text.get());
     }
-    b_.guards.expect_type_attrs(source, type, load.obj);
-    b_.guards.expect_function(b_.guards.object(get.get(), PyUnicode_AsUTF8(load.obj)), get.get());
-    return follow({get.get(), b_.constant(get.get()), base.shadow, nullptr, {}}, {}, 1);
+    b_.guards.expect_type_attrs(source, type, access.obj);
+    b_.guards.expect_function(b_.guards.object(run.get(), PyUnicode_AsUTF8(access.obj)), run.get());
+    CallParts call;
+    if (store) call.args.push_back(ops_[0]);
+    return follow({run.get(), b_.constant(run.get()), base.shadow, nullptr, {}}, call, store ? 2 : 1);
 }
 
 // `a + b` where a's class says in Python what that is, and is asked first.

@@ -161,7 +161,7 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
             return Verdict::Close;
         }
     } else if (insn.op == Opcode::StoreAttr) {
-        if (!store_attr_before(insn)) {
+        if (!prepare_property(insn) && !store_attr_before(insn)) {
             b_.rollback(mark_);
             return Verdict::Close;
         }

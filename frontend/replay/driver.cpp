@@ -512,7 +512,10 @@ FrameDriver::Flow FrameDriver::descend(std::vector<ResumeFrame>& frames, size_t 
     else if (f_.depth() > code_.nlocalsplus && f_.peek(0) == under_construction())
         value = constructed(value);
     if (!value) return raised(result);
-    f_.push(value);
+    if (code_.insns[pc_].op == Opcode::StoreAttr)
+        Py_DECREF(value);  // a setter's
+    else
+        f_.push(value);
     ++pc_;
     wants_place_ = hot;
     skip_next_ = false;

@@ -33,7 +33,6 @@ LEFT = {
     "ordered_layers",
     "own_context_manager",
     "pairs_of_layers",
-    "partials",
     "product_of_offsets",
     "products_in_comprehension",
     "properties_and_class_methods",

@@ -233,7 +233,12 @@ def truths(x):
     return any(parts), all(parts), any([]), all([x.sum(), 1]), any([0, x.max()])
 
 
-@pytest.mark.parametrize("function", [sums, truths])
+def sums_of_values(x):
+    d = {"a": x, "b": x * 2.0}
+    return sum(d.values()), sum(d.values(), x), any({"t": x.max() > 1.0}.values()), d.values() is d
+
+
+@pytest.mark.parametrize("function", [sums, truths, sums_of_values])
 def test_consumers(function):
     compiled = stator.compile(function)
     for x in (X, X, X, X * 0.0, X + 5.0, X, X * np.nan, X):
@@ -321,3 +326,18 @@ def test_one_view_walked_twice():
         a, b = compiled(X), f(X)
         assert flat(a[:2]) == flat(b[:2])
         assert flat(list(a[2])) == flat(list(b[2]))
+
+
+def test_sum_of_lists_at_entry():
+    def f(parts):
+        return sum(parts), any([np.max(p) > 1.0 for p in parts]), len(parts)
+
+    compiled = stator.compile(f)
+    for parts in ([X, X], [X, X], [X, X], [X], [X, 2.0, X], [], [X, X], [X, X[:1]], [X, X[:3]]):
+        results = []
+        for g in (compiled, f):
+            try:
+                results.append(flat(g(parts)))
+            except ValueError as error:
+                results.append(str(error))
+        assert results[0] == results[1]

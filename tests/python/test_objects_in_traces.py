@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import functools
 import gc
 import sys
 import traceback
@@ -643,3 +644,91 @@ def test_lists_of_objects():
 
     same(f, (X,))
     same(cycle, (X,))
+
+
+class Clipped:
+    def __init__(self, x):
+        self.sets = 0
+        self.x = x
+
+    @property
+    def x(self):
+        return self._x
+
+    @x.setter
+    def x(self, value):
+        self.sets += 1
+        if value.sum() > 40.0:
+            raise ValueError("too much")
+        self._x = np.clip(value, 0.0, 10.0)
+        return value
+
+    def __iadd__(self, other):
+        self.x = self.x + other
+        return self
+
+
+def test_setters():
+    def entry(c, by):
+        c.x = c.x * by
+        c.x *= 2.0
+        return c.x.sum(), c.sets
+
+    def made(x, by):
+        c = Clipped(x)
+        c.x = c.x * by
+        return c, c.x + 1.0
+
+    captures_all(stator.compile(entry), Clipped(X), 0.5)
+    for function, first in ((entry, Clipped), (made, np.copy)):
+        compiled = stator.compile(function)
+        for by in (1.0, 1.0, 1.0, 3.0, 10.0, 10.0, 1.0, 10.0):
+            a, b = first(X), first(X)
+            assert outcome(compiled, (a, by)) == outcome(function, (b, by))
+            assert flat(a) == flat(b)
+
+
+def law(x, a, b=2.0, *rest, c=0.0, **more):
+    return a * x**b + c + sum(rest) + sum(more.values())
+
+
+def power(x, a, b=2.0, c=0.0):
+    return a * x**b + c
+
+
+def test_partials():
+    def inside(x):
+        p = functools.partial(law, a=2.0, c=x)
+        q = functools.partial(law, x, 3.0)
+        return p(x), p(x, c=1.0), q(), q(1.0, 4.0, z=5.0), q(c=x * 2.0)
+
+    def given(f, x):
+        return f(x) + f(x, c=3.0)
+
+    def kept(x):
+        p = functools.partial(law, x, b=3.0)
+        if x.sum() > 40.0:
+            p.keywords["b"] = 1.0
+        return p(2.0), p
+
+    def shown(result):
+        return flat([(p.func, p.args, p.keywords) if isinstance(p, functools.partial) else p for p in result])
+
+    def all_inside(x):
+        p = functools.partial(power, a=2.0, c=x)
+        return p(x), p(x, c=1.0)
+
+    captures_all(same(all_inside, (X,)), X)
+    same(inside, (X,), (X[:3].copy(),))
+    partials = [functools.partial(law, a=k, b=k) for k in (1.0, 2.0)]
+    partials += [functools.partial(law, 2.0, 1.0), functools.partial(law, a=X), functools.partial(law)]
+    partials += [functools.partial(functools.partial(law, a=1.0), b=3.0), functools.partial(np.add, X)]
+    same(given, *[(p, X) for p in partials + partials[::-1]])
+    p = functools.partial(law, a=1.0)
+    compiled = stator.compile(given)
+    for change in ({}, {}, {}, {"b": 3.0}, {"b": 3.0}, {"a": X}, {"z": 1.0}):
+        p.keywords.update(change)
+        assert outcome(compiled, (p, X)) == outcome(given, (p, X))
+    compiled = stator.compile(kept)
+    for x in (X, X, X, X + 50.0, X, X + 50.0):
+        assert shown(compiled(x)) == shown(kept(x))
