@@ -732,3 +732,154 @@ def test_partials():
     compiled = stator.compile(kept)
     for x in (X, X, X, X + 50.0, X, X + 50.0):
         assert shown(compiled(x)) == shown(kept(x))
+
+
+class Node:
+    def __init__(self, v, following=None):
+        self.v = v
+        self.next = following
+
+
+def chain(x, depth):
+    return Node(x * depth) if depth == 0 else Node(x * depth, chain(x, depth - 1))
+
+
+def total(node):
+    return node.v if node.next is None else node.v + total(node.next)
+
+
+@dataclasses.dataclass(slots=True)
+class Slots:
+    x: object
+    n: int = 1
+    other: object = None
+
+    def up(self):
+        self.n += 1
+        return self
+
+
+@dataclasses.dataclass(slots=True)
+class MoreSlots(Slots):
+    z: float = 3.0
+
+    def up(self):
+        self.z += 1
+        return Slots.up(self)
+
+
+class Derived(Box):
+    def __init__(self, data, more):
+        super().__init__(data)
+        self.more = more
+
+
+def recursive(x):
+    nodes = chain(x, 4)
+    return total(nodes), nodes
+
+
+def with_slots(x):
+    s = Slots(x).up().up()
+    t = MoreSlots(x, other=s).up()
+    return s, t, t.other is s, t.x * s.n
+
+
+def derived(x):
+    d = Derived(x, x * 2.0)
+    return d, d.total + d.more, d.moved(1.0)
+
+
+def in_all_places(x):
+    first, held = Node(x), {}
+    node = Node(x * 2.0)
+    held["n"], first.next = node, node
+    node.v = node.v + 1.0
+    held["more"] = {"again": [node, first]}
+    return held, held["n"] is first.next, held["more"]["again"][0] is node
+
+
+@pytest.mark.parametrize("function", [recursive, with_slots, derived, in_all_places])
+def test_structures(function):
+    same(function, (X,), (X[:4].copy(),))
+
+
+def test_one_object_twice_among_the_arguments():
+    def swap(o, p):
+        o.v, p.v = p.v, o.v
+        o.v = o.v * 2.0
+        return o.v is p.v, o is p
+
+    compiled = stator.compile(swap)
+    for shared in (False, False, False, True, True, True, False):
+        results = []
+        for g in (compiled, swap):
+            a = Node(X.copy())
+            b = a if shared else Node(X * 3.0)
+            results.append((flat(g(a, b)), flat(a), flat(b)))
+        assert results[0] == results[1]
+
+
+def test_finally_with_an_object_in_the_making():
+    def f(x, log):
+        node = Node(x)
+        try:
+            node.v = node.v * 2.0
+            if x.sum() > 20.0:
+                raise KeyError(node.v.sum())
+            return node
+        finally:
+            log.append(node.v.sum())
+            node.done = True
+
+    compiled = stator.compile(f)
+    for x in (X, X, X, X + 50.0, X + 50.0, X, X + 50.0):
+        logs = [], []
+        assert outcome(compiled, (x, logs[0])) == outcome(f, (x, logs[1]))
+        assert logs[0] == logs[1]
+
+
+def test_classes_of_arguments_that_change():
+    class Thing:
+        def __init__(self, x):
+            self.x = x
+
+        @property
+        def p(self):
+            return self.x * 2.0
+
+        def m(self):
+            return self.p + 1.0
+
+    class Other(Thing):
+        def m(self):
+            return self.p - 1.0
+
+    class Third(Thing):
+        @property
+        def p(self):
+            return self.x * 5.0
+
+    def f(thing):
+        return thing.m() * thing.p
+
+    compiled = stator.compile(f)
+
+    def check():
+        for kind in (Thing, Other, Third, Thing, Other):
+            for _ in range(3):
+                assert outcome(compiled, (kind(X),)) == outcome(f, (kind(X),))
+
+    check()
+    Thing.p = property(lambda self: self.x * 9.0)
+    check()
+    Other.m = lambda self: self.x
+    check()
+    Other.p = 7.0
+    check()
+    del Other.p
+    check()
+    own = Thing(X)
+    own.m = lambda: X * 11.0
+    for _ in range(3):
+        assert outcome(compiled, (own,)) == outcome(f, (own,))
