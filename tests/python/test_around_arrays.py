@@ -61,7 +61,9 @@ def outcome(function, makers):
 def left_to_python(compiled, makers):
     text = str(stator.explain(compiled)(*[make() for make in makers]))
     text = text[text.index("stays in Python") :].split("\n\n")[0].split("\n  trace")[0].split("\n  region")[0]
-    return [line for line in text.splitlines()[1:] if not re.match(r"\s+(hint:|\d+ times)", line)]
+    # Compilers may put what leaves a `with` behind a jump back, which is no loop.
+    skipped = r"\s+(hint:|\d+ times)|.*: it never comes round"
+    return [line for line in text.splitlines()[1:] if not re.match(skipped, line)] or ["    nothing"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
