@@ -59,7 +59,7 @@ bool read_func_cell(Run& run, const Instr& in, PyObject* base) {
 }
 
 bool check_length(const Instr& in, PyObject* o) {
-    if (PyTuple_CheckExact(o)) return PyTuple_GET_SIZE(o) == in.lo;
+    if (PyTuple_Check(o)) return PyTuple_GET_SIZE(o) == in.lo;  // a named one, too
     if (PyList_CheckExact(o)) return PyList_GET_SIZE(o) == in.lo;
     return is_plain_dict(o) && PyDict_GET_SIZE(o) == in.lo;
 }
@@ -169,6 +169,7 @@ bool step(Run& run, const Instr& in) {
         case Op::Equal: return o && same_value(o, in.p);
         case Op::Same: return o == objects[in.other];
         case Op::NotSame: return o != objects[in.other];
+        case Op::NotDictOf: return !objects[in.other] || o != GuardProgram::dict_of(objects[in.other]);
         case Op::Length: return o && check_length(in, o);
         case Op::Keys: return o && check_keys(in, o);
         case Op::TypeAttrs: return o && check_type_attrs(in, o);

@@ -118,8 +118,11 @@ class GuardProgram {
     static AttrPlace classify_attr(PyObject* obj, PyObject* name, PyObject** value_borrowed);
 
     // Whether storing to obj.name runs no Python code, now or when what it held goes away: an instance dict
-    // entry, there or not, or a `__slots__` member. Dropping objects of some builtin types is seen by nobody.
+    // entry, there or not, or a `__slots__` member; of a dict, the same of an item. Dropping objects of some
+    // builtin types is seen by nobody.
     static bool can_store(PyObject* obj, PyObject* name);
+    // The dict of an object's attributes, where there is one by now: CPython makes it when it is asked for.
+    static PyObject* dict_of(PyObject* obj);
 
     void expect_type(SourceId s, PyTypeObject* type);
     void expect_present(SourceId s);
@@ -127,6 +130,7 @@ class GuardProgram {
     void expect_equal(SourceId s, PyObject* value);
     void expect_same(SourceId a, SourceId b);
     void expect_not_same(SourceId a, SourceId b);
+    void expect_not_dict_of(SourceId dict, SourceId object);
     void expect_length(SourceId s, Py_ssize_t n);
     void expect_keys(SourceId s, PyObject* keys);  // a tuple of strings
     void expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* name);

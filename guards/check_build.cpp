@@ -117,6 +117,10 @@ void GuardProgram::expect_not_same(SourceId a, SourceId b) {
     add_guard(*impl_, GuardKind::NotSame, a).other = b;
 }
 
+void GuardProgram::expect_not_dict_of(SourceId dict, SourceId object) {
+    add_guard(*impl_, GuardKind::NotDictOf, dict).other = object;
+}
+
 void GuardProgram::expect_length(SourceId s, Py_ssize_t n) {
     add_guard(*impl_, GuardKind::Length, s).number = n;
 }
@@ -266,7 +270,8 @@ int rank(const GuardProgram::Impl& p, const Guard& g) {
     if (g.kind == GuardKind::Relation) return 3;
     if (g.kind == GuardKind::NoOverlap) return 2;
     if (g.kind == GuardKind::TorchState) return -1;  // asking a tensor anything is seen by function modes
-    const bool second = g.kind == GuardKind::Same || g.kind == GuardKind::NotSame;
+    const bool second =
+        g.kind == GuardKind::Same || g.kind == GuardKind::NotSame || g.kind == GuardKind::NotDictOf;
     return !second && p.sources[g.source].kind == SourceKind::Slot ? 0 : 1;
 }
 
@@ -282,6 +287,7 @@ bool looks_into(GuardKind kind) {
         case GuardKind::Present:
         case GuardKind::Same:
         case GuardKind::NotSame:
+        case GuardKind::NotDictOf:
         case GuardKind::Relation:
         case GuardKind::NoOverlap: return false;
         default: return true;

@@ -43,6 +43,7 @@ std::string expectation(const GuardProgram::Impl& p, const Guard& g) {
         case GuardKind::Keys:
         case GuardKind::Equal: return show(g.obj);
         case GuardKind::Same:
+        case GuardKind::NotDictOf:
         case GuardKind::NotSame: return p.sources[g.other].text;
         case GuardKind::HostArray:
         case GuardKind::Length: return std::to_string(g.number);

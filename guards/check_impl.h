@@ -16,7 +16,7 @@ namespace stator::guards {
 struct Guard {
     GuardKind kind{};
     SourceId source = kNoSource;
-    SourceId other = kNoSource;  // Same, NotSame
+    SourceId other = kNoSource;  // Same, NotSame, NotDictOf
     PyObject* obj = nullptr;     // the type, object, value or function expected; owned through Impl::refs
     PyObject* name = nullptr;    // TypeAttrs, Stored: attribute; Function: expected defaults
     PyObject* found = nullptr;   // TypeAttrs: what the class has under that name; Function: expected closure

@@ -52,8 +52,19 @@ PyObject* generic_attr(PyObject* obj, PyObject* name) {
 #endif
 }
 
+// What a functools.partial holds, which only its own code could change.
+bool is_partial_member(PyObject* obj, PyObject* descr) {
+    PyTypeObject* type = Py_TYPE(obj);
+    if (!PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) ||
+        std::string_view(type->tp_name) != "functools.partial")
+        return false;
+    const PyMemberDef* m = reinterpret_cast<PyMemberDescrObject*>(descr)->d_member;
+    constexpr int kObject = 6, kReadOnly = 1;  // _Py_T_OBJECT, T_OBJECT before 3.12
+    return m->type == kObject && m->flags == kReadOnly && PyObject_TypeCheck(obj, PyDescr_TYPE(descr));
+}
+
 Found read_member(PyObject* obj, PyObject* descr) {
-    if (!is_slot_member(obj, descr)) return {};
+    if (!is_slot_member(obj, descr) && !is_partial_member(obj, descr)) return {};
     const PyMemberDef* m = reinterpret_cast<PyMemberDescrObject*>(descr)->d_member;
     PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(obj) + m->offset);
     return value ? Found{Place::Instance, Py_NewRef(value)} : Found{};

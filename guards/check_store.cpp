@@ -1,10 +1,14 @@
 // Whether an attribute can be stored to at a later point than the program does it, without anybody seeing the
 // difference: the lookup of the store must run no code, and neither must the end of what the attribute held.
+#include <cstdint>
+
 #include "guards/check_impl.h"
 #include "guards/check_numpy_api.h"
 #if PY_VERSION_HEX < 0x030C0000
 #include <structmember.h>
 #endif
+
+extern "C" PyAPI_FUNC(PyObject**) _PyObject_GetDictPtr(PyObject*);
 
 namespace stator::guards {
 namespace {
@@ -40,10 +44,43 @@ bool has_dict(PyTypeObject* type) {
     return type->tp_dictoffset != 0 || PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
 }
 
+// Neither the globals of a module nor the attributes of an object, which are read by other ways.
+bool is_namespace(PyObject* dict) {
+    static PyObject* const builtins = PyUnicode_InternFromString("__builtins__");
+    static PyObject* const name = PyUnicode_InternFromString("__name__");
+    return reinterpret_cast<PyDictObject*>(dict)->ma_values || PyDict_Contains(dict, builtins) != 0 ||
+           PyDict_Contains(dict, name) != 0;
+}
+
+bool can_store_item(PyObject* dict, PyObject* key) {
+    if (!PyUnicode_CheckExact(key) || is_namespace(dict)) return PyErr_Clear(), false;
+    PyObject* held = PyDict_GetItemWithError(dict, key);
+    if (!held && PyErr_Occurred()) return PyErr_Clear(), false;
+    return !held || goes_unseen(held);
+}
+
 }  // namespace
+
+// Without making the dict: CPython reads attributes faster while there is none.
+PyObject* GuardProgram::dict_of(PyObject* obj) {
+    const PyTypeObject* type = Py_TYPE(obj);
+    if (!PyType_HasFeature(Py_TYPE(obj), Py_TPFLAGS_MANAGED_DICT)) {
+        const Py_ssize_t at = type->tp_dictoffset;
+        PyObject** place = at > 0    ? reinterpret_cast<PyObject**>(reinterpret_cast<char*>(obj) + at)
+                           : at == 0 ? nullptr
+                                     : _PyObject_GetDictPtr(obj);
+        return place ? *place : nullptr;
+    }
+    PyObject* dict = reinterpret_cast<PyObject**>(obj)[-3];
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+    if (reinterpret_cast<uintptr_t>(dict) & 1) return nullptr;  // values in their place
+#endif
+    return dict;
+}
 
 bool GuardProgram::can_store(PyObject* obj, PyObject* name) {
     PyTypeObject* type = Py_TYPE(obj);
+    if (PyDict_CheckExact(obj)) return can_store_item(obj, name);
     if (!PyUnicode_CheckExact(name) || PyType_Check(obj) || PyModule_Check(obj) ||
         !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_setattro != PyObject_GenericSetAttr ||
         type->tp_getattro != PyObject_GenericGetAttr)

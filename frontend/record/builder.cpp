@@ -353,7 +353,8 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
     }
     if (obj == Py_None || obj == Py_Ellipsis || PyBool_Check(obj) || PyModule_Check(obj) ||
         PyType_Check(obj) || PyCFunction_Check(obj) || PyArray_DescrCheck(obj) || is_ufunc(obj) ||
-        is_method_descriptor(obj) || torch::is_constant(obj)) {
+        is_method_descriptor(obj) || PyObject_TypeCheck(obj, &PyWrapperDescr_Type) ||
+        torch::is_constant(obj)) {
         guards.expect_is(s->source, obj);
         s->kind = ShadowKind::Object;
         return true;

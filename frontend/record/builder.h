@@ -192,6 +192,20 @@ class TraceBuilder {
     bool cell_contents(std::vector<graph::CellContents>* out);
     bool attribute_contents(std::vector<graph::CellContents>* out);
 
+    // --- objects of classes in Python (builder_instances.cpp) ---
+    // An object of a class, which nobody else has, for guards on what is found on the class: nullptr where
+    // none can be made without running code.
+    struct Example {
+        PyRef object;
+        guards::SourceId source;
+    };
+    const Example* example_of(PyTypeObject* type);
+    ShadowRef new_instance(const Example& of);
+    // The tuple of that type, a named one, with these items.
+    ShadowRef named_tuple(PyTypeObject* type, std::vector<ShadowRef> items);
+    // Appends what the instances hold that the recipes since begin_recipes name.
+    bool instance_contents(size_t* said, std::vector<graph::CellContents>* out);
+
     // --- cells ---
     ShadowRef new_cell(ShadowRef contents);
     // The one shadow of a cell that `s` (Lazy) was found to be at entry, however many sources lead to it.
@@ -205,6 +219,14 @@ class TraceBuilder {
     // ... which is read, or is going to be written, by this trace for the first time.
     void meet_attribute(const ShadowRef& owner, PyObject* obj, PyObject* name, ShadowRef contents);
     void write_attribute(const ShadowRef& owner, PyObject* obj, PyObject* name, ShadowRef contents);
+    // Of a dict that was there at entry: false where it holds the attributes of an object that the trace
+    // looks into. Otherwise the trace may look into the dict, too.
+    bool meet_dict(const ShadowRef& dict, PyObject* obj);
+    // The same, of the object: its attributes are no items of a dict that the trace looks into.
+    bool apart_from_dicts(PyObject* obj) const;
+    // Whether an item of a dict that was there at entry was stored to: then such dicts are not what they
+    // were.
+    bool stored_items() const;
     void forget_cells();  // cells and functions refer to each other: breaks the cycles
 
     // --- undo ---
@@ -277,11 +299,16 @@ class TraceBuilder {
         ShadowRef contents;  // nullptr: not looked at
         bool written = false;
     };
+    void keep_dicts_apart();
     Attribute* find_attribute(PyObject* obj, PyObject* name);
     std::vector<Attribute> attributes_;
     std::vector<size_t> attribute_writes_;  // into attributes_, in the order of their first writes
     std::vector<ShadowRef> cells_;          // all cells that the trace made or looked into
-    std::vector<ShadowRef> cells_to_say_;   // those in recipes since begin_recipes
+    std::vector<Operand> dicts_;            // that were there at entry, and are looked into
+    std::vector<PyRef> kept_dicts_;
+    std::vector<ShadowRef> cells_to_say_;  // those in recipes since begin_recipes
+    std::vector<ShadowRef> instances_to_say_;
+    std::vector<std::unique_ptr<Example>> examples_;
     bool in_snapshot_ = false;
     int32_t location_ = -1;
 };

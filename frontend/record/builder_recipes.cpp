@@ -10,6 +10,7 @@ using graph::RecipeKind;
 void TraceBuilder::begin_recipes(bool snapshot) {
     recipe_memo_.clear();
     cells_to_say_.clear();
+    instances_to_say_.clear();
     in_snapshot_ = snapshot;
 }
 
@@ -122,8 +123,15 @@ int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
                 if (!children(RecipeKind::Function)) return -1;
                 break;
             case ShadowKind::Iter:
-                if (!children(RecipeKind::Iter)) return -1;
+                r.kind = RecipeKind::Iter;
+                r.items = {recipe(s->items[0], s->items[0]->obj.get())};
+                if (r.items[0] < 0) return -1;
                 r.index = s->given;
+                break;
+            case ShadowKind::Instance:
+                r.kind = RecipeKind::Make;
+                for (const ShadowRef& item : s->maker) r.items.push_back(recipe(item, nullptr));
+                instances_to_say_.push_back(s);
                 break;
         }
     }
@@ -151,9 +159,12 @@ bool TraceBuilder::cell_contents(std::vector<graph::CellContents>* out) {
     if (!attribute_contents(&attributes)) return false;  // which may name cells
     for (const ShadowRef& cell : cells_)
         if (cell->written) cells_to_say_.push_back(cell);
-    // What a cell holds may name further cells.
-    for (size_t i = 0; i < cells_to_say_.size(); ++i) {
-        const ShadowRef cell = cells_to_say_[i];
+    // What a cell or an object holds may name further ones.
+    size_t cells = 0, instances = 0;
+    while (cells < cells_to_say_.size() || instances < instances_to_say_.size()) {
+        if (!instance_contents(&instances, out)) return false;
+        if (cells == cells_to_say_.size()) continue;
+        const ShadowRef cell = cells_to_say_[cells++];
         const ShadowRef contents = cell->items[0];
         int32_t place = recipe(cell, nullptr), held = recipe(contents, nullptr);
         if (place < 0 || held < 0) return false;

@@ -234,6 +234,7 @@ Id TraceBuilder::sym_scalar(Sym s, DType dtype) {
 }
 
 void TraceBuilder::finish() {
+    keep_dicts_apart();
     for (const Node& n : graph.nodes)
         if (n.op == Op::SymGuard && n.ints[1] < 0)
             guards.expect_relation(static_cast<Relation>(n.ints[0]), n.syms[0], n.syms[1]);

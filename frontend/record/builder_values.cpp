@@ -355,11 +355,20 @@ bool TraceBuilder::will_write(const ShadowRef& dst) {
 // Whether a callee that gets `s` could run code of the program, which might see or change cells that the
 // trace writes, or use up an iterator.
 static bool reaches_function(const Shadow& s) {
-    if (s.kind == ShadowKind::Cell || s.kind == ShadowKind::Function || s.kind == ShadowKind::Iter)
+    if (s.kind == ShadowKind::Cell || s.kind == ShadowKind::Function || s.kind == ShadowKind::Iter ||
+        s.kind == ShadowKind::Instance)
         return true;
     if (s.kind == ShadowKind::Object) return PyFunction_Check(s.obj.get());
     return std::any_of(s.items.begin(), s.items.end(),
                        [](const ShadowRef& item) { return reaches_function(*item); });
+}
+
+// Whether it is, or may hold, a dict that was there at entry.
+static bool reaches_dict(const Shadow& s) {
+    if (s.kind == ShadowKind::Lazy || s.kind == ShadowKind::Opaque)
+        return s.source != guards::kNoSource && s.value == kNone;
+    return std::any_of(s.items.begin(), s.items.end(),
+                       [](const ShadowRef& item) { return reaches_dict(*item); });
 }
 
 static Shape dense_strides(TraceBuilder& tb, const Shape& shape, const std::vector<int>& perm) {
@@ -437,6 +446,8 @@ bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> arg
     begin_recipes();
     for (const Operand& a : args) {
         if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function as an argument"), false;
+        if (stored_items() && reaches_dict(*a.shadow))
+            return fail(Reason::UnknownCall, "a dict that was stored to"), false;
         ShadowRef origin;
         int32_t r = strided_recipe(a.shadow, &origin);
         if (r < 0) r = recipe(a.shadow, a.obj);
@@ -616,6 +627,12 @@ static std::vector<ShadowRef> maker_of(TraceBuilder& tb, PyTypeObject* type,
     PyObject* make =
         once([] { return PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__"); });
     return {tb.constant(make), tb.tuple({}), tb.constant(reinterpret_cast<PyObject*>(type)), tb.tuple(items)};
+}
+
+ShadowRef TraceBuilder::named_tuple(PyTypeObject* type, std::vector<ShadowRef> items) {
+    ShadowRef s = tuple(std::move(items));
+    s->maker = maker_of(*this, type, s->items);
+    return s;
 }
 
 ShadowRef TraceBuilder::parts_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,

@@ -216,6 +216,10 @@ void Recorder::enter_inlined(Frame& frame, const CodeInfo& code) {
     level->func = std::move(pending_func_shadow_);
     pending_function_ = nullptr;
     pending_operands_.clear();
+    top().constructs = std::exchange(pending_object_, nullptr) != nullptr;
+    top().kept = static_cast<int>(pending_kept_.size());
+    for (ShadowRef& s : pending_kept_) push(std::move(s));
+    pending_kept_.clear();
     levels_.push_back(level.get());
     owned_.push_back(std::move(level));
 }

@@ -26,12 +26,22 @@ struct Level {
     const CodeInfo* code = nullptr;
     int pc = 0;
     std::vector<ShadowRef> slots;
-    ShadowRef func;      // inlined frames: the function
-    int call_insn = -1;  // while an inlined call is in progress: its instruction
+    ShadowRef func;           // inlined frames: the function
+    int call_insn = -1;       // while an inlined call is in progress: its instruction
+    bool constructs = false;  // ... which is of a class
+    int kept = 0;             // ... how many slots on top of the stack are kept for when it has returned
 };
 
 // An ndarray, also one that only the host's own functions can read.
 bool is_ndarray(const Operand& o);
+// Whether calls of this builtin use up what they are given: sum, any, all.
+bool consumes_items(PyObject* callable);
+// items[key] = value of a dict's items, key, value, ...
+void set_item(std::vector<ShadowRef>& items, const ShadowRef& key, const ShadowRef& value);
+// Whether `s` is, or holds, what may hold it: then they could not be told apart from what they were.
+bool may_hold(const Shadow& s, const Shadow& holder);
+// d.items(), d.keys() or d.values().
+bool is_dict_view(const Shadow& s);
 // A slice object of these parts; those not given are `none`.
 ShadowRef slice_shadow(std::span<const Operand> parts, ShadowRef none);
 // Whether calls of this builtin make what a loop runs over: range, enumerate, zip, reversed, iter.
@@ -103,8 +113,44 @@ class Recorder {
     bool call_parts(const Insn& insn, CallParts* out);
     bool spread_keywords(const Operand& dict, CallParts* out);
     bool prepare_inline(const Insn& insn, const CallParts& call);
+    // recorder_objects.cpp
+    struct Followed {
+        PyObject* function = nullptr;
+        ShadowRef shadow, first;      // of the function; its first argument
+        ShadowRef object;             // calls of classes: what they give
+        std::vector<ShadowRef> kept;  // on the caller's stack meanwhile
+    };
+    bool followed_by(const Operand& callable, Followed* out);
+    bool construction(const Operand& callable, Followed* out);
+    bool unwrap_partial(CallParts* call);  // recorder_partials.cpp
+    ShadowRef new_partial(const CallParts& call);
+    bool follow(const Followed& what, const CallParts& call, int operands);
+    std::optional<bool> followed();
+    bool may_return();
+    bool prepare_property(const Insn& access);
+    bool prepare_operator(const Insn& insn);
+    guards::SourceId class_source(const Operand& o);
+    ShadowRef made_object(const CallParts& call, PyObject* result);
+    bool store_own(const ShadowRef& instance, PyObject* obj, PyObject* name, const ShadowRef& value);
+    std::optional<std::vector<ShadowRef>> fields_at_entry(const Operand& tuple);
+    ShadowRef replaced_fields(const CallParts& call, PyObject* result);
     bool bind_inlined(PyObject* func, const Shadow& known, const std::vector<ShadowRef>& args,
                       const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
+    ShadowRef constant_key(const Operand& key);  // recorder_dicts.cpp
+    bool keys_known(const Operand& dict);
+    ShadowRef entry_item(const Operand& dict, PyObject* key, PyObject* value);
+    std::optional<std::vector<ShadowRef>> pairs_of(const ShadowRef& dict);
+    std::optional<std::vector<ShadowRef>> keys_of(const ShadowRef& dict);
+    std::optional<std::vector<ShadowRef>> items_of_view(const Shadow& view);
+    ShadowRef dict_method(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                          std::vector<ShadowRef>* items, bool* changed);
+    ShadowRef new_dict(std::span<const Operand> args, PyObject* kwnames);
+    bool dict_store_before();
+    void dict_store_done();
+    ShadowRef consumed(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                       PyObject* result);  // recorder_consumers.cpp
+    std::optional<std::vector<ShadowRef>> items_at_hand(const Operand& over);
+    ShadowRef summed(std::span<const Operand> args, std::span<const Operand> items, PyObject* result);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
     bool iterable(const Operand& o);  // recorder_loops.cpp
     std::optional<std::vector<ShadowRef>> known_items(const ShadowRef& iterable);
@@ -117,6 +163,12 @@ class Recorder {
     bool loop_over(const Operand& over);
     bool loop_over_modules(const Operand& over);
     ShadowRef slice_of(std::span<const Operand> args, PyObject* kwnames);
+    bool asks(PyObject* callable) const;  // recorder_queries.cpp
+    ShadowRef answer(const CallParts& call, PyObject* result);
+    ShadowRef type_of(const Operand& o);
+    ShadowRef attribute_asked(const CallParts& call, PyObject* result);
+    ShadowRef identity(PyObject* result);
+    bool class_method(const Operand& base, PyObject* name, ShadowRef* out);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
@@ -180,6 +232,7 @@ class Recorder {
     std::vector<Operand> ops_;
     std::function<int32_t()> snapshot_fn_;
     size_t mark_ = 0;
+    int walks_ = 0;  // iterators over dicts that loops of the trace are using: a change would end them
     bool mid_frame_ = false;  // the trace begins where locals may or may not be bound
     bool ok_ = true, begun_ = false, closed_ = false, checkpoint_due_ = false;
     int32_t cached_snapshot_ = -1;
@@ -187,6 +240,8 @@ class Recorder {
     ShadowRef pending_func_shadow_;
     std::vector<ShadowRef> pending_locals_, pending_operands_;
     ShadowRef inline_result_;
+    ShadowRef pending_object_;
+    std::vector<ShadowRef> pending_kept_;
     bool inlined_ = false;
     Reason reason_ = Reason::None;
     std::string detail_;

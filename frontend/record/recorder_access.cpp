@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/hosts/torch/sizes.h"
+#include "frontend/record/named_tuples.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
@@ -20,13 +21,21 @@ static bool is_named_tuple(const Operand& o) {
 static bool is_size(const Shadow& s) { return !s.maker.empty() && PyType_Check(s.maker[0]->obj.get()); }
 
 // A field of a named tuple: one of its items.
-static ShadowRef field_of(const Operand& base, PyObject* result) {
+static ShadowRef field_of(const Operand& base, PyObject* name, PyObject* result) {
+    if (const auto fields = fields_of(Py_TYPE(base.obj))) {  // two fields may be one small int
+        const auto at = PySequence_Index(fields.get(), name);
+        if (at >= 0 && at < std::ssize(base.shadow->items))
+            return base.shadow->items[static_cast<size_t>(at)];
+        PyErr_Clear();
+        return nullptr;
+    }
     for (size_t i = 0; i < base.shadow->items.size(); ++i)
         if (PyTuple_GET_ITEM(base.obj, static_cast<Py_ssize_t>(i)) == result) return base.shadow->items[i];
     return nullptr;
 }
 
 bool Recorder::on_load_attr(const Insn& insn) {
+    if (const auto done = followed()) return *done;
     Operand base = ops_[0];
     PyObject* result = top().frame->peek(0);
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
@@ -38,8 +47,9 @@ bool Recorder::on_load_attr(const Insn& insn) {
     if (number)
         out = host.lower_attr(b_, base, insn.obj, result);
     else if (is_parts(base) || is_named_tuple(base))
-        out = field_of(base, result);
-    else if (!instance_attr(base, insn.obj, result, &out, nullptr))
+        out = field_of(base, insn.obj, result);
+    if (!out && !number && !class_method(base, insn.obj, &out) &&
+        !instance_attr(base, insn.obj, result, &out, nullptr))
         out = base.shadow->kind == ShadowKind::Object ? numpy_host().lower_attr(b_, base, insn.obj, result)
                                                       : nullptr;
     if (!out) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
@@ -61,18 +71,25 @@ bool Recorder::on_load_method(const Insn& insn) {
     bool bound = upper && lower && upper == base.obj;
     bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
                   base.shadow->kind == ShadowKind::Int || host_of(base).is_array(base.obj);
-    if (bound && (number || base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List ||
-                  base.shadow->kind == ShadowKind::Dict || base.shadow->kind == ShadowKind::Object)) {
+    if (bound && (number || PyDict_CheckExact(base.obj) || base.shadow->kind == ShadowKind::Tuple ||
+                  base.shadow->kind == ShadowKind::List || base.shadow->kind == ShadowKind::Dict ||
+                  base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
         // A class that can change has a host whose guards look for that.
-        if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE) &&
-            (host_of(base).id == graph::HostId::NumPy || host_of(base).method(base.obj, insn.obj) != lower))
+        const bool named = is_named_tuple(base) && class_source(base) != guards::kNoSource;
+        if (named) {
+            if (!instance_attr(base, insn.obj, lower, &out, &self) || !self)
+                return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+        } else if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE) &&
+                   (host_of(base).id == graph::HostId::NumPy ||
+                    host_of(base).method(base.obj, insn.obj) != lower))
             return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
-        out = b_.constant(lower), self = base.shadow;
+        if (!named) out = b_.constant(lower), self = base.shadow;
     } else {
         PyObject* result = upper ? upper : lower;
         if (bound) result = lower;
-        if (number || !instance_attr(base, insn.obj, result, &out, bound ? &self : nullptr))
+        if (!number && !bound && class_method(base, insn.obj, &out)) {
+        } else if (number || !instance_attr(base, insn.obj, result, &out, bound ? &self : nullptr))
             return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
         if (bound && !self) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
     }
@@ -113,7 +130,8 @@ bool Recorder::on_subscript(const Insn& insn) {
                (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
                (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
                b_.require_constant(key.shadow, key.obj)) {
-        out = b_.lazy(b_.guards.item(base.shadow->source, key.obj), result);
+        if (!(out = entry_item(base, key.obj, result)))
+            return refuse(Reason::UnknownOp, "an item of a dict of attributes");
     } else if (base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone) {
         out = host_of(base).lower_subscript(b_, base, key, result);
         if (!out)
@@ -165,6 +183,7 @@ bool Recorder::store_before(const Insn& insn) {
     Operand value = ops_[0], base = ops_[1];
     if (base.shadow->kind == ShadowKind::List && insn.op == Opcode::StoreSubscr && list_store(nullptr))
         return true;
+    if (insn.op == Opcode::StoreSubscr && dict_store_before()) return true;
     if (!is_ndarray(base))
         return refuse(Reason::Effect, std::string("a store into ") + Py_TYPE(base.obj)->tp_name);
     Operand key = ops_[2];
@@ -183,6 +202,8 @@ bool Recorder::on_store_done(const Insn& insn) {
     std::vector<ShadowRef> items;
     if (ops_[1].shadow->kind == ShadowKind::List && list_store(&items))
         ops_[1].shadow->items = std::move(items);
+    else if (PyDict_CheckExact(ops_[1].obj))
+        dict_store_done();
     for (int i = insn.op == Opcode::StoreSlice ? 4 : 3; i > 0; --i) pop();
     return true;
 }

@@ -13,29 +13,37 @@ bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* resu
                              ShadowRef* self) {
     using Place = guards::GuardProgram::AttrPlace;
     const ShadowRef& s = base.shadow;
-    if (s->source == guards::kNoSource) return false;
-    if (const ShadowRef* contents = b_.known_attribute(s, base.obj, name)) {
-        *out = *contents;
-        return true;
+    const guards::SourceId source = class_source(base);
+    if (source == guards::kNoSource) return false;
+    PyObject* found_on = base.obj;
+    if (s->source == source) {
+        if (const ShadowRef* contents = b_.known_attribute(s, base.obj, name)) {
+            *out = *contents;
+            return true;
+        }
+    } else {  // made in this trace: what it has itself is known, the rest is its class's
+        for (size_t i = 0; s->kind == ShadowKind::Instance && i < s->items.size(); i += 2)
+            if (PyUnicode_Compare(s->items[i]->obj.get(), name) == 0) return *out = s->items[i + 1], true;
+        if (!PyType_Check(base.obj)) found_on = b_.example_of(Py_TYPE(base.obj))->object.get();
     }
     PyObject* value = nullptr;
-    Place place = guards::GuardProgram::classify_attr(base.obj, name, &value);
-    std::string text = b_.guards.source(s->source).text + "." + PyUnicode_AsUTF8(name);
+    Place place = guards::GuardProgram::classify_attr(found_on, name, &value);
+    std::string text = b_.guards.source(source).text + "." + PyUnicode_AsUTF8(name);
     switch (place) {
         case Place::Unreadable: return false;
-        case Place::Module: *out = b_.lazy(b_.guards.attr(s->source, name), result); return true;
+        case Place::Module: *out = b_.lazy(b_.guards.attr(source, name), result); return true;
         case Place::Instance:
         case Place::ClassAttr:
-            if (value != result) return false;
-            b_.guards.expect_type_attrs(s->source, Py_TYPE(base.obj), name);
-            *out = b_.lazy(b_.guards.attr(s->source, name), result);
-            if (!PyType_Check(base.obj)) b_.meet_attribute(s, base.obj, name, *out);
+            if (value != result || (s->source == source && !b_.apart_from_dicts(base.obj))) return false;
+            b_.guards.expect_type_attrs(source, Py_TYPE(base.obj), name);
+            *out = b_.lazy(b_.guards.attr(source, name), result);
+            if (!PyType_Check(base.obj) && s->source == source) b_.meet_attribute(s, base.obj, name, *out);
             return true;
         case Place::Method: {
             if (!PyFunction_Check(value)) return false;
-            b_.guards.expect_type_attrs(s->source, Py_TYPE(base.obj), name);
-            auto source = b_.guards.object(value, text);
-            b_.guards.expect_function(source, value);
+            b_.guards.expect_type_attrs(source, Py_TYPE(base.obj), name);
+            auto function = b_.guards.object(value, text);
+            b_.guards.expect_function(function, value);
             ShadowRef f = b_.constant(value);
             if (self) {
                 *self = s;
@@ -77,9 +85,10 @@ bool Recorder::store_attr_before(const Insn& insn) {
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
     const ShadowRef& s = base.shadow;
     const std::string text = std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj);
+    if (s->kind == ShadowKind::Instance) return true;
     if (s->kind != ShadowKind::Opaque || s->value != graph::kNone || s->source == guards::kNoSource)
         return refuse(Reason::Effect, text + " of a " + Py_TYPE(base.obj)->tp_name);
-    if (!guards::GuardProgram::can_store(base.obj, insn.obj))
+    if (!guards::GuardProgram::can_store(base.obj, insn.obj) || !b_.apart_from_dicts(base.obj))
         return refuse(Reason::Effect, text + ", which may run code,");
     b_.guards.expect_stored(s->source, Py_TYPE(base.obj), insn.obj);
     return true;
@@ -87,9 +96,20 @@ bool Recorder::store_attr_before(const Insn& insn) {
 
 // The store has happened: of an attribute of a plain object, or of an array's.
 bool Recorder::on_store_attr(const Insn& insn) {
+    if (const auto done = followed()) {
+        if (*done) pop();  // what a setter returns is nobody's
+        return *done;
+    }
     const Operand value = ops_[0], base = ops_[1];
     if (base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone && !is_ndarray(base)) {
         b_.write_attribute(base.shadow, base.obj, insn.obj, value.shadow);
+        pop(), pop();
+        return true;
+    }
+    if (base.shadow->kind == ShadowKind::Instance) {
+        if (Py_TYPE(base.obj)->tp_setattro != PyObject_GenericSetAttr ||
+            !store_own(base.shadow, base.obj, insn.obj, value.shadow))
+            return refuse(Reason::Effect, std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj));
         pop(), pop();
         return true;
     }

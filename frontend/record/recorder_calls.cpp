@@ -3,6 +3,7 @@
 
 #include "frontend/record/recorder.h"
 
+#include "frontend/record/named_tuples.h"
 #include "frontend/replay/function.h"
 #include "guards/check_torch_api.h"
 
@@ -41,6 +42,10 @@ static ShadowRef made_default(const Shadow& function, PyCodeObject* code, int i)
     for (size_t k = 0; k < defaults.items.size(); k += 2)
         if (PyUnicode_Compare(defaults.items[k]->obj.get(), name) == 0) return defaults.items[k + 1];
     return nullptr;
+}
+
+static std::string slot_text(PyCodeObject* code, int i) {
+    return std::string("the default of ") + PyUnicode_AsUTF8(PyTuple_GET_ITEM(code->co_localsplusnames, i));
 }
 
 // The shadows of the callee's parameter slots, bound as CPython binds the objects. False when it does not
@@ -93,12 +98,12 @@ bool Recorder::bind_inlined(PyObject* func, const Shadow& known, const std::vect
             if (!((*locals)[i] = made_default(known, code, i))) return false;
             continue;
         }
-        // The function guard pins the default objects; arrays among them have contents that may change.
+        // The function guard pins the default objects; what others than these hold may change.
         bool immutable = PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
                          PyUnicode_CheckExact(value) || PyBool_Check(value) || value == Py_None ||
                          PyTuple_CheckExact(value) || PyType_Check(value) || PyCallable_Check(value);
-        if (!immutable) return false;
-        (*locals)[i] = b_.constant(value);
+        (*locals)[i] =
+            immutable ? b_.constant(value) : b_.lazy(b_.guards.object(value, slot_text(code, i)), value);
     }
     return true;
 }
@@ -111,6 +116,7 @@ bool Recorder::spread_keywords(const Operand& dict, CallParts* out) {
         return false;
     if (dict.shadow->kind != ShadowKind::Dict) {
         if (dict.shadow->kind != ShadowKind::Opaque || dict.shadow->source == guards::kNoSource) return false;
+        if (b_.stored_items()) return false;
         b_.guards.expect_length(dict.shadow->source, count);
         out->any_order = true;
     }
@@ -173,43 +179,79 @@ static PyObject* called_method(const Shadow& callable, PyObject* object) {
     return place == guards::GuardProgram::AttrPlace::Method && read == method ? method : nullptr;
 }
 
-bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
-    Level& l = top();
-    ShadowRef callable = call.callable.shadow;
-    if (!b_.resolve(callable, call.callable.obj)) return false;
-    PyObject* func = call.callable.obj;
-    ShadowRef func_shadow = callable;
-    std::vector<ShadowRef> args;
-    if (callable->kind == ShadowKind::Method) {
-        func_shadow = callable->items[0];
-        func = func_shadow->obj.get();
-        args.push_back(callable->items[1]);
-    } else if (PyObject* method = called_method(*callable, func)) {
-        b_.guards.expect_type_attrs(callable->source, Py_TYPE(func), call_name());
+// The Python function that a call of this object runs, and what it is given first.
+bool Recorder::followed_by(const Operand& callable, Followed* out) {
+    PyObject* func = callable.obj;
+    const ShadowRef& shadow = callable.shadow;
+    *out = {func, shadow, nullptr, nullptr, {}};
+    if (shadow->kind == ShadowKind::Method) {
+        *out = {shadow->items[0]->obj.get(), shadow->items[0], shadow->items[1], nullptr, {}};
+    } else if (PyType_Check(func)) {
+        return construction(callable, out);
+    } else if (PyObject* method = called_method(*shadow, func)) {
+        b_.guards.expect_type_attrs(shadow->source, Py_TYPE(func), call_name());
         b_.guards.expect_function(b_.guards.object(method, "__call__"), method);
-        args.push_back(callable);
-        func = method;
-        func_shadow = b_.constant(method);
+        *out = {method, b_.constant(method), shadow, nullptr, {}};
     } else if (PyObject* inner = unwrap_compiled ? unwrap_compiled(func) : nullptr) {
-        if (callable->kind == ShadowKind::Opaque) b_.guards.expect_is(callable->source, func);
+        if (shadow->kind == ShadowKind::Opaque) b_.guards.expect_is(shadow->source, func);
         auto source = b_.guards.object(
             inner, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
         b_.guards.expect_function(source, inner);
-        func = inner;
-        func_shadow = b_.constant(inner);
+        *out = {inner, b_.constant(inner), nullptr, nullptr, {}};
     }
-    if (!func || !PyFunction_Check(func) || host_that_knows(func)) return false;
-    if (levels_.size() >= kMaxInlineDepth || !inlinable(func)) return false;
+    return out->function && PyFunction_Check(out->function);
+}
+
+// Makes everything ready for the instruction to be followed into that function; false where it cannot be.
+bool Recorder::follow(const Followed& what, const CallParts& call, int operands) {
+    Level& l = top();
+    PyObject* func = what.function;
+    if (host_that_knows(func) || replaces_fields(func) || levels_.size() >= kMaxInlineDepth ||
+        !inlinable(func))
+        return false;
     const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func)));
+    std::vector<ShadowRef> args;
+    if (what.first) args.push_back(what.first);
     for (const Operand& a : call.args) args.push_back(a.shadow);
-    if (!bind_inlined(func, *func_shadow, args, call, &pending_locals_, code->nlocalsplus)) return false;
+    if (!bind_inlined(func, *what.shadow, args, call, &pending_locals_, code->nlocalsplus)) return false;
     l.call_insn = l.pc;
-    int count = pops(insn);
-    pending_operands_.assign(l.slots.end() - count, l.slots.end());
-    l.slots.resize(l.slots.size() - count);
+    pending_operands_.assign(l.slots.end() - operands, l.slots.end());
+    l.slots.resize(l.slots.size() - static_cast<size_t>(operands));
     pending_function_ = func;
-    pending_func_shadow_ = func_shadow;
+    pending_func_shadow_ = what.shadow;
+    pending_object_ = what.object;
+    pending_kept_ = what.kept;
     return true;
+}
+
+// Whether the instruction was followed: then what the function gave is on the stack. False, with a reason,
+// where it should have been but did not reach a frame of the function; nothing where it was not to be.
+std::optional<bool> Recorder::followed() {
+    Level& l = top();
+    if (inlined_) {
+        pending_operands_.clear();
+        l.call_insn = -1;
+        const ShadowRef object = l.kept ? l.slots[l.slots.size() - static_cast<size_t>(l.kept)] : nullptr;
+        l.slots.resize(l.slots.size() - static_cast<size_t>(std::exchange(l.kept, 0)));
+        push(std::exchange(l.constructs, false) ? object : std::move(inline_result_));
+        return true;
+    }
+    if (!pending_function_ && pending_operands_.empty()) return std::nullopt;
+    for (auto& s : pending_operands_) l.slots.push_back(std::move(s));
+    pending_operands_.clear();
+    pending_function_ = nullptr;
+    pending_object_.reset();
+    pending_kept_.clear();
+    l.call_insn = -1;
+    return refuse(Reason::UnknownCall, "a Python function that was not entered");
+}
+
+bool Recorder::prepare_inline(const Insn& insn, const CallParts& call) {
+    Followed what;
+    if (!b_.resolve(call.callable.shadow, call.callable.obj)) return false;
+    CallParts held = call;
+    if (unwrap_partial(&held) && !b_.resolve(held.callable.shadow, held.callable.obj)) return false;
+    return followed_by(held.callable, &what) && follow(what, held, pops(insn));
 }
 
 // dict[key] and dict.get(key, default) with a constant key of a dict built in this trace; nullptr when not
@@ -309,7 +351,9 @@ bool Recorder::may_be_modelled(PyObject* callable) {
     bool builtin = PyCFunction_Check(callable) &&
                    (!PyCFunction_GET_SELF(callable) || PyModule_Check(PyCFunction_GET_SELF(callable)));
     if (!builtin && !PyFunction_Check(callable)) return true;
-    if (callable == isinstance_function() || host_that_knows(callable)) return true;
+    if (callable == isinstance_function() || host_that_knows(callable) || replaces_fields(callable) ||
+        consumes_items(callable) || asks(callable))
+        return true;
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     PyErr_Clear();
     return refuse(Reason::UnknownCall,
@@ -319,25 +363,12 @@ bool Recorder::may_be_modelled(PyObject* callable) {
 bool Recorder::on_call(const Insn& insn) {
     Level& l = top();
     int count = pops(insn);
-    if (inlined_) {
-        pending_operands_.clear();
-        l.call_insn = -1;
-        push(std::move(inline_result_));
-        return true;
-    }
-    if (pending_function_ || !pending_operands_.empty()) {
-        // The call did not reach a frame of the function (it never does for calls that C code redirects).
-        for (auto& s : pending_operands_) l.slots.push_back(std::move(s));
-        pending_operands_.clear();
-        pending_function_ = nullptr;
-        l.call_insn = -1;
-        return refuse(Reason::UnknownCall, "a Python function that was not entered");
-    }
+    if (const auto done = followed()) return *done;
     CallParts call;
     if (!call_parts(insn, &call))
         return refuse(b_.reason == Reason::None ? Reason::UnknownCall : b_.reason,
                       "arguments spread from a sequence or dict");
-    Operand callable = call.callable;
+    Operand& callable = call.callable;
     std::vector<Operand>& args = call.args;
     PyObject* kwnames = call.kwnames.get();
     if (!b_.resolve(callable.shadow, callable.obj)) return refuse(b_.reason, b_.reason_detail);
@@ -358,21 +389,26 @@ bool Recorder::on_call(const Insn& insn) {
         b_.guards.expect_is(callable.shadow->source, callable.obj);
     PyObject* result = l.frame->peek(0);
     ShadowRef out, list;
+    bool changed = false;
     std::vector<ShadowRef> items;
     if (makes_iterable(callable.obj)) {
         if (!(out = make_iterable(callable.obj, args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if (callable.obj == reinterpret_cast<PyObject*>(&PySlice_Type)) {
         if (!(out = slice_of(args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if ((out = sequence_of(callable.obj, args, kwnames))) {
+    } else if ((out = answer(call, result))) {
+    } else if ((out = made_object(call, result))) {
+    } else if ((out = new_partial(call))) {
     } else if (callable.obj == isinstance_function()) {
         if (!call_isinstance(args, result, &out)) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::List &&
                (out = list_method(callable.obj, args, kwnames, &items))) {
         list = args[0].shadow;
-    } else if (!args.empty() && args[0].shadow->kind == ShadowKind::Dict) {
-        static PyObject* get = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "get");
-        if (callable.obj == get) out = dict_get(args, kwnames);
-        if (!out) return refuse(Reason::UnknownCall, what);
+    } else if (callable.obj == reinterpret_cast<PyObject*>(&PyDict_Type)) {
+        if (!(out = new_dict(args, kwnames))) return refuse(Reason::UnknownCall, what);
+    } else if (!args.empty() && (out = dict_method(callable.obj, args, kwnames, &items, &changed))) {
+        if (changed) list = args[0].shadow;
+    } else if (!args.empty() && (out = consumed(callable.obj, args, kwnames, result))) {
     } else if (const Host* known = host_that_knows(callable.obj)) {
         for (const Operand& a : args)
             if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);

@@ -40,6 +40,7 @@ bool can_be_item(const Shadow& s, const Shadow& list) {
             return &s != &list && std::ranges::all_of(s.items, [&](const ShadowRef& item) {
                 return can_be_item(*item, list);
             });
+        case ShadowKind::Instance: return !may_hold(s, list);
         default: return false;
     }
 }

@@ -46,9 +46,16 @@ bool made_by(const Shadow& s, PyObject* callable) {
 
 // It has given all it has, and so have those that it runs over.
 void use_up(Shadow& s) {
-    if (s.kind != ShadowKind::Made || made_by(s, kRange)) return;
+    if (s.kind != ShadowKind::Made || made_by(s, kRange) || is_dict_view(s)) return;
     s.used = true;
     for (size_t i = 2; i < s.items.size(); ++i) use_up(*s.items[i]);
+}
+
+// Whether what an iterator gives comes from a dict, directly or through zip and enumerate.
+bool walks_dict(const Shadow& s) {
+    if (s.kind == ShadowKind::Dict || s.kind == ShadowKind::Opaque || is_dict_view(s)) return true;
+    return s.kind == ShadowKind::Made && !made_by(s, kRange) &&
+           std::any_of(s.items.begin() + 2, s.items.end(), [](const ShadowRef& i) { return walks_dict(*i); });
 }
 
 PyObject* iter_function() {
@@ -80,7 +87,8 @@ bool Recorder::iterable(const Operand& o) {
         case ShadowKind::Tuple:
         case ShadowKind::List:
         case ShadowKind::Dict: return true;
-        case ShadowKind::Made: return makes_iterable(o.shadow->items[0]->obj.get());
+        case ShadowKind::Made:
+            return makes_iterable(o.shadow->items[0]->obj.get()) || is_dict_view(*o.shadow);
         case ShadowKind::Object:
         case ShadowKind::Opaque:
             return PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj) || PyDict_CheckExact(o.obj) ||
@@ -176,6 +184,8 @@ std::optional<std::vector<ShadowRef>> Recorder::known_items(const ShadowRef& s) 
             items.push_back(b_.constant(PyTuple_GET_ITEM(all.get(), i)));
         return items;
     }
+    if (is_dict_view(*s)) return items_of_view(*s);
+    if (s->kind == ShadowKind::Dict) return keys_of(s);
     if (s->kind != ShadowKind::Made || s->used) return std::nullopt;
     const std::span<const ShadowRef> args(s->items.begin() + 2, s->items.end());
     const auto constant = [&](const ShadowRef& n) { return b_.graph.syms.as_const(n->sym); };
@@ -222,13 +232,21 @@ bool Recorder::on_get_iter(const Insn& insn) {
     if (loop_over_modules(over)) return true;
     std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
     if (!begins_comprehension(insn)) return loop_over(over);
-    if (PyIter_Check(over.obj)) {  // zip, enumerate
-        auto items = known_items(over.shadow);
-        if (!items) return refuse(Reason::UnknownOp, what);
+    if (PyIter_Check(over.obj) || PyDict_CheckExact(over.obj) ||
+        is_dict_view(*over.shadow)) {  // zip, enumerate
+        auto items = PyDict_CheckExact(over.obj) ? keys_of(over.shadow) : known_items(over.shadow);
+        if (!items || std::ssize(*items) > kMostRounds) return refuse(Reason::UnknownOp, what);
         auto iter = std::make_shared<Shadow>();
         iter->kind = ShadowKind::Iter;
         iter->length = static_cast<int>(items->size());
-        iter->items = {b_.tuple(std::move(*items))};
+        ShadowRef given = b_.tuple(std::move(*items));
+        iter->items = {given};
+        // A dict's iterator notices when the dict changes, so one that is left in the middle is such a one.
+        if ((iter->walks = walks_dict(*over.shadow))) {
+            const bool once = over.shadow->kind == ShadowKind::Made && !is_dict_view(*over.shadow);
+            iter->items = {once ? std::make_shared<Shadow>(*over.shadow) : over.shadow, given};
+        }
+        walks_ += iter->walks;
         use_up(*over.shadow);
         pop();
         push(std::move(iter));
@@ -282,7 +300,8 @@ bool Recorder::on_for_iter(const Insn&) {
     const ShadowRef iter = l.slots.back();
     const ShadowRef& over = iter->items[0];
     auto depth = static_cast<size_t>(l.frame->depth());
-    if (depth <= l.slots.size()) {          // no more items
+    if (depth <= l.slots.size()) {  // no more items
+        walks_ -= std::exchange(iter->walks, false);
         if (depth < l.slots.size()) pop();  // 3.14 leaves the iterator to POP_ITER
         return true;
     }
@@ -295,7 +314,7 @@ bool Recorder::on_for_iter(const Insn&) {
         PyRef key = PyRef::steal(PyLong_FromLong(iter->given));
         known = b_.lazy(b_.guards.item(over->source, key.get()), item);
     } else {
-        known = over->items[iter->given];
+        known = iter->items.back()->items[iter->given];
     }
     if (!push_result(known)) return false;
     ++iter->given;

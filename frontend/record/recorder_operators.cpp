@@ -20,6 +20,7 @@ static bool is_constant_number(TraceBuilder& b, const Operand& o) {
 }
 
 bool Recorder::on_binary_op(const Insn& insn) {
+    if (const auto done = followed()) return *done;
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     PyObject* result = top().frame->peek(0);
@@ -73,11 +74,8 @@ bool Recorder::on_compare(const Insn& insn) {
 bool Recorder::on_is(const Insn&) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
-    const ShadowRef &x = ops_[0].shadow, &y = ops_[1].shadow;
-    bool both = x->kind == ShadowKind::Object && y->kind == ShadowKind::Object;
-    bool singleton = (ops_[0].obj == Py_None || ops_[1].obj == Py_None) && ops_[0].obj != ops_[1].obj;
-    if (x != y && !both && !singleton) return refuse(Reason::UnknownOp, "an identity test");
-    ShadowRef out = b_.constant(top().frame->peek(0));
+    ShadowRef out = identity(top().frame->peek(0));
+    if (!out) return refuse(Reason::UnknownOp, "an identity test");
     pop(), pop();
     push(out);
     return true;
@@ -91,8 +89,21 @@ bool Recorder::on_contains(const Insn&) {
         return true;
     }
     for (auto& o : ops_)
-        if (!b_.resolve(o.shadow, o.obj) || !b_.require_constant(o.shadow, o.obj))
-            return refuse(Reason::UnknownOp, "a containment test");
+        if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (PyDict_CheckExact(ops_[1].obj) && ops_[1].shadow->kind == ShadowKind::Opaque &&
+        constant_key(ops_[0])) {
+        const int has = PyDict_Contains(ops_[1].obj, ops_[0].obj);
+        const bool known = has == 1 && !b_.stored_items() && ops_[1].shadow->source != guards::kNoSource &&
+                           b_.meet_dict(ops_[1].shadow, ops_[1].obj);
+        if (known) b_.guards.expect_present(b_.guards.item(ops_[1].shadow->source, ops_[0].obj));
+        if (!known && !keys_known(ops_[1])) return refuse(Reason::UnknownOp, "a containment test");
+        ShadowRef out = b_.constant(top().frame->peek(0));
+        pop(), pop();
+        push(out);
+        return true;
+    }
+    for (auto& o : ops_)
+        if (!b_.require_constant(o.shadow, o.obj)) return refuse(Reason::UnknownOp, "a containment test");
     ShadowRef out = b_.constant(top().frame->peek(0));
     pop(), pop();
     push(out);
@@ -129,7 +140,7 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
         case ShadowKind::List: return true;
         case ShadowKind::Opaque:
             if ((!guards::is_plain_dict(a.obj) && !PyList_CheckExact(a.obj)) ||
-                a.shadow->source == guards::kNoSource)
+                a.shadow->source == guards::kNoSource || (PyDict_Check(a.obj) && b_.stored_items()))
                 return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
             b_.guards.expect_length(a.shadow->source, PyObject_Size(a.obj));
             return true;

@@ -127,7 +127,7 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     }
     mark_ = b_.mark();
     if (insn.op == Opcode::ReturnValue && levels_.size() == 1) return Verdict::Return;
-    if (insn.op == Opcode::ReturnValue) return Verdict::Go;
+    if (insn.op == Opcode::ReturnValue) return may_return() ? Verdict::Go : Verdict::Close;
     const bool loops = insn.op == Opcode::ForIter || (insn.flags & Insn::kBackward);
     const bool enters = std::exchange(begun_, true) && insn.boundary && !loops && served &&
                         l.code->is_header[static_cast<size_t>(l.pc)] && served(*l.code, l.pc);
@@ -148,6 +148,8 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     inlined_ = false;
     inline_result_.reset();
     pending_function_ = nullptr;
+    pending_object_.reset();
+    pending_kept_.clear();
     if (counts_references(insn)) {
         b_.rollback(mark_);
         refuse(Reason::CountsReferences, "ndarray.resize");
@@ -159,10 +161,14 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
             return Verdict::Close;
         }
     } else if (insn.op == Opcode::StoreAttr) {
-        if (!store_attr_before(insn)) {
+        if (!prepare_property(insn) && !store_attr_before(insn)) {
             b_.rollback(mark_);
             return Verdict::Close;
         }
+    } else if (insn.op == Opcode::LoadAttr) {
+        prepare_property(insn);
+    } else if (insn.op == Opcode::BinaryOp) {
+        prepare_operator(insn);
     } else if (insn.op == Opcode::Call || insn.op == Opcode::CallFunctionEx) {
         CallParts call;
         if (call_parts(insn, &call) && !prepare_inline(insn, call) && !may_be_modelled(call.callable.obj)) {

@@ -139,6 +139,14 @@ bool Recorder::on_build_map(const Insn& insn) {
 bool Recorder::on_dict_merge(const Insn& insn) {
     auto& slots = top().slots;
     const ShadowRef into = slots[slots.size() - 1 - insn.arg];
+    if (insn.op == Opcode::DictUpdate && into->kind == ShadowKind::Dict &&
+        b_.resolve(ops_[0].shadow, ops_[0].obj)) {
+        const auto pairs = PyDict_CheckExact(ops_[0].obj) ? pairs_of(ops_[0].shadow) : std::nullopt;
+        if (!pairs) return refuse(Reason::Effect, "a dict is changed");
+        for (size_t i = 0; i < pairs->size(); i += 2) set_item(into->items, (*pairs)[i], (*pairs)[i + 1]);
+        pop();
+        return true;
+    }
     CallParts from;
     if (into->kind != ShadowKind::Dict || !b_.resolve(ops_[0].shadow, ops_[0].obj) ||
         !spread_keywords(ops_[0], &from) || (from.any_order && from.args.size() > 1))
@@ -218,6 +226,14 @@ bool Recorder::on_unpack(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
     if (a.shadow->kind == ShadowKind::Array) return unpack_array(a, insn.arg);
+    if (a.shadow->kind == ShadowKind::Opaque && a.shadow->source != guards::kNoSource) {
+        auto items = fields_at_entry(a);
+        if (!items || std::ssize(*items) != insn.arg)
+            return refuse(Reason::UnknownOp, std::string("unpacking ") + Py_TYPE(a.obj)->tp_name);
+        pop();
+        for (size_t i = items->size(); i-- > 0;) push(std::move((*items)[i]));
+        return true;
+    }
     const bool parts = a.shadow->kind == ShadowKind::Opaque && a.shadow->value != graph::kNone;
     if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List && !parts) ||
         static_cast<int>(a.shadow->items.size()) != insn.arg)

@@ -32,7 +32,11 @@ enum class ShadowKind : uint8_t {
     Cell,      // items = {contents}, a Null shadow when empty; with `source` the cell was there at entry, and
                // has no items before it is read or written
     Function,  // made in this trace: items as graph::FunctionItem says, Null where it has none
-    Iter,      // an iterator made in this trace over items[0], which gives `length` items
+    Iter,      // an iterator made in this trace over items[0], which gives `length` items: those of a further
+               // tuple in items[1] where items[0] does not say them itself
+    Instance,  // an object of a class in Python, made in this trace: items = name, value, ... of the
+               // attributes that it has itself, in the order of their first stores; `obj` is another one of
+               // its class
 };
 
 struct Shadow;
@@ -57,6 +61,7 @@ struct Placement {
 struct Shadow {
     ShadowKind kind = ShadowKind::Null;
     guards::SourceId source = guards::kNoSource;
+    guards::SourceId example = guards::kNoSource;  // Instance: where guards on its class find `obj`
     PyRef obj;                               // Object; for Lazy and Opaque: the object seen while recording
     graph::Id value = graph::kNone;          // Scalar; Opaque: an array only for the host, made in this trace
     graph::Box box = graph::Box::Array;      // Scalar
@@ -67,6 +72,7 @@ struct Shadow {
     bool written = false;       // Cell with `source`: the trace changed its contents
     int number = -1;            // Cell without `source`: which one of the trace's
     int given = 0, length = 0;  // Iter
+    bool walks = false;         // Iter: over a dict
 
     // Array
     graph::HostId host = graph::HostId::NumPy;

@@ -4,6 +4,7 @@
 
 #include "frontend/replay/driver.h"
 
+#include "frontend/cpython/operators.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/replay/headers.h"
 #include "frontend/replay/on_device.h"
@@ -54,6 +55,8 @@ class FrameDriver {
     Flow descend(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result);
     Flow raised(PyObject** result);
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
+    PyObject* constructed(PyObject* steal);
+    PyObject* operated(int nb_op, PyObject* steal);
     void fill(ResumeFrame& rf);
     bool refused(CallLimits::What what);
     // The rest of the frame is the default evaluator's.
@@ -476,6 +479,26 @@ PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bo
         &ctx);
 }
 
+// What a call of a class gives whose __init__ has returned `steal`, or nullptr when that has raised.
+PyObject* FrameDriver::constructed(PyObject* steal) {
+    const PyRef returned = PyRef::steal(steal);
+    f_.drop(1);
+    PyRef object = PyRef::steal(f_.pop());
+    if (!returned) return nullptr;
+    if (returned.get() == Py_None) return object.release();
+    PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                 Py_TYPE(returned.get())->tp_name);
+    return nullptr;
+}
+
+// What `a + b` gives, both of which are on the stack, where a.__add__(b) has returned `steal` or raised.
+PyObject* FrameDriver::operated(int nb_op, PyObject* steal) {
+    const PyRef b = PyRef::steal(f_.pop()), a = PyRef::steal(f_.pop());
+    if (steal != Py_NotImplemented) return steal;
+    Py_DECREF(steal);
+    return reflected(nb_op, a.get(), b.get());
+}
+
 // This frame is at a call: the frames from frames[k] on, which are inside it, run to their end, and it goes
 // on behind the call.
 FrameDriver::Flow FrameDriver::descend(std::vector<ResumeFrame>& frames, size_t k, bool hot,
@@ -484,8 +507,15 @@ FrameDriver::Flow FrameDriver::descend(std::vector<ResumeFrame>& frames, size_t 
     while (code_.insns[pc_].op != Opcode::Call && code_.insns[pc_ + 1].unit == unit) ++pc_;
     f_.set_unit_at(code_.insns[pc_].op_unit);
     PyObject* value = call_inner(frames, k, hot);
+    if (code_.insns[pc_].op == Opcode::BinaryOp)
+        value = operated(code_.insns[pc_].arg, value);
+    else if (f_.depth() > code_.nlocalsplus && f_.peek(0) == under_construction())
+        value = constructed(value);
     if (!value) return raised(result);
-    f_.push(value);
+    if (code_.insns[pc_].op == Opcode::StoreAttr)
+        Py_DECREF(value);  // a setter's
+    else
+        f_.push(value);
     ++pc_;
     wants_place_ = hot;
     skip_next_ = false;

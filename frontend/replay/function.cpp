@@ -326,11 +326,14 @@ std::vector<std::string> written_sources(const Trace& t) {
         sources.push_back(argument ? t.guards.source(array.index).text
                                    : "a part of an array that only NumPy reads");
     }
-    for (const graph::CellContents& c : t.graph.end_cells)
-        if (t.graph.recipes[c.cell].kind == graph::RecipeKind::Slot)
+    for (const graph::CellContents& c : t.graph.end_cells) {
+        const graph::Recipe& place = t.graph.recipes[c.cell];
+        if (place.kind == graph::RecipeKind::Slot)
             sources.push_back("a variable of an enclosing function");
-        else if (t.graph.recipes[c.cell].kind == graph::RecipeKind::Attr)
+        else if (place.kind == graph::RecipeKind::Attr &&
+                 t.graph.recipes[place.items[0]].kind == graph::RecipeKind::Slot)
             sources.push_back("an attribute of an object");
+    }
     return sources;
 }
 

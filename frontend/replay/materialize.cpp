@@ -431,6 +431,12 @@ PyObject* Materializer::build_iterator(const Recipe& r) {
     PyRef over = PyRef::steal(build(r.items[0]));
     PyRef iter = PyRef::steal(over ? PyObject_GetIter(over.get()) : nullptr);
     if (!iter || r.index == 0) return iter.release();
+    const iternextfunc next = Py_TYPE(iter.get())->tp_iternext;
+    if (!PyTuple_CheckExact(over.get()) && !PyList_CheckExact(over.get()) && !PyRange_Check(over.get())) {
+        for (int32_t i = 0; i < r.index; ++i)
+            if (!PyRef::steal(next(iter.get()))) return nullptr;
+        return iter.release();
+    }
     PyRef done = PyRef::steal(PyObject_CallMethod(iter.get(), "__setstate__", "i", r.index));
     return done ? iter.release() : nullptr;
 }
@@ -489,10 +495,13 @@ bool Materializer::fill_cells(const std::vector<graph::CellContents>& cells) {
     }
     for (auto& [place, name, contents] : built) {
         st_.committed = true;
-        if (!name)
+        if (!name) {
             PyCell_Set(place.get(), contents.get());
-        else if (PyObject_SetAttr(place.get(), name.get(), contents.get()) < 0)
-            return false;
+            continue;
+        }
+        // A class may have a __setattr__ that its own __init__ passes by (frozen dataclasses).
+        const auto store = PyDict_CheckExact(place.get()) ? PyDict_SetItem : PyObject_GenericSetAttr;
+        if (store(place.get(), name.get(), contents.get()) < 0) return false;
     }
     return true;
 }

@@ -7,6 +7,13 @@
 
 namespace stator::frontend {
 
+// What lies on a frame's stack, above the object that is being made, while a call of its class is in progress
+// whose __init__ runs in the frame above: the call gives that object, and not what __init__ returns.
+inline PyObject* under_construction() {
+    static PyObject* const mark = PyUnicode_FromString("stator: under construction");
+    return mark;
+}
+
 // One frame to go on in; owned references, NULL for empty slots.
 struct ResumeFrame {
     PyRef func;  // inlined frames only

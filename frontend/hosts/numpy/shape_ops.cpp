@@ -404,6 +404,7 @@ ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     if (a.shadow->kind == ShadowKind::Array && rank_of(tb, a) > 0) return tb.new_int(tb.shape(a.shadow)[0]);
     bool fixed =
         a.shadow->kind == ShadowKind::Tuple || a.shadow->kind == ShadowKind::List ||
+        a.shadow->kind == ShadowKind::Dict ||
         (a.shadow->kind == ShadowKind::Object && (PyTuple_CheckExact(a.obj) || PyUnicode_CheckExact(a.obj)));
     return fixed ? tb.constant(call.result) : tb.fail(Reason::UnknownCall, "len");
 }
