@@ -1,0 +1,18 @@
+"""Tests that follow from the op table: every row of graph/ops.def, and every ufunc of NumPy, against NumPy itself.
+
+    python -m tests.matrix                       all cases of all ops; prints counts, and every case that differs
+    python -m tests.matrix --ops add reduce      of these ops
+    python -m tests.matrix --opaque              also what was left to Python, most frequent forms first
+    python -m tests.matrix --show add            the cases of an op as programs
+
+| file | holds |
+| --- | --- |
+| table.py | the rows of ops.def, and which NumPy function each is |
+| data.py | arrays of every dtype, layout and kind of values, by short expressions |
+| case.py | a case: a program of one call, and how it is run and compared |
+| ufuncs.py, reductions.py, shapes.py, conversions.py, library.py | the cases of each class of ops |
+| cases.py | which of them belong to a row; a row without any is an error |
+| served.py | what became of an op for each kind of dtype, for docs/coverage.md |
+
+tests/python/test_op_matrix.py runs a part of the cases that differs from op to op.
+"""
