@@ -8,7 +8,7 @@ warning or an error has to be NumPy's own.
 from __future__ import annotations
 
 import builtins
-import os
+import contextlib
 import re
 import sys
 import textwrap
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import stator
 
-from .data import Sub, maker
+from .data import DTYPES, LAYOUTS, Sub, maker
 from .table import ROOT, Row, rows
 
 sys.path.insert(0, str(ROOT / "tests" / "python"))
@@ -41,6 +41,13 @@ PLAIN = (Round(5), Round(5), Round(8))
 SERVED_AFTER = len(PLAIN)
 ENDS = (Round(1), Round(0), Round(5))
 SPECIAL = (Round(300, True), Round(5))
+MANY = (
+    *PLAIN,
+    *(Round(5 + k % 3, k % 5 == 4) for k in range(14)),
+    Round(1),
+    Round(0),
+    Round(5),
+)  # for what changes with k
 
 
 class Case(NamedTuple):
@@ -95,6 +102,8 @@ def arguments(case: Case, number: int) -> tuple:
     """The arguments of a round, made afresh."""
     n, special = case.rounds[number]
     scope: dict[str, Any] = {
+        "layouts": LAYOUTS,
+        "dtypes": DTYPES,
         "np": np,
         "Sub": Sub,
         "a": maker(special),
@@ -167,11 +176,7 @@ def _kind(compiled: Any, sample: tuple) -> tuple[str, str]:
 
 
 def _reasons(compiled: Any, sample: tuple) -> list[str]:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
         return [r.message for r in stator.explain(compiled)(*sample).reasons]
-
-
-def prepare() -> None:
-    """Settings every run needs, before stator is imported: which functions are given up depends on the clock."""
-    os.environ["STATOR_RETIRE"] = "0"
+    return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .case import PLAIN, Case, Round, case
+from .case import MANY, PLAIN, Case, Round, case
 from .data import DATES, DTYPES, LAYOUTS, LONG
 
 ROUNDS = (*PLAIN, Round(31, True), Round(1), Round(0), Round(5))
@@ -19,6 +19,12 @@ def _over(op: str, group: str, texts: tuple[str, ...], shape: str, **others: str
             if t in LONG and ".view(" in text:
                 continue  # six of its sixteen bytes are anything
             yield case(op, group, text, ROUNDS, x=f"a({t!r}, {shape})", **used)
+        for t in ("f8", "i4", "c16"):
+            changing = f"a({t!r}, {shape}, layouts[(k > 2) * k % 14])"
+            yield case(op, f"{group}, changing", text, MANY, x=changing, **used)
+        yield case(
+            op, f"{group}, changing", text, MANY, x=f"a(dtypes[k % 14] if k > 2 else 'f8', {shape})", **used
+        )
         for layout in LAYOUTS[1:]:
             for t in ("f8", "i4", "c16"):
                 yield case(op, f"{group}, layout", text, ROUNDS, x=f"a({t!r}, {shape}, {layout!r})", **used)
@@ -276,6 +282,28 @@ def store_cases(op: str) -> Iterator[Case]:
             for s in (t, "f8", "i8") if "y" in text.split("\n")[0] and t not in DATES else (t,):
                 more = {"y": f"a({s!r}, (n, 3), 'C', 1)"} if "y" in text.split("\n")[0] else {}
                 yield case(op, "store", text, ROUNDS, x=f"a({t!r}, (n, 3))", **more, **used)
+        for t in ("f8", "i4", "c16"):
+            more = (
+                {"y": f"a({t!r}, (n, 3), layouts[(k > 2) * (k + 1) % 14], 1)"}
+                if "y" in text.split("\n")[0]
+                else {}
+            )
+            x = f"a({t!r}, (n, 3), layouts[(k > 2) * k % 14])"
+            yield case(op, "store, changing", text, MANY, x=x, **more, **used)
+            if more:
+                yield case(
+                    op,
+                    "store, changing",
+                    text,
+                    MANY,
+                    x=x,
+                    y="x[::-1] if k % 3 == 1 else x if k % 3 else x.copy()",
+                    **used,
+                )
+                wide = "w[1:] if k % 3 == 1 else w[:-1] if k % 3 else w[:-1] + 1"
+                yield case(
+                    op, "store, changing", text, MANY, w=f"a({t!r}, (n + 1, 3))", x="w[:-1]", y=wide, **used
+                )
         for layout in LAYOUTS[1:]:
             for t in ("f8", "i4"):
                 more = {"y": f"a({t!r}, (n, 3), {layout!r}, 1)"} if "y" in text.split("\n")[0] else {}

@@ -12,10 +12,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.matrix import served  # noqa: E402
 from tests.matrix.case import run  # noqa: E402
 from tests.matrix.cases import NoCases, cases_of_row, operations, sample  # noqa: E402
-from tests.matrix.regressions import REGRESSIONS  # noqa: E402
+from tests.matrix.regressions import REGRESSIONS, SERVED  # noqa: E402
 from tests.matrix.table import rows, ufuncs  # noqa: E402
 
-PER_OP = 40
+PER_OP = 30
 
 
 def differences(cases: list) -> list[str]:
@@ -37,6 +37,12 @@ def test_op(name: str) -> None:
 @pytest.mark.parametrize("number", range(len(REGRESSIONS)))
 def test_regression(number: int) -> None:
     assert not differences([REGRESSIONS[number]])
+
+
+@pytest.mark.parametrize("number", range(len(SERVED)))
+def test_regression_is_served(number: int) -> None:
+    outcome = run(SERVED[number])
+    assert not outcome.differs and outcome.kind != "opaque", outcome
 
 
 def test_every_ufunc_is_there() -> None:

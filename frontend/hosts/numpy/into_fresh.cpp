@@ -4,6 +4,8 @@
 // fresh memory that lies like the output, and the trace stores what came out. A fault or an error thus shows
 // before anything visible was written.
 //
+// So are other functions with an output argument: reductions, cumsum, products of matrices.
+//
 // An array under a mask is one of those, too: how many elements it needs is known only when the trace runs.
 //
 // The output has no gaps, so that the fresh array has its strides. Operands that are the output itself are
@@ -38,6 +40,39 @@ PyObject* ufunc_into_fresh(PyObject*, PyObject* const* args, Py_ssize_t count, P
     if (kwnames) operands.push_back(args[count]);
     PyRef done = PyRef::steal(PyObject_Vectorcall(args[0], operands.data(), positional, kwnames));
     return done ? fresh.release() : nullptr;
+}
+
+// Bits of `in_place` above those of operands: the fresh array has the output's contents.
+constexpr long kFilled = 1L << 30;
+
+// call_into_fresh(function, like, in_place, *args, **keywords): function(*args, **keywords, out=fresh).
+PyObject* call_into_fresh(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+    PyRef fresh = fresh_like(args[1]);
+    const long in_place = PyLong_AsLong(args[2]);
+    if (!fresh || (in_place < 0 && PyErr_Occurred())) return nullptr;
+    if (in_place && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(fresh.get()),
+                                     reinterpret_cast<PyArrayObject*>(args[1])) < 0)
+        return nullptr;
+    const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    std::vector<PyObject*> operands(args + 3, args + count + named);
+    for (size_t i = 0; i < operands.size(); i++)
+        if (in_place >> i & 1) operands[i] = fresh.get();
+    operands.push_back(fresh.get());
+    PyRef names = PyRef::steal(PyTuple_New(named + 1));
+    if (!names) return nullptr;
+    for (Py_ssize_t i = 0; i < named; i++)
+        PyTuple_SET_ITEM(names.get(), i, Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
+    PyTuple_SET_ITEM(names.get(), named, PyUnicode_InternFromString("out"));
+    PyRef done = PyRef::steal(
+        PyObject_Vectorcall(args[0], operands.data(), static_cast<size_t>(count - 3), names.get()));
+    return done ? fresh.release() : nullptr;
+}
+
+PyObject* caller() {
+    static PyMethodDef method = {"call_into_fresh",
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_into_fresh)),
+                                 METH_FASTCALL | METH_KEYWORDS, nullptr};
+    return once([] { return PyCFunction_New(&method, nullptr); });
 }
 
 // copy_with(array, key, value): a copy of the array in which copy[key] = value.
@@ -98,6 +133,26 @@ ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Ope
     if (one || !without_gaps(tb, out))
         return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
     ShadowRef fresh = ufunc_into(tb, u, in, out, where);
+    if (!fresh || !store_value(tb, out.shadow, nullptr, arg_of(tb, tb.value(fresh)))) return nullptr;
+    return out.shadow;
+}
+
+ShadowRef lower_call_into(TraceBuilder& tb, const Call& call, const Operand& out) {
+    // One element has whatever strides its array has, and products of matrices look at them.
+    const bool one = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(out.obj)) == 1;
+    if (one || !without_gaps(tb, out)) return tb.fail(Reason::UnknownCall, "out= with these strides");
+    long in_place = 0;
+    for (size_t i = 0; i < call.args.size(); i++)
+        if (call.args[i].obj == out.obj) in_place |= 1L << i;
+    for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "where") == 0)
+            in_place |= kFilled;
+    PyRef mask = PyRef::steal(PyLong_FromLong(in_place));
+    std::vector<Operand> args = {
+        {tb.constant(call.callable), call.callable}, out, {tb.constant(mask.get()), mask.get()}};
+    args.insert(args.end(), call.args.begin(), call.args.end());
+    const Shape shape = tb.shape(out.shadow);
+    ShadowRef fresh = tb.library(caller(), args, call.kwnames, out.obj, &shape);
     if (!fresh || !store_value(tb, out.shadow, nullptr, arg_of(tb, tb.value(fresh)))) return nullptr;
     return out.shadow;
 }

@@ -134,6 +134,9 @@ ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> 
 ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
                            const Operand* where);
 
+// A function with the output argument `out`, which the call does not list (into_fresh.cpp).
+ShadowRef lower_call_into(TraceBuilder& tb, const Call& call, const Operand& out);
+
 // a[key] = value by NumPy's own call on a copy of `a` (into_fresh.cpp).
 bool store_into_fresh(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);
 

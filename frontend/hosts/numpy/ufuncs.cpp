@@ -338,6 +338,13 @@ bool reads_ahead(const Ufunc& u, const LoopTypes& types, std::span<const Operand
     return false;
 }
 
+bool same_shape(TraceBuilder& tb, const Shape& a, const Shape& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t d = 0; d < a.size(); d++)
+        if (tb.hint(a[d]) != tb.hint(b[d]) || !tb.require(Relation::Eq, a[d], b[d])) return false;
+    return true;
+}
+
 // Integer powers raise for negative exponents, from inside the loop: the exponent has to be known not to be.
 bool power_is_safe(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Arg> args) {
     if (u.name != "power" || !graph::is_signed(types.in[1]) || !graph::is_integer(types.in[0])) return true;
@@ -361,7 +368,7 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
     LoopTypes types;
     if (!resolve_loop(tb, u, args, out_dtype, choice, &types)) return nullptr;
     for (size_t i = 0; i < args.size(); i++)
-        if (graph::is_complex(args[i].dtype) && !graph::is_complex(types.in[i]))
+        if (graph::is_complex(args[i].dtype) && !graph::is_complex(types.in[i]) && types.in[i] != DType::Bool)
             return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
     if (out && graph::is_complex(types.out) && !graph::is_complex(*out_dtype))
         return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
@@ -372,8 +379,8 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
     if (out && reads_ahead(u, types, in, *out))
         return tb.fail(Reason::UnknownOp, u.name + " of overlapping views");
     if (out && u.skips && (types.in[0] == DType::F32 || types.in[0] == DType::F64) &&
-        !(is_array(in[0].obj) && in[0].shadow->shape == out->shadow->shape && c_contiguous(tb, in[0]) &&
-          c_contiguous(tb, *out)))
+        !(is_array(in[0].obj) && same_shape(tb, tb.shape(in[0].shadow), tb.shape(out->shadow)) &&
+          c_contiguous(tb, in[0]) && c_contiguous(tb, *out)))
         return tb.fail(Reason::UnknownOp, u.name + " into an array with gaps");
     bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
