@@ -58,7 +58,7 @@ def operand(name: str, dtype: str, shape: str, layout: str = "C", seed: int = 0)
         return f"{text} * np.{np.dtype(dtype).type.__name__}(special)"
     if name in _NOT_ZERO and dtype == "?":
         return f"{text} | np.bool_(not special)"
-    if name == "arccosh":
+    if name == "arccosh" and np.dtype(dtype).kind not in "mM":
         return f"{text} + np.{np.dtype(dtype).type.__name__}(not special)"
     return text
 

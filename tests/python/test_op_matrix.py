@@ -15,7 +15,7 @@ from tests.matrix.cases import NoCases, cases_of_row, operations, sample  # noqa
 from tests.matrix.regressions import REGRESSIONS, SERVED  # noqa: E402
 from tests.matrix.table import rows, ufuncs  # noqa: E402
 
-PER_OP = 30
+PER_OP = 24
 
 
 def differences(cases: list) -> list[str]:

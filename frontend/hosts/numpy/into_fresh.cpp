@@ -24,25 +24,7 @@ PyRef fresh_like(PyObject* array) {
         PyArray_NewLikeArray(reinterpret_cast<PyArrayObject*>(array), NPY_KEEPORDER, nullptr, 0));
 }
 
-// ufunc_into_fresh(ufunc, like, in_place, *operands[, where=mask]); bit i of in_place: operand i is `like`.
-PyObject* ufunc_into_fresh(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
-    auto* like = reinterpret_cast<PyArrayObject*>(args[1]);
-    PyRef fresh = fresh_like(args[1]);
-    long in_place = PyLong_AsLong(args[2]);
-    if (!fresh || (in_place < 0 && PyErr_Occurred())) return nullptr;
-    auto* out = reinterpret_cast<PyArrayObject*>(fresh.get());
-    if ((in_place || kwnames) && PyArray_CopyInto(out, like) < 0) return nullptr;
-    std::vector<PyObject*> operands(args + 3, args + count);
-    for (size_t i = 0; i < operands.size(); i++)
-        if (in_place >> i & 1) operands[i] = fresh.get();
-    operands.push_back(fresh.get());
-    size_t positional = operands.size();
-    if (kwnames) operands.push_back(args[count]);
-    PyRef done = PyRef::steal(PyObject_Vectorcall(args[0], operands.data(), positional, kwnames));
-    return done ? fresh.release() : nullptr;
-}
-
-// Bits of `in_place` above those of operands: the fresh array has the output's contents.
+// Bit i of `in_place`: operand i is the output. Above these: the fresh array has the output's contents.
 constexpr long kFilled = 1L << 30;
 
 // call_into_fresh(function, like, in_place, *args, **keywords): function(*args, **keywords, out=fresh).
@@ -88,13 +70,6 @@ PyObject* copier() {
     return once([] { return PyCFunction_New(&method, nullptr); });
 }
 
-PyObject* helper() {
-    static PyMethodDef method = {"ufunc_into_fresh",
-                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(ufunc_into_fresh)),
-                                 METH_FASTCALL | METH_KEYWORDS, nullptr};
-    return once([] { return PyCFunction_New(&method, nullptr); });
-}
-
 // Whether a fresh array like it has its strides, in every replay.
 bool without_gaps(TraceBuilder& tb, const Operand& out) {
     return out.shadow->layout == graph::Layout::Contiguous && known_density(tb, out.shadow) &&
@@ -108,6 +83,7 @@ ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> 
     long in_place = 0;
     for (size_t i = 0; i < in.size(); i++)
         if (in[i].obj == out.obj) in_place |= 1L << i;
+    if (where) in_place |= kFilled;
     PyRef mask = PyRef::steal(PyLong_FromLong(in_place));
     std::vector<Operand> args = {
         {tb.constant(u.object), u.object}, out, {tb.constant(mask.get()), mask.get()}};
@@ -120,10 +96,10 @@ ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> 
     if (host_only(out)) {
         PyRef like = fresh_like(out.obj);
         if (!like) return PyErr_Clear(), tb.fail(Reason::UnknownOp, u.name);
-        return tb.host_library(helper(), args, kwnames.get(), like.get());
+        return tb.host_library(caller(), args, kwnames.get(), like.get());
     }
     const Shape shape = tb.shape(out.shadow);
-    return tb.library(helper(), args, kwnames.get(), out.obj, &shape);
+    return tb.library(caller(), args, kwnames.get(), out.obj, &shape);
 }
 
 ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,

@@ -224,8 +224,7 @@ ShadowRef into_output(TraceBuilder& tb, const Call& call, size_t at) {
     for (const Operand& o : args) {
         // np.dot(x, x, out=x) tells the world when it drops a copy because of an error.
         const bool itself = o.obj == out.obj && !is_function_or_method(call.callable, "dot");
-        if (!itself && lies_in(out.obj, o.obj))
-            return tb.fail(Reason::UnknownCall, "out= that is read");
+        if (!itself && lies_in(out.obj, o.obj)) return tb.fail(Reason::UnknownCall, "out= that is read");
         if (!complex && has_complex(o.obj))
             return tb.fail(Reason::UnknownCall, "complex into real, which warns");
     }

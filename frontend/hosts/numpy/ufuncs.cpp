@@ -382,12 +382,13 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
         !(is_array(in[0].obj) && same_shape(tb, tb.shape(in[0].shadow), tb.shape(out->shadow)) &&
           c_contiguous(tb, in[0]) && c_contiguous(tb, *out)))
         return tb.fail(Reason::UnknownOp, u.name + " into an array with gaps");
+    if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
     bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
-    if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
     // NumPy then converts the old contents too, with whatever that raises.
-    if (where && types.out != *out_dtype)
-        return tb.fail(Reason::UnknownCall, "where= with an output of another dtype");
+    if (where && graph::is_complex(*out_dtype) && !graph::is_complex(types.out))
+        return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
+    fits = fits && !(where && types.out != *out_dtype);
     if (!fits && (choice.dtype || choice.casting >= 0))
         return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
     if (!fits && out) return lower_ufunc_into(tb, u, in, *out, where);
