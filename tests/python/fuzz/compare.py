@@ -63,7 +63,9 @@ def _bits(x: np.ndarray) -> bytes:
     if dense.dtype.kind == "f":
         dense[np.isnan(dense)] = np.nan
         if dense.dtype.itemsize == 16:  # x87's ten bytes; the others are whatever was there
-            return dense.astype(dense.dtype.newbyteorder("<")).view(np.uint8).reshape(-1, 16)[:, :10].tobytes()
+            return (
+                dense.astype(dense.dtype.newbyteorder("<")).view(np.uint8).reshape(-1, 16)[:, :10].tobytes()
+            )
     return dense.tobytes()
 
 
