@@ -118,6 +118,7 @@ class Recorder {
     bool loop_over_modules(const Operand& over);
     ShadowRef slice_of(std::span<const Operand> args, PyObject* kwnames);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
+    ShadowRef builtin_method(const Host& host, const Operand& base, PyObject* name, PyObject* result);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
     bool store_before(const Insn& insn);

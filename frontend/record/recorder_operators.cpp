@@ -32,6 +32,8 @@ bool Recorder::on_binary_op(const Insn& insn) {
         out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     else if (PyTuple_Check(result) || PyList_CheckExact(result))
         out = sequence_binary(insn.arg, result);
+    else if (is_ndarray(ops_[0]) || is_ndarray(ops_[1]))  // x + [1, 2, 3]
+        out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     if (!out && b_.reason == Reason::None)
         return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);
     ShadowRef b = pop(), a = pop();

@@ -90,6 +90,73 @@ REGRESSIONS: tuple[Case, ...] = (
     ),
 )
 
+# What once was told in the wrong place, or done twice.
+_X = {"x": "a('f8', (n, 3))"}
+_INTO = {**_X, "o": "a('f8', (n, 3))"}
+FOUND: tuple[Case, ...] = (
+    # NumPy warns about the imaginary part.
+    case(
+        "reduce",
+        "dtype=",
+        "np.add.reduce(x, dtype='f4', out=o)",
+        SPECIAL,
+        x="a('c16', (n, 4))",
+        o="a('c16', 4)",
+    ),
+    case("cast", "None", "x.astype(None)", SPECIAL, x="a('c16', (n, 3))"),
+    # A comparison raises a flag on signaling NaNs; the store behind it has to be done once all the same.
+    case(
+        "less",
+        "signaling NaN",
+        "np.less(x, y, out=x)",
+        SPECIAL,
+        x="np.where(np.arange(n) % 3 == 1, np.array(0x7FF0000000000001).view('f8'), -np.arange(float(n)))",
+        y="a('f8', n)",
+    ),
+)
+
+# What once ended a trace.
+OPENED: tuple[Case, ...] = (
+    case("reshape", "method", "x.reshape(*s)", SPECIAL, **_X, s="(3, n)"),
+    case("reshape", "method", "x.reshape(1, *x.shape, 1)", SPECIAL, **_X),
+    case("reduce", "method", "x.sum(**k)", SPECIAL, **_X, k="{'axis': 0}"),
+    case("reduce", "method", "f = x.max\nreturn f(), f(axis=0), f", SPECIAL, **_X),
+    case(
+        "reduce",
+        "method",
+        "f = x.max\nif x[0, 0] > 1:\n    return f\nreturn f()",
+        SPECIAL,
+        x="a('f8', (n, 3)) + (k > 4)",
+    ),
+    case("reduce", "out", "np.add.reduce(x, 0, None, o)", SPECIAL, **_X, o="a('f8', 3)"),
+    case("reduce", "out", "np.add.accumulate(x, 0, None, o)", SPECIAL, **_INTO),
+    case("reduce", "out", "np.mean(x, 0, None, o)", SPECIAL, **_X, o="a('f8', 3)"),
+    case(
+        "reduce", "out=", "np.sum(x, axis=0, out=o[:, 1])", SPECIAL, x="a('f8', (n, 4))", o="a('f8', (4, 2))"
+    ),
+    case("library", "out", "np.round(x, 1, x)", SPECIAL, **_X),
+    case("add", "sequence", "np.add(x, [1, 2.5, 3])", SPECIAL, **_X),
+    case("add", "sequence", "x + (1, 2, 3)", SPECIAL, **_X),
+    case("subtract", "sequence", "[1.0, 2.0, 3.0] - x", SPECIAL, **_X),
+    case("multiply", "sequence", "x *= [1, 2, s]\nreturn x", SPECIAL, **_X, s="n / 2"),
+    case("exp", "keyword", "np.exp(x, order='F')", SPECIAL, **_X),
+    case("exp", "keyword", "np.exp(x, order='K', subok=False)", SPECIAL, **_X),
+    case("arctanh", "where=", "np.arctanh(x / 8, out=o, where=x < 0.5)", SPECIAL, **_INTO),
+    case("exp", "out=", "np.exp(x, out=o[::-1])\nreturn o", SPECIAL, **_INTO),
+    case("exp", "out=", "np.exp(x, out=o[:, ::2])\nreturn o", SPECIAL, **_X, o="a('f8', (n, 6))"),
+    case("exp", "out=", "np.exp(x[:1, 0], out=o[:1, 1])\nreturn o", SPECIAL, **_INTO),
+    case("isnan", "out=", "np.isnan(x, out=o)", SPECIAL, **_X, o="a('?', (n, 3), 'gaps')"),
+    case(
+        "store",
+        "mask",
+        "x[m] = y[m]\nreturn x",
+        SPECIAL,
+        x="a('f8', n, 'gaps')",
+        y="a('f8', n)",
+        m="a('?', n)",
+    ),
+)
+
 # The same where they are to be served by traces.
 SERVED: tuple[Case, ...] = (
     case("isnan", "out=", "np.isnan(x, out=o)", x="a('f8', n)", o="a('?', n)"),
@@ -97,6 +164,7 @@ SERVED: tuple[Case, ...] = (
     case(
         "matmul", "out=", "np.matmul(x, y, o)", x="a('f8', (n, n))", y="a('f8', (n, n))", o="a('f8', (n, n))"
     ),
+    *(c._replace(rounds=PLAIN) for c in OPENED),
     *(
         c._replace(rounds=PLAIN)
         for c in REGRESSIONS

@@ -153,16 +153,32 @@ size_t output_keyword(const Call& call) {
     return call.args.size();
 }
 
-// Where the array stands that the call filled and gave back: `out=`, or the last argument of a product.
+// Functions and methods whose last positional argument may be the output array, by its name `out`.
+bool takes_output_by_position(PyObject* callable) {
+    static constexpr std::string_view kNames[] = {
+        "accumulate", "all",   "any", "argmax", "argmin", "choose", "compress", "cumprod",
+        "cumsum",     "dot",   "max", "mean",   "min",    "prod",   "ptp",      "reduce",
+        "reduceat",   "round", "std", "sum",    "take",   "trace",  "var"};
+    if (const Ufunc* u = ufunc_of(callable)) return u->generalized && u->nin == 2;
+    const PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
+    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    PyErr_Clear();
+    return text && std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
+}
+
+// Where the array stands that the call filled and gave back: `out=`, or the last of several arguments.
 size_t output_of(const Call& call) {
     size_t out = output_keyword(call);
-    if (out == call.args.size() && !call.kwnames && call.args.size() == 3) {
-        const Ufunc* u = ufunc_of(call.callable);
-        if ((u && u->generalized && u->nin == 2) || call.callable == numpy_function("dot")) out = 2;
-    }
+    if (out == call.args.size() && !call.kwnames && out >= 2 && call.args[out - 1].obj == call.result &&
+        takes_output_by_position(call.callable))
+        --out;
     if (out < call.args.size() && (call.args[out].obj != call.result || !is_array(call.result)))
         return call.args.size();
     return out;
+}
+
+bool names_dtype(const Operand& o) {
+    return PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
 }
 
 // Whether a call on such arguments can be made again, and reports nothing that a replay would not see.
@@ -181,7 +197,8 @@ bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
     for (const Operand& o : call.args) {
         complex_operand |= has_complex(o.obj);
         into_real |= &o != &call.args[0] && has_complex(o.obj);
-        chooses_dtype |= PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
+        chooses_dtype |=
+            names_dtype(o) || (o.obj == Py_None && is_function_or_method(call.callable, "astype"));
         if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0 && !quiet)
             return refuse("an empty array");
         if (!may_share && o.obj == call.result && PyArray_Check(o.obj))
@@ -220,7 +237,8 @@ ShadowRef into_output(TraceBuilder& tb, const Call& call, size_t at) {
     if (!array_operand(tb, &out)) return tb.fail(Reason::UnknownCall, "out= that is not an ndarray");
     std::vector<Operand> args(call.args.begin(), call.args.end());
     args.erase(args.begin() + static_cast<std::ptrdiff_t>(at));
-    const bool complex = graph::is_complex(out.shadow->dtype);
+    const bool complex =
+        graph::is_complex(out.shadow->dtype) && std::none_of(args.begin(), args.end(), names_dtype);
     for (const Operand& o : args) {
         // np.dot(x, x, out=x) tells the world when it drops a copy because of an error.
         const bool itself = o.obj == out.obj && !is_function_or_method(call.callable, "dot");
