@@ -4,6 +4,8 @@
     python -m tests.matrix --ops add reduce      of these ops
     python -m tests.matrix --opaque              also what was left to Python, most frequent forms first
     python -m tests.matrix --show add            the cases of an op as programs
+    python -m tests.matrix --every 20            one case of twenty; all take the better part of an hour
+    python -m tests.matrix --write               writes docs/ops.md: what becomes of each op
 
 | file | holds |
 | --- | --- |
@@ -12,7 +14,8 @@
 | case.py | a case: a program of one call, and how it is run and compared |
 | ufuncs.py, reductions.py, shapes.py, conversions.py, library.py | the cases of each class of ops |
 | cases.py | which of them belong to a row; a row without any is an error |
-| served.py | what became of an op for each kind of dtype, for docs/coverage.md |
+| served.py | what became of an op for each kind of dtype and each form of a call: docs/ops.md |
+| regressions.py | the smallest cases of what was found |
 
-tests/python/test_op_matrix.py runs a part of the cases that differs from op to op.
+tests/python/test_op_matrix.py runs some cases of each op, other ones for each, all regressions, and compares with docs/ops.md.
 """

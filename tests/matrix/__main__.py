@@ -13,6 +13,7 @@ import tempfile
 os.environ["STATOR_RETIRE"] = "0"
 os.environ.setdefault("STATOR_CACHE_DIR", tempfile.mkdtemp())
 
+from . import served
 from .case import Case, run
 from .cases import operations
 
@@ -68,14 +69,18 @@ def outcomes(name: str, every: int) -> list[tuple[Case, str, str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.matrix")
-    parser.add_argument("--ops", nargs="*", default=list(operations()))
+    parser.add_argument("--ops", nargs="*", default=list(operations()), metavar="OP", help="only these ops")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one case of N")
     parser.add_argument("--show", nargs="*", metavar="OP", help="print the cases of these ops")
     parser.add_argument("--opaque", action="store_true", help="also print what was left to Python")
+    parser.add_argument("--write", action="store_true", help="make the calls of docs/ops.md and write it")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         worker(options.worker[0], int(options.worker[1]), int(options.worker[2]))
+        return 0
+    if options.write:
+        served.PATH.write_text(served.page())
         return 0
     if options.show is not None:
         for name in options.show:

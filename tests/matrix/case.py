@@ -27,7 +27,7 @@ from .table import ROOT, Row, rows
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 from fuzz.compare import Variables, observe, report  # noqa: E402
 
-KINDS = ("raises", "native", "loop", "library", "opaque")
+KINDS = ("raises", "compiled", "loop", "library", "opaque")
 
 
 class Round(NamedTuple):
@@ -41,6 +41,12 @@ PLAIN = (Round(5), Round(5), Round(8))
 SERVED_AFTER = len(PLAIN)
 ENDS = (Round(1), Round(0), Round(5))
 SPECIAL = (Round(300, True), Round(5))
+GROWN = (
+    (*[Round(0)] * 3, Round(5), Round(1), Round(8)),
+    (*[Round(1)] * 3, Round(5), Round(0), Round(8)),
+    (*[Round(40, True)] * 3, Round(5), Round(37, True)),
+)  # what is recorded is the odd thing, and the ordinary comes behind it
+LARGE = (*PLAIN, Round(1023), Round(10007), Round(70001), Round(4096, True))
 MANY = (
     *PLAIN,
     *(Round(5 + k % 3, k % 5 == 4) for k in range(14)),
@@ -61,7 +67,7 @@ class Case(NamedTuple):
 
     def name(self) -> str:
         """Short, and the same in every run."""
-        return f"{self.op} {self.group}: {self.text}, {dict(self.arguments)}"
+        return f"{self.op} {self.group}: {self.text.replace(chr(10), '; ')}, {dict(self.arguments)}"
 
     def program(self) -> str:
         """The function."""
@@ -163,7 +169,7 @@ def _nodes(text: str) -> Iterator[str]:
         elif op == "loop" or (row and row.cls == "Pointwise"):
             read = [dtypes[v] for v in re.findall(r"%\d+", operands.split("{")[0]) if v in dtypes]
             used = dtype if op in ("where", "cast") or not read else read[0]
-            yield "native" if row and _KIND.get(used, used[0]) in row.native else "loop"
+            yield "compiled" if row and _KIND.get(used, used[0]) in row.native else "loop"
 
 
 def _kind(compiled: Any, sample: tuple) -> tuple[str, str]:
@@ -172,7 +178,7 @@ def _kind(compiled: Any, sample: tuple) -> tuple[str, str]:
         reasons = _reasons(compiled, sample)
         return "opaque", reasons[0] if reasons else str({k: v for k, v in stats.items() if v})
     kinds = [kind for t in compiled.traces for kind in _nodes(t.recorded_text)]
-    return max(kinds, key=KINDS.index, default="native"), ""
+    return max(kinds, key=KINDS.index, default="compiled"), ""
 
 
 def _reasons(compiled: Any, sample: tuple) -> list[str]:

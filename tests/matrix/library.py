@@ -24,8 +24,8 @@ FORMS = ("x", "x, axis=0", "x, axis=-1", "x, x", "x, y", "x, 2", "x, 0.5", "x, 2
 OWN_FORMS = {
     "lib.stride_tricks.as_strided": (
         "x",
-        "x, (2,)",
-        "x, (2, 3), (0, 0)",
+        "x, (len(x),)",
+        "x, (2, *x.shape), (0, *x.strides)",
         "x, None, x.strides",
         "x, (len(x) // 2,), (2 * x.strides[0],)",
     )
@@ -34,7 +34,7 @@ ARRAYS = ("n", "(n, 3)", "(n, n)")
 
 
 def _texts(name: str) -> Iterator[str]:
-    if name == "fft.hfft":  # whose result for nothing is memory that nothing was written to
+    if name in ("fft.hfft", "fft.irfft"):  # whose result for nothing is memory that nothing was written to
         yield from (f"np.{name}({form})" for form in ("x", "x, axis=0", "x, axis=-1"))
     elif name.startswith("."):
         yield from (
@@ -43,7 +43,8 @@ def _texts(name: str) -> Iterator[str]:
             if form.split(",")[0] == "x"
         )
     else:
-        yield from (f"np.{name}({form})" for form in OWN_FORMS.get(name, FORMS))
+        called = name.removeprefix("builtins:") if ":" in name else f"np.{name}"
+        yield from (f"{called}({form})" for form in OWN_FORMS.get(name, FORMS))
 
 
 def _made(text: str, dtype: str, shape: str, layout: str = "C") -> dict[str, str]:

@@ -47,6 +47,6 @@ def ufuncs() -> dict[str, np.ufunc]:
 def library_rows() -> list[str]:
     """The functions that replays call on whole operands, other than methods of NumPy's numbers."""
     text = (ROOT / "frontend" / "hosts" / "numpy" / "functions.def").read_text()
-    names = re.findall(r"^(?!//).*", text, re.M)
-    found = re.findall(r'\b(?:FRESH|VIEW|OBJECT|HISTOGRAM)\("([^"]+)"\)', "\n".join(names))
+    lines = re.findall(r"^(?!//).*", text, re.M)
+    found = re.findall(r'\b[A-Z]+\("([^"]+)"\)', "\n".join(lines))
     return [name for name in found if not name.startswith("generic.")]

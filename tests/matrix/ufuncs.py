@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
-from .case import ENDS, MANY, PLAIN, SPECIAL, Case, Round, case
+from .case import ENDS, GROWN, LARGE, MANY, PLAIN, SPECIAL, Case, Round, case
 from .data import DATES, DTYPES, LAYOUTS, LONG
 
+FLOATS = ("f2", "f4", "f8", "g")
+DATE_PAIRS = (
+    ("M8[s]", "m8[s]"), ("m8[s]", "M8[s]"), ("m8[s]", "i8"), ("i8", "m8[s]"), ("m8[s]", "f8"), ("f8", "m8[s]"), ("m8[s]", "m8[ms]"),
+    ("M8[s]", "M8[D]"), ("M8[s]", "i4"), ("m8[s]", "?"),
+)  # fmt: skip
 SIX = ("f8", "f4", "i4", "c16", "?", "f2")
 MIXED = ("?", "i1", "i4", "i8", "u1", "u8", "f2", "f4", "f8", "c8", "c16", "g")
 OPERATORS = {
@@ -75,9 +81,7 @@ class Maker:
         self.call = f"{self.f}({self.inside})"
         # A dtype with which the function works in each kind of test, floats before ints.
         chars = [types.split("->")[0] for types in ufunc.types]
-        self.main = next(
-            (c for c in "dl?m" if c * ufunc.nin in chars or (ufunc.nin == 2 and c + "l" in chars)), "d"
-        )
+        self.main = next((c for c in "dl?m" if c * ufunc.nin in chars), "d")
 
     def arguments(
         self, dtypes: tuple[str, ...], shapes: tuple[str, ...], layouts: tuple[str, ...] = ()
@@ -87,6 +91,8 @@ class Maker:
         def item(of: tuple[str, ...], i: int) -> str:
             return of[min(i, len(of) - 1)]
 
+        if self.name == "ldexp" and dtypes[0] in FLOATS:
+            dtypes = (dtypes[0], "i4")  # there is no ldexp of floats alone
         return {
             name: operand(self.name, item(dtypes, i), item(shapes, i), item(layouts or ("C",), i), i)
             for i, name in enumerate(self.operands)
@@ -96,8 +102,8 @@ class Maker:
         return case(self.name, group, text, rounds, **arguments)
 
     def dtypes(self) -> Iterator[Case]:
-        for t in (*DTYPES, *LONG, *DATES, "S3", "O"):
-            if t in ("S3", "O"):
+        for t in (*DTYPES, *LONG, *DATES, "S3", "U3", "O"):
+            if t in ("S3", "U3", "O"):
                 made = {name: f"a('i8', n, 'C', {i}).astype({t!r})" for i, name in enumerate(self.operands)}
                 yield self.case("dtype", self.call, PLAIN, **made)
                 continue
@@ -106,6 +112,8 @@ class Maker:
             for pair in itertools.product(MIXED, MIXED):
                 if pair[0] != pair[1]:
                     yield self.case("mixed", self.call, (*PLAIN, *SPECIAL), **self.arguments(pair, ("n",)))
+            for pair in DATE_PAIRS:
+                yield self.case("mixed", self.call, (*PLAIN, *SPECIAL), **self.arguments(pair, ("n",)))
 
     def scalars(self) -> Iterator[Case]:
         alone = self.u.nin == 1
@@ -180,6 +188,49 @@ class Maker:
                         "changing", f"x {sign}= y\nreturn x", MANY, **{**x, "y": "x[::-1] if k % 2 else x"}
                     )
                     yield self.case("changing", f"x {sign}= y\nreturn x", MANY, **{**x, "y": other})
+
+    def grown(self) -> Iterator[Case]:
+        """Traces recorded with nothing, with one element, with special values; large arrays; one array twice."""
+        main, o = self.main_dtype(), f"a({self.result_dtype(self.main_dtype())!r}, n)"
+        for t, rounds in itertools.product((main, "f4", "i4", "c16", "f2", "?"), GROWN):
+            yield self.case("grown", self.call, rounds, **self.arguments((t,), ("n",)))
+            yield self.case("grown", self.call, rounds, **self.arguments((t,), ("(n, 3)", "3")))
+            yield self.case("grown", self.call, rounds, **self.arguments((t,), ("(3, n)",), ("transposed",)))
+        for rounds in GROWN:
+            into = f"{self.f}({self.inside}, out=o)"
+            yield self.case("grown", into, rounds, **self.arguments((main,), ("n",)), o=o)
+        for t in (main, "f4", "i4", "c16", "f2"):
+            yield self.case("large", self.call, LARGE, **self.arguments((t,), ("n",)))
+            yield self.case("large", self.call, LARGE, **self.arguments((t,), ("(n, 3)",), ("gaps",)))
+            yield self.case("large", self.call, LARGE, **self.arguments((t,), ("(3, n)",), ("F", "C")))
+            yield self.case("large", self.call, LARGE, **self.arguments((t,), ("(n, 2)", "2")))
+            made = (
+                f"o = np.zeros(x.shape, {self.result_dtype(t)!r})\n{self.f}({self.inside}, out=o)\nreturn o"
+            )
+            yield self.case("large", made, LARGE, **self.arguments((t,), ("n",)))
+            same = f"{self.f}({', '.join('x' * self.u.nin)}"
+            x = operand(self.name, t, "(n, 3)")
+            yield self.case("same", f"{same})", (*PLAIN, *ENDS, *SPECIAL), x=x)
+            yield self.case("same", f"{same}, out=x)", (*PLAIN, *ENDS, *SPECIAL), x=x)
+            yield self.case("same", f"{same}, out=x[::-1])", (*PLAIN, *ENDS, *SPECIAL), x=x)
+            yield self.case("same", f"{same}, out=...)", (*PLAIN, *ENDS, *SPECIAL), x=x)
+
+    def several_outputs(self) -> Iterator[Case]:
+        """Functions with two results."""
+        if self.u.nout != 2:
+            return
+        for t, layout in itertools.product(("f8", "f4", "i4"), ("C", "F", "gaps", "reversed", "swapped")):
+            x = self.arguments((t,), ("(n, 3)",))
+            one = np.ones(1, t)
+            found = [r.dtype.str[1:] for r in self.u(*[one] * self.u.nin)]
+            o, p = (f"a({r!r}, (n, 3), {layout!r})" for r in found)
+            for out in ("(o, p)", "(o, None)", "(None, p)", "(o, o)", "(x, p)", "(None, None)", "o"):
+                used = {k: v for k, v in (("o", o), ("p", p)) if re.search(rf"\b{k}\b", out)}
+                yield self.case("outs", f"{self.f}({self.inside}, out={out})", (*PLAIN, *ENDS), **x, **used)
+            yield self.case("outs", f"{self.f}({self.inside}, o, p)", (*PLAIN, *ENDS), **x, o=o, p=p)
+            yield self.case("outs", f"{self.f}({self.inside}, o)", (*PLAIN, *ENDS), **x, o=o)
+            masked = f"{self.f}({self.inside}, out=(o, p), where=m)"
+            yield self.case("outs", masked, (*PLAIN, *ENDS), **x, o=o, p=p, m="a('?', (n, 3))")
 
     def main_dtype(self) -> str:
         return {"d": "f8", "l": "i8", "?": "?", "m": "m8[s]"}[self.main]
@@ -256,7 +307,7 @@ class Maker:
 
     def result_dtype(self, t: str) -> str:
         try:
-            one = [np.ones(1, t)] * self.u.nin
+            one = [np.ones(1, t)] * self.u.nin if self.name != "ldexp" else [np.ones(1, t), np.ones(1, "i4")]
             with np.errstate(all="ignore"):
                 found = self.u(*one)
         except TypeError:
@@ -370,6 +421,10 @@ class Maker:
                 f"{f}.accumulate(x, {more})"
                 for more in ("axis=1", "axis=-3", "axis=0, dtype='f8'", "0, None, o4")
             ]
+            calls += [f"{f}.{method}" for method in ("reduce(x, 0, None, o)", "reduce(x, 0, None, None, True)", "accumulate(x.T, 1)", "reduceat(x, i, 0, None, o4)", "reduceat(x, [3, 1], 1)", "outer(x, x)",
+                                                     "outer(2, y)", "outer(y, y, out=yy)", "at(x, (i, 0), 1)", "at(x, (slice(None), 1), 2)", "at(x, y == 1, 3)", "at(x, ..., x)", "reduce(x, axis=(1, 0), keepdims=True)",
+                                                     "reduce(y)", "reduce(y, keepdims=True)", "reduce([1, 2])", "reduce(2)", "reduce(x[0, 0])", "reduce(x[None], axis=(0, 2))", "accumulate(y[::-1])", "accumulate(2)",
+                                                     "reduce(x, axis=0, dtype='f4', out=o)", "reduce(y, initial=None)", "reduce(y, out=o[:1].reshape(()))", "accumulate(x, out=x)", "at(x, i, x[:1])", "reduceat(x, i, axis=0, out=o4)")]  # fmt: skip
             calls += [f"{f}.reduceat(x, {more})" for more in ("[0, 2, 1]", "[0, 3], axis=1", "i", "[0, 99]")]
             calls += [
                 f"{f}.outer(x, y)",
@@ -386,19 +441,16 @@ class Maker:
                     "i": "np.arange(n) // 2",
                     "o": f"a({t!r}, 4)",
                     "o4": f"a({t!r}, (n, 4))",
+                    "yy": f"a({self.result_dtype(t)!r}, (n, n))",
                 }
-                used = {
-                    name: value
-                    for name, value in made.items()
-                    if f"{name}"
-                    in text.split("(", 1)[1].replace("axis", "").replace("initial", "").replace("dtype", "")
-                }
+                inner = text.split("(", 1)[1]
+                used = {k: v for k, v in made.items() if re.search(rf"(?<![\w.]){k}(?![\w=])", inner)}
                 yield self.case("method", text, rounds, **used)
             for layout in ("F", "gaps", "reversed", "swapped", "unaligned", "subclass", "broadcast"):
-                for axis in ("0", "1", "None"):
-                    yield self.case(
-                        "method", f"{f}.reduce(x, axis={axis})", rounds, x=f"a({t!r}, (n, 4), {layout!r})"
-                    )
+                x = f"a({t!r}, (n, 4), {layout!r})"
+                for text in ("reduce(x, axis=0)", "reduce(x, axis=1)", "reduce(x, axis=None)", "accumulate(x, axis=1)", "reduceat(x, [0, 2], axis=1)",
+                             "outer(x[0], x[1:2])", "at(x, ([0, 1], [1, 1]), 2)", "reduce(x, axis=0, out=x[0])"):  # fmt: skip
+                    yield self.case("method", f"{f}.{text}", rounds, x=x)
 
     def operators(self) -> Iterator[Case]:
         for made in self._operators():
@@ -504,6 +556,6 @@ def cases_of(ufunc: np.ufunc) -> Iterator[Case]:
         yield from make.generalized()
         yield from make.scalars()
         return
-    for group in (make.dtypes, make.scalars, make.layouts, make.changing, make.ranks, make.outputs, make.masks, make.keywords, make.methods,
-                  make.operators, make.error_states):  # fmt: skip
+    for group in (make.dtypes, make.scalars, make.layouts, make.changing, make.grown, make.ranks, make.outputs,
+                  make.several_outputs, make.masks, make.keywords, make.methods, make.operators, make.error_states):  # fmt: skip
         yield from group()
