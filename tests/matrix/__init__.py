@@ -5,6 +5,7 @@
     python -m tests.matrix --opaque              also what was left to Python, most frequent forms first
     python -m tests.matrix --show add            the cases of an op as programs
     python -m tests.matrix --every 20            one case of twenty; all take the better part of an hour
+    python -m tests.matrix --tier0               the same without the compiler
     python -m tests.matrix --write               writes docs/ops.md: what becomes of each op
 
 | file | holds |

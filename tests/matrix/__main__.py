@@ -13,6 +13,8 @@ import tempfile
 os.environ["STATOR_RETIRE"] = "0"
 os.environ.setdefault("STATOR_CACHE_DIR", tempfile.mkdtemp())
 
+from benchmarks.suite.without_core import without_core
+
 from . import served
 from .case import Case, run
 from .cases import operations
@@ -73,6 +75,9 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one case of N")
     parser.add_argument("--show", nargs="*", metavar="OP", help="print the cases of these ops")
     parser.add_argument("--opaque", action="store_true", help="also print what was left to Python")
+    parser.add_argument(
+        "--tier0", action="store_true", help="without the compiler, by NumPy's loops on chunks"
+    )
     parser.add_argument("--write", action="store_true", help="make the calls of docs/ops.md and write it")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -87,6 +92,9 @@ def main() -> int:
             for case in chosen(name, options.every):
                 print(f"# {case.group}\n{case.program()}# {dict(case.arguments)}\n# {case.rounds}\n")
         return 0
+    if options.tier0:
+        paths = (without_core(os.environ["STATOR_CACHE_DIR"]), os.environ.get("PYTHONPATH"))
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     total: collections.Counter[str] = collections.Counter()
     for name in options.ops:
         count: collections.Counter[str] = collections.Counter()
