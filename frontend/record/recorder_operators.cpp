@@ -19,6 +19,11 @@ static bool is_constant_number(TraceBuilder& b, const Operand& o) {
            b.graph.node(s.value).op == graph::Op::Const;
 }
 
+// The operands of x + [1, 2, 3]. Other objects may have operators of their own.
+static bool is_ndarray_with_sequence(const Operand& a, const Operand& b) {
+    return is_ndarray(a) && (PyList_CheckExact(b.obj) || PyTuple_CheckExact(b.obj));
+}
+
 bool Recorder::on_binary_op(const Insn& insn) {
     for (auto& o : ops_)
         if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
@@ -32,7 +37,7 @@ bool Recorder::on_binary_op(const Insn& insn) {
         out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     else if (PyTuple_Check(result) || PyList_CheckExact(result))
         out = sequence_binary(insn.arg, result);
-    else if (is_ndarray(ops_[0]) || is_ndarray(ops_[1]))  // x + [1, 2, 3]
+    else if (is_ndarray_with_sequence(ops_[0], ops_[1]) || is_ndarray_with_sequence(ops_[1], ops_[0]))
         out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     if (!out && b_.reason == Reason::None)
         return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);
