@@ -20,15 +20,16 @@ from .table import library_rows
 ROUNDS = (*PLAIN, Round(1), Round(0), Round(33, True), Round(5))
 FORMS = ("x", "x, axis=0", "x, axis=-1", "x, x", "x, y", "x, 2", "x, 0.5", "x, 2, axis=0", "x, i", "x, i, axis=0", "[x, y]", "(x, y), axis=1", "n", "n, 3", "n, n", "0.0, 1.0, n", "x, x, x", "x, bins=4", "x, [1, 3]", "m, x",
          "b", "b, x", "i, [x]", "i, (n, n)", "2, n, 5", "x, x[:1]", "[b], [x]", "x, (2, 3)", "(n, 1), (1, 3)")  # fmt: skip
-# What is told apart by memory that is nobody's is no test.
+# What is told apart by memory that is nobody's is no test, and three matrices make a grid of gigabytes.
 OWN_FORMS = {
+    "meshgrid": ("x", "x, y", "i, b", "x, y, 2"),
     "lib.stride_tricks.as_strided": (
         "x",
         "x, (len(x),)",
         "x, (2, *x.shape), (0, *x.strides)",
         "x, None, x.strides",
         "x, (len(x) // 2,), (2 * x.strides[0],)",
-    )
+    ),
 }
 ARRAYS = ("n", "(n, 3)", "(n, n)")
 
