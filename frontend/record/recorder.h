@@ -170,6 +170,7 @@ class Recorder {
     ShadowRef identity(PyObject* result);
     bool class_method(const Operand& base, PyObject* name, ShadowRef* out);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
+    ShadowRef builtin_method(const Host& host, const Operand& base, PyObject* name, PyObject* result);
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
     bool store_before(const Insn& insn);

@@ -34,6 +34,19 @@ static ShadowRef field_of(const Operand& base, PyObject* name, PyObject* result)
     return nullptr;
 }
 
+// `x.reshape` where it is not called at once, or called with * or **.
+ShadowRef Recorder::builtin_method(const Host& host, const Operand& base, PyObject* name, PyObject* result) {
+    if (host.id != graph::HostId::NumPy || !PyCFunction_Check(result) ||
+        PyCFunction_GET_SELF(result) != base.obj)
+        return nullptr;
+    PyObject* method = host.method(base.obj, name);
+    if (!method) return nullptr;
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Method;
+    s->items = {b_.constant(method), base.shadow};
+    return s;
+}
+
 bool Recorder::on_load_attr(const Insn& insn) {
     if (const auto done = followed()) return *done;
     Operand base = ops_[0];
@@ -44,7 +57,8 @@ bool Recorder::on_load_attr(const Insn& insn) {
     const HostScope scope(b_, host);
     bool number =
         is_ndarray(base) || base.shadow->kind == ShadowKind::Scalar || base.shadow->kind == ShadowKind::Int;
-    if (number)
+    if (is_ndarray(base) && (out = builtin_method(host, base, insn.obj, result))) {
+    } else if (number)
         out = host.lower_attr(b_, base, insn.obj, result);
     else if (is_parts(base) || is_named_tuple(base))
         out = field_of(base, insn.obj, result);

@@ -376,6 +376,10 @@ bool Recorder::on_call(const Insn& insn) {
         ShadowRef method = callable.shadow;
         args.insert(args.begin(), Operand{method->items[1], PyMethod_GET_SELF(callable.obj)});
         callable = {method->items[0], PyMethod_GET_FUNCTION(callable.obj)};
+    } else if (callable.shadow->kind == ShadowKind::Method && PyCFunction_Check(callable.obj)) {
+        const ShadowRef method = callable.shadow;
+        args.insert(args.begin(), Operand{method->items[1], PyCFunction_GET_SELF(callable.obj)});
+        callable = {method->items[0], method->items[0]->obj.get()};
     }
     std::string what = "this object";
     PyRef qualname = PyRef::steal(PyObject_GetAttrString(callable.obj, "__name__"));

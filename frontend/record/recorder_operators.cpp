@@ -19,6 +19,11 @@ static bool is_constant_number(TraceBuilder& b, const Operand& o) {
            b.graph.node(s.value).op == graph::Op::Const;
 }
 
+// The operands of x + [1, 2, 3]. Other objects may have operators of their own.
+static bool is_ndarray_with_sequence(const Operand& a, const Operand& b) {
+    return is_ndarray(a) && (PyList_CheckExact(b.obj) || PyTuple_CheckExact(b.obj));
+}
+
 bool Recorder::on_binary_op(const Insn& insn) {
     if (const auto done = followed()) return *done;
     for (auto& o : ops_)
@@ -33,6 +38,8 @@ bool Recorder::on_binary_op(const Insn& insn) {
         out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     else if (PyTuple_Check(result) || PyList_CheckExact(result))
         out = sequence_binary(insn.arg, result);
+    else if (is_ndarray_with_sequence(ops_[0], ops_[1]) || is_ndarray_with_sequence(ops_[1], ops_[0]))
+        out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     if (!out && b_.reason == Reason::None)
         return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);
     ShadowRef b = pop(), a = pop();

@@ -373,7 +373,11 @@ PyObject* Materializer::build_new(const Recipe& r) {
         }
         case RecipeKind::Method: {
             PyRef f = PyRef::steal(build(r.items[0])), self = PyRef::steal(build(r.items[1]));
-            return f && self ? PyMethod_New(f.get(), self.get()) : nullptr;
+            if (!f || !self) return nullptr;
+            if (PyFunction_Check(f.get())) return PyMethod_New(f.get(), self.get());
+            // x.sum, of a builtin type
+            return Py_TYPE(f.get())->tp_descr_get(f.get(), self.get(),
+                                                  reinterpret_cast<PyObject*>(Py_TYPE(self.get())));
         }
         case RecipeKind::Dict: return build_dict(r);
         case RecipeKind::Make: return build_made(r);

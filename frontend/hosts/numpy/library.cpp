@@ -174,6 +174,43 @@ bool changes_array(TraceBuilder& tb, const Call& call) {
     return given && (given->obj != Py_False || !require_fixed(tb, *given));
 }
 
+// Where the argument `out=` stands; the number of arguments when there is none.
+size_t output_keyword(const Call& call) {
+    const Py_ssize_t named = call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0;
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0)
+            return call.args.size() - static_cast<size_t>(named - i);
+    return call.args.size();
+}
+
+// Functions and methods whose last positional argument may be the output array, by its name `out`.
+bool takes_output_by_position(PyObject* callable) {
+    static constexpr std::string_view kNames[] = {
+        "accumulate", "all",   "any", "argmax", "argmin", "choose", "compress", "cumprod",
+        "cumsum",     "dot",   "max", "mean",   "min",    "prod",   "ptp",      "reduce",
+        "reduceat",   "round", "std", "sum",    "take",   "trace",  "var"};
+    if (const Ufunc* u = ufunc_of(callable)) return u->generalized && u->nin == 2;
+    const PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
+    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    PyErr_Clear();
+    return text && std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
+}
+
+// Where the array stands that the call filled and gave back: `out=`, or the last of several arguments.
+size_t output_of(const Call& call) {
+    size_t out = output_keyword(call);
+    if (out == call.args.size() && !call.kwnames && out >= 2 && call.args[out - 1].obj == call.result &&
+        takes_output_by_position(call.callable))
+        --out;
+    if (out < call.args.size() && (call.args[out].obj != call.result || !is_array(call.result)))
+        return call.args.size();
+    return out;
+}
+
+bool names_dtype(const Operand& o) {
+    return PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
+}
+
 // Whether a call on such arguments can be made again, and reports nothing that a replay would not see.
 bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
     const auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why), false; };
@@ -183,14 +220,15 @@ bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
     DType result_type = DType::F64;
     dtype_of_object(sample, &result_type);
     const bool converts = call.callable != array_method("view");  // which reads the same bytes
-    const bool real = converts && !graph::is_complex(result_type) && result_type != DType::Bool;
+    const bool real = converts && !has_complex(sample) && result_type != DType::Bool;
     bool complex_operand = false, chooses_dtype = PyType_Check(call.callable);
     bool into_real = false;  // np.pad(x, 1, constant_values=1j)
     const bool quiet = quiet_about_nothing(call.callable);
     for (const Operand& o : call.args) {
         complex_operand |= has_complex(o.obj);
         into_real |= &o != &call.args[0] && has_complex(o.obj);
-        chooses_dtype |= PyType_Check(o.obj) || PyUnicode_Check(o.obj) || PyArray_DescrCheck(o.obj);
+        chooses_dtype |=
+            names_dtype(o) || (o.obj == Py_None && is_function_or_method(call.callable, "astype"));
         if (is_array(o.obj) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o.obj)) == 0 && !quiet)
             return refuse("an empty array");
         if (!may_share && o.obj == call.result && PyArray_Check(o.obj))
@@ -204,11 +242,8 @@ bool repeatable(TraceBuilder& tb, const Call& call, bool host, bool may_share) {
     }
     if (real && ((complex_operand && chooses_dtype) || into_real))
         return refuse("a conversion from complex, which warns");
-    // An output argument would be a store.
-    for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0 &&
-            given(tb, &call.args[call.args.size() - static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames) - i)]))
-            return refuse("out=");
+    if (const size_t out = output_keyword(call); out < call.args.size() && given(tb, &call.args[out]))
+        return refuse("out=");
     if (changes_array(tb, call)) return refuse("a function that changes its argument");
     std::vector<PyObject*> argv;
     for (const Operand& o : call.args) argv.push_back(o.obj);
@@ -227,9 +262,42 @@ bool has_mask(PyObject* key) {
     return false;
 }
 
+// A function that fills an array and gives it back.
+ShadowRef into_output(TraceBuilder& tb, const Call& call, size_t at) {
+    const Operand& out = call.args[at];
+    if (!array_operand(tb, &out)) return tb.fail(Reason::UnknownCall, "out= that is not an ndarray");
+    std::vector<Operand> args(call.args.begin(), call.args.end());
+    args.erase(args.begin() + static_cast<std::ptrdiff_t>(at));
+    const bool complex =
+        graph::is_complex(out.shadow->dtype) && std::none_of(args.begin(), args.end(), names_dtype);
+    for (const Operand& o : args) {
+        // np.dot(x, x, out=x) tells the world when it drops a copy because of an error.
+        const bool itself = o.obj == out.obj && !is_function_or_method(call.callable, "dot");
+        if (!itself && lies_in(out.obj, o.obj)) return tb.fail(Reason::UnknownCall, "out= that is read");
+        if (!complex && has_complex(o.obj))
+            return tb.fail(Reason::UnknownCall, "complex into real, which warns");
+    }
+    const Py_ssize_t named = call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0;
+    PyRef names;
+    if (named > 1) {
+        names = PyRef::steal(PyTuple_New(named - 1));
+        const auto left_out =
+            static_cast<Py_ssize_t>(at) - (static_cast<Py_ssize_t>(call.args.size()) - named);
+        for (Py_ssize_t i = 0, k = 0; names && i < named; i++)
+            if (i != left_out)
+                PyTuple_SET_ITEM(names.get(), k++, Py_NewRef(PyTuple_GET_ITEM(call.kwnames, i)));
+    }
+    const PyRef like = PyRef::steal(
+        PyArray_NewLikeArray(reinterpret_cast<PyArrayObject*>(out.obj), NPY_KEEPORDER, nullptr, 0));
+    if (!like || PyErr_Occurred()) return PyErr_Clear(), tb.fail(Reason::UnknownCall, "out=");
+    const Call inner = {call.callable, args, names.get(), like.get()};
+    return repeatable(tb, inner, false, false) ? lower_call_into(tb, inner, out) : nullptr;
+}
+
 ShadowRef whole_call(TraceBuilder& tb, const Call& call, bool may_share, ExtentsBy by = ExtentsBy::Guards) {
     auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
     if (!call.callable) return refuse("this function");
+    if (const size_t out = output_of(call); out < call.args.size()) return into_output(tb, call, out);
     const bool host = host_result(call), parts = plain_parts(call.result);
     if (!host && !parts && !plain_result(call.result))
         return refuse("a function whose result is no plain array");

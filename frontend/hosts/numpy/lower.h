@@ -59,6 +59,7 @@ bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out);
 Arg arg_of(TraceBuilder& tb, Id v);                      // a graph value as a strong operand
 Id arg_id(TraceBuilder& tb, const Arg& a, DType dtype);  // the operand's value as `dtype`
 bool is_array(PyObject* o);                              // exactly numpy.ndarray
+inline bool is_sequence(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
 // An ndarray that only NumPy's own functions can read (TraceBuilder::resolve_host_array).
 bool host_only(const Operand& o);
 bool array_operand(TraceBuilder& tb, const Operand* o);  // resolved, and an array that kernels can read
@@ -129,10 +130,13 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
                       const Operand* where, const Choice& choice, PyObject* result);
 // The ufunc's result in a fresh array like `out`, by NumPy's own call (into_fresh.cpp).
 ShadowRef ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
-                     const Operand* where);
+                     const Operand* where, bool gaps = false);
 // The same where only NumPy's own call on such strides has the right bits (into_fresh.cpp).
 ShadowRef lower_ufunc_into(TraceBuilder& tb, const Ufunc& u, std::span<const Operand> in, const Operand& out,
                            const Operand* where);
+
+// A function with the output argument `out`, which the call does not list (into_fresh.cpp).
+ShadowRef lower_call_into(TraceBuilder& tb, const Call& call, const Operand& out);
 
 // a[key] = value by NumPy's own call on a copy of `a` (into_fresh.cpp).
 bool store_into_fresh(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value);

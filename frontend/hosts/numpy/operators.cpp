@@ -141,8 +141,12 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
         return library_of(tb, operator_function(op), {a, b}, result);
     if (in_place && (host_only(a) || host_only(b)) && (op == kPower || op == kMatmul))
         return tb.fail(Reason::UnknownOp, "an in-place operator on such an array");
+    const bool sequence = is_sequence(a.obj) || is_sequence(b.obj);
+    if (sequence && !in_place) return library_of(tb, operator_function(op), {a, b}, result);
+    if (sequence && (op == kPower || op == kMatmul))
+        return tb.fail(Reason::UnknownOp, "** or @ with a sequence");
     if (in_place && host_only(a)) return lower_host_in_place(tb, *find_ufunc(kOperators[op].ufunc), a, b);
-    if (in_place && host_only(b)) {
+    if (in_place && (host_only(b) || sequence)) {
         Operand both[] = {a, b};
         return lower_ufunc_into(tb, *find_ufunc(kOperators[op].ufunc), both, a, nullptr);
     }

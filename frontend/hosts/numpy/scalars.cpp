@@ -354,6 +354,13 @@ ShadowRef boxed(TraceBuilder& tb, const Call& call, DType t, Box box) {
 
 ShadowRef lower_float(TraceBuilder& tb, const Call& call) {
     if (!PyFloat_CheckExact(call.result)) return tb.fail(Reason::UnknownCall, "float");
+    // float("inf"): as good as a literal.
+    const Operand* a = only(call);
+    if (a && PyUnicode_CheckExact(a->obj)) {
+        const auto bits = std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(call.result));
+        if (!require_fixed(tb, *a)) return tb.fail(Reason::UnknownCall, "a conversion");
+        return tb.new_scalar(tb.scalar_const(DType::F64, bits), Box::PyFloat);
+    }
     return boxed(tb, call, DType::F64, Box::PyFloat);
 }
 

@@ -286,7 +286,10 @@ bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::sp
 
 namespace {
 
-// Fills lanes that `where` leaves out with 1, on which no loop used here raises a flag.
+// Loops that raise a flag on 1, by their vector code if not by what they compute.
+bool faults_at_one(const Ufunc& u) { return u.name == "arctanh" || u.name == "arccosh"; }
+
+// Fills lanes that `where` leaves out with 1, on which no other loop raises a flag.
 Id masked_operand(TraceBuilder& tb, Id mask, Id v) {
     DType t = tb.node(v).dtype;
     Id one = tb.cast(tb.scalar_const(DType::Bool, 1), t);
@@ -301,8 +304,6 @@ Id masked_operand(TraceBuilder& tb, Id mask, Id v) {
 // ufunc(..., out=out, where=mask): lanes outside keep their old contents.
 ShadowRef masked_call(TraceBuilder& tb, const Ufunc& u, std::vector<Arg> args, const LoopTypes& types,
                       const Operand& out, const Operand& where) {
-    if (u.name == "arctanh" || u.name == "arccosh")
-        return tb.fail(Reason::UnknownCall, u.name + " with where=");
     Arg mask;
     if (!read_arg(tb, where, &mask)) return nullptr;
     if (mask.dtype != DType::Bool || mask.weak != Weak::No)
@@ -338,6 +339,13 @@ bool reads_ahead(const Ufunc& u, const LoopTypes& types, std::span<const Operand
     return false;
 }
 
+bool same_shape(TraceBuilder& tb, const Shape& a, const Shape& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t d = 0; d < a.size(); d++)
+        if (tb.hint(a[d]) != tb.hint(b[d]) || !tb.require(Relation::Eq, a[d], b[d])) return false;
+    return true;
+}
+
 // Integer powers raise for negative exponents, from inside the loop: the exponent has to be known not to be.
 bool power_is_safe(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Arg> args) {
     if (u.name != "power" || !graph::is_signed(types.in[1]) || !graph::is_integer(types.in[0])) return true;
@@ -361,7 +369,7 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
     LoopTypes types;
     if (!resolve_loop(tb, u, args, out_dtype, choice, &types)) return nullptr;
     for (size_t i = 0; i < args.size(); i++)
-        if (graph::is_complex(args[i].dtype) && !graph::is_complex(types.in[i]))
+        if (graph::is_complex(args[i].dtype) && !graph::is_complex(types.in[i]) && types.in[i] != DType::Bool)
             return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
     if (out && graph::is_complex(types.out) && !graph::is_complex(*out_dtype))
         return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
@@ -372,15 +380,19 @@ ShadowRef lower_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Operand>
     if (out && reads_ahead(u, types, in, *out))
         return tb.fail(Reason::UnknownOp, u.name + " of overlapping views");
     if (out && u.skips && (types.in[0] == DType::F32 || types.in[0] == DType::F64) &&
-        !(is_array(in[0].obj) && in[0].shadow->shape == out->shadow->shape && c_contiguous(tb, in[0]) &&
-          c_contiguous(tb, *out)))
-        return tb.fail(Reason::UnknownOp, u.name + " into an array with gaps");
+        !(is_array(in[0].obj) && same_shape(tb, tb.shape(in[0].shadow), tb.shape(out->shadow)) &&
+          c_contiguous(tb, in[0]) && c_contiguous(tb, *out))) {
+        // Converted on the way, elements that are left out are whatever was in a buffer.
+        return *out_dtype == DType::Bool ? lower_ufunc_into(tb, u, in, *out, where)
+                                         : tb.fail(Reason::UnknownOp, u.name + " into an array with gaps");
+    }
+    if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
     bool fits = chunkable(tb, u, types, operands, ndim, array ? PyArray_DIMS(array) : nullptr) &&
                 power_is_safe(tb, u, types, args);
-    if (where && !out) return tb.fail(Reason::UnknownCall, "where= without out=");
     // NumPy then converts the old contents too, with whatever that raises.
-    if (where && types.out != *out_dtype)
-        return tb.fail(Reason::UnknownCall, "where= with an output of another dtype");
+    if (where && graph::is_complex(*out_dtype) && !graph::is_complex(types.out))
+        return tb.fail(Reason::UnknownCall, "a conversion from complex, which warns");
+    fits = fits && !(where && (types.out != *out_dtype || faults_at_one(u)));
     if (!fits && (choice.dtype || choice.casting >= 0))
         return tb.fail(Reason::UnknownOp, u.name + " of arrays with these strides");
     if (!fits && out) return lower_ufunc_into(tb, u, in, *out, where);
@@ -402,6 +414,8 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
     const Operand *out = nullptr, *where = nullptr;
     Operand unpacked;
     Choice choice;
+    bool whole = std::any_of(call.args.begin(), call.args.begin() + u->nin,
+                             [](const Operand& o) { return is_sequence(o.obj); });
     // np.maximum and np.minimum warn about a positional output.
     if (positional > static_cast<size_t>(u->nin) && u->name.ends_with("imum"))
         return tb.fail(Reason::UnknownCall, u->name);
@@ -431,10 +445,17 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
                 if (PyUnicode_CompareWithASCIIString(value->obj, kCastings[c]) == 0) choice.casting = c;
             if (choice.casting < 0 || !require_fixed(tb, *value))
                 return tb.fail(Reason::UnknownCall, "casting=");
+        } else if (key == "order") {
+            whole |= !PyUnicode_Check(value->obj) || PyUnicode_CompareWithASCIIString(value->obj, "K") != 0;
+            if (!require_fixed(tb, *value)) return tb.fail(Reason::UnknownCall, "order=");
+        } else if (key == "subok") {  // which is about subclasses
+            if (!PyBool_Check(value->obj) || !require_fixed(tb, *value))
+                return tb.fail(Reason::UnknownCall, "subok=");
         } else {
             return tb.fail(Reason::UnknownCall, u->name + " with " + std::string(key) + "=");
         }
     }
+    if (whole) return lower_library(tb, call);
     size_t before = tb.graph.nodes.size();
     ShadowRef s = lower_ufunc(tb, *u, call.args.first(u->nin), out, where, choice, call.result);
     if (s || out || where || (!choice.dtype && choice.casting < 0)) return s;

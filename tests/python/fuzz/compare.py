@@ -62,6 +62,10 @@ def _bits(x: np.ndarray) -> bytes:
         dense = dense.view(f"{dense.dtype.byteorder}f{dense.dtype.itemsize // 2}")
     if dense.dtype.kind == "f":
         dense[np.isnan(dense)] = np.nan
+        if dense.dtype.itemsize == 16:  # x87's ten bytes; the others are whatever was there
+            return (
+                dense.astype(dense.dtype.newbyteorder("<")).view(np.uint8).reshape(-1, 16)[:, :10].tobytes()
+            )
     return dense.tobytes()
 
 
