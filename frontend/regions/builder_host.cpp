@@ -28,10 +28,16 @@ bool chooses_dtype(const Value& v) {
            (PyType_Check(v.obj) || PyUnicode_Check(v.obj) || PyArray_DescrCheck(v.obj));
 }
 
-bool names_output(PyObject* names) {
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "out") == 0) return true;
+bool names(PyObject* keywords, const char* name) {
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), name) == 0) return true;
     return false;
+}
+
+// Whether a call may store into one of its arguments.
+bool writes_argument(PyObject* callable, size_t args, PyObject* keywords) {
+    const numpy::InPlaceFlag* flag = numpy::in_place_flag(callable);
+    return names(keywords, "out") || (flag && (args > flag->position || names(keywords, flag->keyword)));
 }
 
 }  // namespace
@@ -89,7 +95,8 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
         name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "a function";
     const std::string what = "a call of " + text;
     bool quiet = false;
-    if (!numpy::is_pure(callable, &quiet) || names_output(names)) return unknown(what);
+    if (!numpy::is_pure(callable, &quiet) || writes_argument(callable, args.size(), names))
+        return unknown(what);
     const auto any = [&](auto&& f) { return std::any_of(args.begin(), args.end(), f); };
     if (any(has_complex) && any(chooses_dtype)) return unknown(what + " that converts complex numbers");
     for (Value& v : args)

@@ -111,3 +111,30 @@ def test_ints_that_are_flags(values):
         return y is x, x * 2, y
 
     agree(filled, [(v,) for v in values], lambda: np.array([1.0, np.nan, 3.0]))
+
+
+def medians_in_a_loop(x):
+    s = 0.0
+    for k in range(3):
+        s += np.median(x[k:], overwrite_input=True) * x[k]
+    return s, x
+
+
+def medians_by_position(x):
+    s = 0.0
+    for k in range(3):
+        s += np.median(x[k:], None, None, True) * x[k]
+    return s, x
+
+
+def powers_in_a_loop(x):
+    y = np.outer(x, x) / 50
+    for k in range(3):
+        r = np.linalg.matrix_power(y, k)
+        r[0, 0] += 1
+    return y
+
+
+@pytest.mark.parametrize("function", [medians_in_a_loop, medians_by_position, powers_in_a_loop])
+def test_loops(function):
+    agree(function, [()] * 5, lambda: np.array([4.0, 1, 3, 2, 0, 5, 7, 8, 6]))

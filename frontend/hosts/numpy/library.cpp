@@ -41,6 +41,22 @@ bool has_complex(PyObject* o) {
            (is_array(o) && PyArray_ISCOMPLEX(reinterpret_cast<PyArrayObject*>(o)));
 }
 
+const InPlaceFlag* in_place_flag(PyObject* callable) {
+    static constexpr struct {
+        const char* name;
+        InPlaceFlag flag;
+    } kRows[] = {
+        {"median", {"overwrite_input", 3}},        {"nanmedian", {"overwrite_input", 3}},
+        {"percentile", {"overwrite_input", 4}},    {"quantile", {"overwrite_input", 4}},
+        {"nanpercentile", {"overwrite_input", 4}}, {"nanquantile", {"overwrite_input", 4}},
+    };
+    static constexpr InPlaceFlag kByteswap = {"inplace", 1};
+    if (callable == array_method("byteswap")) return &kByteswap;
+    for (const auto& row : kRows)
+        if (callable == numpy_function(row.name)) return &row.flag;
+    return nullptr;
+}
+
 namespace {
 
 bool overlaps(PyObject* a, PyObject* b) {
@@ -146,30 +162,14 @@ bool gives_views(const Call& call) {
 
 // np.median(x, overwrite_input=True) and its like, which leave an array changed.
 bool changes_array(TraceBuilder& tb, const Call& call) {
-    struct Flag {
-        std::string_view name, keyword;
-        size_t position;
-    };
-    static constexpr Flag kFlags[] = {
-        {"median", "overwrite_input", 3},
-        {"nanmedian", "overwrite_input", 3},
-        {"percentile", "overwrite_input", 4},
-        {"quantile", "overwrite_input", 4},
-        {"nanpercentile", "overwrite_input", 4},
-        {"nanquantile", "overwrite_input", 4},
-        {".byteswap", "inplace", 1},
-    };
-    const auto* flag = std::ranges::find_if(kFlags, [&](const Flag& f) {
-        return f.name[0] == '.' ? call.callable == array_method(f.name.substr(1).data())
-                                : call.callable == numpy_function(f.name.data());
-    });
-    if (flag == std::end(kFlags)) return false;
+    const InPlaceFlag* flag = in_place_flag(call.callable);
+    if (!flag) return false;
     const size_t named = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
     const size_t positional = call.args.size() - named;
     const Operand* given = flag->position < positional ? &call.args[flag->position] : nullptr;
     for (size_t k = 0; k < named; ++k)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k)),
-                                             flag->keyword.data()) == 0)
+                                             flag->keyword) == 0)
             given = &call.args[positional + k];
     return given && (given->obj != Py_False || !require_fixed(tb, *given));
 }

@@ -246,6 +246,12 @@ bool known_callable(PyObject* callable);
 // Whether a call reads its arguments, makes a fresh result and does nothing else (library.cpp says what rows
 // promise). `quiet`: it does not warn about operands without elements in its own ways.
 bool is_pure(PyObject* callable, bool* quiet);
+// The argument with which a function that is pure otherwise changes its first one; nullptr for most.
+struct InPlaceFlag {
+    const char* keyword;
+    size_t position;
+};
+const InPlaceFlag* in_place_flag(PyObject* callable);
 bool is_reduction(Lowering lower);
 bool quiet_about_nothing(PyObject* callable);
 
