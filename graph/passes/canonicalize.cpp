@@ -73,8 +73,7 @@ bool elide_copies(Graph& g) {
             if (copy.op != Op::Copy || copy.shape != g.node(copy.in[0]).shape) continue;
             if (keep[static_cast<size_t>(c)] || stored_between(g, copy.in[0], u)) continue;
             // What is decided by the element of an array is a number of its own; the array's is in memory.
-            if (in_memory(g.node(copy.in[0])) && !in_memory(copy) && info(n.op).cls != OpClass::Pointwise)
-                continue;
+            if (info(n.op).cls == OpClass::Guard && in_memory(g.node(copy.in[0]))) continue;
             bool same = copy.shape.empty() || same_layout(copy, g.node(copy.in[0]));
             if (!same && !indifferent_to_layout(g, n, k)) continue;
             n.in[k] = copy.in[0];
