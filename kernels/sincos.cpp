@@ -12,12 +12,6 @@ namespace stator::kernels {
 
 namespace sincos {
 
-extern const bool kHasAvx512, kHasAvx2;
-int64_t sin_avx512(const double*, double*, int64_t);
-int64_t cos_avx512(const double*, double*, int64_t);
-int64_t sin_avx2(const double*, double*, int64_t);
-int64_t cos_avx2(const double*, double*, int64_t);
-
 namespace {
 
 // The low parts are libm's own, which are some units off the nearest in 17 rows.

@@ -25,6 +25,13 @@ struct Table {
 };
 extern const Table kTable;
 
+// What each file offers; kHas…: whether it was compiled for its instruction set.
+extern const bool kHasAvx512, kHasAvx2;
+int64_t sin_avx512(const double* x, double* out, int64_t n);
+int64_t cos_avx512(const double* x, double* out, int64_t n);
+int64_t sin_avx2(const double* x, double* out, int64_t n);
+int64_t cos_avx2(const double* x, double* out, int64_t n);
+
 // V: vector type D of doubles, I of int64, M of masks, and the operations on them.
 template <class V>
 struct Kernel {

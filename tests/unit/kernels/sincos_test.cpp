@@ -10,15 +10,9 @@
 #include <random>
 #include <vector>
 
-namespace stator::kernels {
+#include "kernels/sincos_lanes.h"
 
-namespace sincos {
-extern const bool kHasAvx512, kHasAvx2;
-int64_t sin_avx512(const double*, double*, int64_t);
-int64_t cos_avx512(const double*, double*, int64_t);
-int64_t sin_avx2(const double*, double*, int64_t);
-int64_t cos_avx2(const double*, double*, int64_t);
-}  // namespace sincos
+namespace stator::kernels {
 
 namespace {
 
