@@ -420,6 +420,14 @@ Sym SymTable::extremum(SymKind kind, Sym a, Sym b) {
 Sym SymTable::min(Sym a, Sym b) { return extremum(SymKind::Min, a, b); }
 Sym SymTable::max(Sym a, Sym b) { return extremum(SymKind::Max, a, b); }
 
+Sym SymTable::pow(Sym a, Sym b) {
+    auto ca = as_const(a), cb = as_const(b);
+    if (cb == 0 || ca == 1) return constant(1);  // b is not negative
+    if (cb == 1) return a;
+    if (int64_t v; ca && cb && int_power(*ca, *cb, &v)) return constant(v);
+    return raw(SymKind::Pow, a, b);
+}
+
 // ---- rebuilding ----
 
 Sym SymTable::rebuild(Sym s, std::unordered_map<int32_t, Sym>& done) {
@@ -436,7 +444,8 @@ Sym SymTable::rebuild(Sym s, std::unordered_map<int32_t, Sym>& done) {
             case SymKind::FloorDiv: r = floordiv(a, b); break;
             case SymKind::Mod: r = mod(a, b); break;
             case SymKind::Min: r = min(a, b); break;
-            default: r = max(a, b); break;
+            case SymKind::Max: r = max(a, b); break;
+            default: r = pow(a, b); break;
         }
     }
     done.emplace(s.id, r);
@@ -484,7 +493,8 @@ bool SymTable::run_step(const Step& step, std::span<const int64_t> symbol_values
             result = y == -1 ? 0 : floor_mod(x, y);
             return true;
         case SymKind::Min: result = std::min(x, y); return true;
-        default: result = std::max(x, y); return true;
+        case SymKind::Max: result = std::max(x, y); return true;
+        default: return int_power(x, y, &result);
     }
 }
 

@@ -3,10 +3,10 @@
 // A Sym names an interned expression of a SymTable. Expressions are kept in one canonical form so that equal
 // expressions that differ by linear rearrangement have equal ids: sums are `c0 + c1*a1 + ... + cn*an` with
 // the atoms ai in structural order (`compare`; ids would make printed text depend on history). An atom is a
-// symbol or a product, floor division, modulus, minimum or maximum that could not be simplified. Arithmetic
-// is exact in Z; `eval` reports an overflow of 64 bits instead of wrapping, and the caller treats it as a
-// failed guard. A sum or product whose own constants overflow stays unfolded, so that `eval` is what reports
-// it.
+// symbol or a product, floor division, modulus, minimum, maximum or power that could not be simplified.
+// Arithmetic is exact in Z; `eval` reports an overflow of 64 bits instead of wrapping, and the caller treats
+// it as a failed guard. A sum or product whose own constants overflow stays unfolded, so that `eval` is what
+// reports it.
 //
 // Every symbol has bounds [lo, hi] that its guard establishes, and a hint: the value seen while recording.
 // Decisions are taken on hints; whatever was decided must be proven by bounds or written down as a guard (see
@@ -32,7 +32,7 @@ struct Sym {
     explicit operator bool() const { return id >= 0; }
 };
 
-enum class SymKind : uint8_t { Const, Symbol, Linear, Mul, FloorDiv, Mod, Min, Max };
+enum class SymKind : uint8_t { Const, Symbol, Linear, Mul, FloorDiv, Mod, Min, Max, Pow };
 
 struct SymTerm {
     int64_t coef;
@@ -44,7 +44,7 @@ struct SymExpr {
     SymKind kind;
     int64_t value = 0;           // Const: the value; Linear: the constant term; Symbol: its index
     std::vector<SymTerm> terms;  // Linear
-    Sym a, b;                    // Mul, FloorDiv, Mod, Min, Max
+    Sym a, b;                    // Mul, FloorDiv, Mod, Min, Max, Pow
     bool operator==(const SymExpr&) const = default;
 };
 
@@ -67,6 +67,7 @@ class SymTable {
     Sym mod(Sym a, Sym b);       // Python's %
     Sym min(Sym a, Sym b);
     Sym max(Sym a, Sym b);
+    Sym pow(Sym a, Sym b);  // Python's **; the exponent is not negative by a guard
     Sym product(std::span<const Sym> factors);
 
     const SymExpr& expr(Sym s) const { return exprs_[s.id]; }
@@ -95,7 +96,7 @@ class SymTable {
 
     // Evaluates every expression up to size() in id order given the symbols' values; out[i] is expression i.
     // An expression is created after its operands, so one forward sweep suffices. False on 64-bit overflow or
-    // a zero divisor.
+    // a zero divisor or a negative exponent.
     bool eval_all(std::span<const int64_t> symbol_values, std::span<int64_t> out) const;
     int size() const { return static_cast<int>(exprs_.size()); }
     // The same for chosen expressions: `closure` lists the ids that `wanted` depend on, in order, once;

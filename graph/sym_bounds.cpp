@@ -89,6 +89,19 @@ SymTable::Bounds mod_bounds(SymTable::Bounds a, SymTable::Bounds b) {
     return r;
 }
 
+// Of a base that is not negative; exponents are not.
+SymTable::Bounds pow_bounds(SymTable::Bounds a, SymTable::Bounds b) {
+    if (a.lo < 0) return {kMin, kMax};
+    auto power = [](int64_t base, int64_t exponent) {
+        int64_t v;
+        return int_power(base, exponent, &v) ? v : kMax;
+    };
+    b.lo = std::max<int64_t>(b.lo, 0);
+    // 0**0 is 1, and 0**n less than that.
+    const int64_t lo = a.lo == 0 ? (b.hi > 0 ? 0 : 1) : power(a.lo, b.lo);
+    return {lo, std::max(power(a.hi, std::max(b.lo, b.hi)), int64_t{1})};
+}
+
 }  // namespace
 
 // Lower bounds of sums; nullopt is minus infinity.
@@ -178,6 +191,7 @@ SymTable::Bounds SymTable::compute_bounds(Sym s) const {
         case SymKind::FloorDiv: return floordiv_bounds(a, b);
         case SymKind::Mod: return mod_bounds(a, b);
         case SymKind::Min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+        case SymKind::Pow: return pow_bounds(a, b);
         default: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
     }
 }
@@ -216,7 +230,7 @@ int64_t SymTable::hint(Sym s) const {
     auto index = static_cast<size_t>(s.id);
     if (hint_cache_[index]) return *hint_cache_[index];
     SymExpr e = expr(s);
-    // Hints only guide decisions, so an overflow or a zero divisor just saturates.
+    // Hints only guide decisions, so an overflow, a zero divisor or a negative exponent just saturates.
     auto saturate = [](Wide v) {
         return static_cast<int64_t>(v < kMin ? Wide{kMin} : v > kMax ? Wide{kMax} : v);
     };
@@ -232,7 +246,11 @@ int64_t SymTable::hint(Sym s) const {
             case SymKind::FloorDiv: v = b == 0 ? 0 : b == -1 ? -Wide{a} : Wide{floor_div(a, b)}; break;
             case SymKind::Mod: v = b == 0 || b == -1 ? 0 : floor_mod(a, b); break;
             case SymKind::Min: v = std::min(a, b); break;
-            default: v = std::max(a, b); break;
+            case SymKind::Max: v = std::max(a, b); break;
+            default: {
+                int64_t power;
+                v = int_power(a, b, &power) ? power : b < 0 ? 0 : kMax;
+            }
         }
     }
     int64_t r = saturate(v);

@@ -21,7 +21,7 @@ struct Printer {
     std::string operand(Sym s) const {
         const SymExpr& e = t.expr(s);
         bool bare = e.kind == SymKind::Symbol || e.kind == SymKind::Min || e.kind == SymKind::Max ||
-                    (e.kind == SymKind::Const && e.value >= 0);
+                    e.kind == SymKind::Pow || (e.kind == SymKind::Const && e.value >= 0);
         return bare ? print(s) : "(" + print(s) + ")";
     }
 
@@ -58,7 +58,7 @@ struct Printer {
 
     // A constant reads better last, as in max(s0 - 1, 0).
     std::string pair(const SymExpr& e) const {
-        bool swap = t.expr(e.a).kind == SymKind::Const;
+        bool swap = t.expr(e.a).kind == SymKind::Const && e.kind != SymKind::Pow;
         return "(" + print(swap ? e.b : e.a) + ", " + print(swap ? e.a : e.b) + ")";
     }
 
@@ -73,6 +73,7 @@ struct Printer {
             case SymKind::Mod: return operand(e.a) + "%" + operand(e.b);
             case SymKind::Min: return "min" + pair(e);
             case SymKind::Max: return "max" + pair(e);
+            case SymKind::Pow: return "pow" + pair(e);
         }
         return {};
     }
@@ -113,12 +114,12 @@ struct Parser {
         while (n < text.size() && (std::isalnum(static_cast<unsigned char>(text[n])) || text[n] == '_')) ++n;
         std::string_view id = text.substr(0, n);
         text.remove_prefix(n);
-        if ((id == "min" || id == "max") && take("(")) {
+        if ((id == "min" || id == "max" || id == "pow") && take("(")) {
             Sym a = sum();
             if (!take(",")) return fail();
             Sym b = sum();
             if (!take(")")) return fail();
-            return id == "min" ? t.min(a, b) : t.max(a, b);
+            return id == "min" ? t.min(a, b) : id == "max" ? t.max(a, b) : t.pow(a, b);
         }
         for (int i = 0; i < t.symbol_count(); ++i)
             if (t.symbol_info(i).name == id) return t.symbol_at(i);

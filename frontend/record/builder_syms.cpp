@@ -47,6 +47,7 @@ static Sym rewrite(graph::SymTable& t, Sym e, Sym symbol, Sym by) {
         case SymKind::Mod: return t.mod(rewrite(t, x.a, symbol, by), rewrite(t, x.b, symbol, by));
         case SymKind::Min: return t.min(rewrite(t, x.a, symbol, by), rewrite(t, x.b, symbol, by));
         case SymKind::Max: return t.max(rewrite(t, x.a, symbol, by), rewrite(t, x.b, symbol, by));
+        case SymKind::Pow: return t.pow(rewrite(t, x.a, symbol, by), rewrite(t, x.b, symbol, by));
         default: return e;
     }
 }

@@ -210,7 +210,7 @@ FunctionReport report_of(const FunctionState& state) {
     r.remarks = fs.remarks;
     r.regions = state.regions();
     std::map<SourceLine, bool> lines;
-    for (const Trace* t : state.traces())
+    for (const Trace* t : state.traces()) {
         for (const graph::Node& n : t->graph.nodes) {
             const graph::OpClass what = graph::info(n.op).cls;
             const bool works = what == graph::OpClass::Pointwise || what == graph::OpClass::Reduction ||
@@ -221,6 +221,10 @@ FunctionReport report_of(const FunctionState& state) {
             const auto [it, fresh] = lines.try_emplace({at.file, at.function, at.line}, library);
             it->second &= library;
         }
+        // Of some lines the passes left nothing: zeros that the next store covers, views.
+        for (const graph::Location& at : t->graph.locations)
+            lines.try_emplace({at.file, at.function, at.line}, false);
+    }
     for (const auto& [at, library] : lines) r.lines.emplace_back(at.file, at.function, at.line, library);
     return r;
 }

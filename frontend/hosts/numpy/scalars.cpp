@@ -53,19 +53,26 @@ ShadowRef fixed_result(TraceBuilder& tb, const Operand& a, const Operand& b, PyO
 }
 
 ShadowRef int_power(TraceBuilder& tb, Sym base, const Operand& a, const Operand& b, PyObject* result) {
-    int64_t exponent;
-    if (!read_fixed_int(tb, b, &exponent)) return nullptr;
-    if (exponent < 0 || exponent > 8) return fixed_result(tb, a, b, result);
-    Sym s = tb.int_const(1);
-    for (int64_t i = 0; i < exponent; i++) s = tb.syms().mul(s, base);
-    return int_result(tb, s, result);
+    const Sym exponent = b.shadow->sym;
+    int overflow = 0;
+    if (PyLong_CheckExact(result)) PyLong_AsLongLongAndOverflow(result, &overflow);
+    if (!PyLong_CheckExact(result) || overflow) return fixed_result(tb, a, b, result);
+    if (const auto fixed = tb.syms().as_const(exponent); fixed && *fixed <= 8) {
+        Sym s = tb.int_const(1);
+        for (int64_t i = 0; i < *fixed; i++) s = tb.syms().mul(s, base);
+        return int_result(tb, s, result);
+    }
+    if (!tb.require(Relation::Ge, exponent, tb.int_const(0)))
+        return tb.fail(Reason::ModelMismatch, "a power of ints");
+    return int_result(tb, tb.syms().pow(base, exponent), result);
 }
 
 ShadowRef int_shift(TraceBuilder& tb, bool left, Sym x, const Operand& b, PyObject* result) {
-    int64_t count;
-    if (!read_fixed_int(tb, b, &count)) return nullptr;
-    if (count < 0 || count > 62) return tb.fail(Reason::UnknownOp, "a shift by that much");
-    Sym scale = tb.int_const(int64_t{1} << count);
+    const Sym count = b.shadow->sym;
+    if (!tb.require(Relation::Ge, count, tb.int_const(0))) return tb.fail(Reason::Exception);
+    if (!tb.require(Relation::Lt, count, tb.int_const(63)))
+        return tb.fail(Reason::UnknownOp, "a shift by that much");
+    const Sym scale = tb.syms().pow(tb.int_const(2), count);
     return int_result(tb, left ? tb.syms().mul(x, scale) : tb.syms().floordiv(x, scale), result);
 }
 

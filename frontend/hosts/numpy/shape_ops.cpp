@@ -157,9 +157,32 @@ ShadowRef copied(TraceBuilder& tb, const Operand& a, PyObject* copy) {
     return tb.new_array(tb.pointwise(Op::Copy, in, a.shadow->dtype), copy);
 }
 
+// Of C-contiguous memory whose axes of extent one are out of their order, as those of a transposed row are: a
+// view with the axes as they lie. Null where `a` is none, without a failure.
+ShadowRef in_memory_order(TraceBuilder& tb, const Operand& a) {
+    const Shadow& s = *a.shadow;
+    auto* array = reinterpret_cast<PyArrayObject*>(a.obj);
+    if (s.layout != graph::Layout::Contiguous || s.perm.empty() || !PyArray_IS_C_CONTIGUOUS(array))
+        return nullptr;
+    int last = -1;
+    for (int axis : s.perm) {
+        if (tb.syms().as_const(tb.shape(a.shadow)[static_cast<size_t>(axis)]) == 1) continue;
+        if (axis < last) return nullptr;
+        last = axis;
+    }
+    std::vector<npy_intp> order(s.perm.begin(), s.perm.end());
+    PyArray_Dims dims{order.data(), static_cast<int>(order.size())};
+    PyRef straight = PyRef::steal(PyArray_Transpose(array, &dims));
+    if (!straight) return PyErr_Clear(), nullptr;
+    return tb.new_view(a.shadow, permuted(tb, tb.shape(a.shadow), s.perm), straight.get());
+}
+
 ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* result) {
     if (!is_array(result)) return tb.fail(Reason::ModelMismatch, "a reshape");
     if (c_contiguous(tb, a)) return reshape_view(tb, a.shadow, std::move(shape), result);
+    if (known_density(tb, a.shadow))
+        if (const ShadowRef straight = in_memory_order(tb, a))
+            return reshape_view(tb, straight, std::move(shape), result);
     if (!known_density(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a reshape of this layout");
     // NumPy copied into C order and views the copy.
     PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
@@ -275,6 +298,8 @@ ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
         return nullptr;
     if (c_contiguous(tb, *p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
     if (!known_density(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
+    if (const ShadowRef straight = in_memory_order(tb, *p[0]))
+        return reshape_view(tb, straight, flat_shape(tb, *p[0]), call.result);
     return flat_copy(tb, *p[0], call.result);
 }
 

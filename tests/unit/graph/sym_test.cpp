@@ -83,6 +83,33 @@ TEST_F(SymTest, ExtremaFollowBounds) {
     EXPECT_EQ(str(p("max(s2, 0)")), "max(s2, 0)");
 }
 
+TEST_F(SymTest, Powers) {
+    EXPECT_EQ(t.as_const(p("pow(3, 4)")), 81);
+    EXPECT_EQ(t.as_const(p("pow(0, 0)")), 1);
+    EXPECT_EQ(t.as_const(p("pow(s2, 0)")), 1);
+    EXPECT_EQ(p("pow(s0, 1)"), s0);
+    EXPECT_EQ(str(p("3*pow(2, s1)*s0")), "3*s0*pow(2, s1)");
+    EXPECT_EQ(t.bounds(p("pow(2, s1 - 1)")), (SymTable::Bounds{1, kMax}));
+    EXPECT_EQ(t.bounds(p("pow(s1, 2)")), (SymTable::Bounds{1, 10000}));
+    EXPECT_EQ(t.bounds(p("pow(s1 - 1, s1)")), (SymTable::Bounds{0, kMax}));
+    EXPECT_EQ(t.bounds(p("pow(s2, s1)")), (SymTable::Bounds{kMin, kMax}));
+    EXPECT_EQ(t.hint(p("pow(s2, s1)")), -2187);
+    EXPECT_EQ(str(t.substitute(p("pow(s2, s1) + s0"), 1, c(2))), "s0 + pow(s2, 2)");
+    std::vector<int64_t> values = {2, 62, 2}, out(static_cast<size_t>(t.size()));
+    const Sym power = p("pow(s2, s1)");
+    out.resize(static_cast<size_t>(t.size()));
+    Sym wanted[] = {power};
+    ASSERT_TRUE(t.eval(t.closure(wanted), values, out));
+    EXPECT_EQ(out[static_cast<size_t>(power.id)], int64_t{1} << 62);
+    values[1] = 63;  // beyond 64 bits
+    EXPECT_FALSE(t.eval(t.closure(wanted), values, out));
+    values[2] = -2;
+    ASSERT_TRUE(t.eval(t.closure(wanted), values, out));
+    EXPECT_EQ(out[static_cast<size_t>(power.id)], kMin);
+    values[1] = -1;  // a float in Python
+    EXPECT_FALSE(t.eval(t.closure(wanted), values, out));
+}
+
 TEST_F(SymTest, ProofsLookInsideExtremaAndDivisions) {
     EXPECT_EQ(t.prove_ge(s0, p("min(s0, s2)")), true);
     EXPECT_EQ(t.prove_ge(p("max(s0, s2)"), s2), true);
@@ -185,19 +212,21 @@ TEST(SymProperty, AgreesWithIntegerArithmetic) {
             }
             Term a = terms[static_cast<size_t>(pick(0, static_cast<int64_t>(terms.size()) - 1))];
             Term b = terms[static_cast<size_t>(pick(0, static_cast<int64_t>(terms.size()) - 1))];
-            int64_t op = pick(0, 6);
+            int64_t op = pick(0, 7);
             Sym s = op == 0   ? t.add(a.sym, b.sym)
                     : op == 1 ? t.sub(a.sym, b.sym)
                     : op == 2 ? t.mul(a.sym, b.sym)
                     : op == 3 ? t.floordiv(a.sym, b.sym)
                     : op == 4 ? t.mod(a.sym, b.sym)
                     : op == 5 ? t.min(a.sym, b.sym)
-                              : t.max(a.sym, b.sym);
+                    : op == 6 ? t.max(a.sym, b.sym)
+                              : t.pow(a.sym, b.sym);
             terms.push_back({s, [a, b, op](const std::vector<int64_t>& v) -> std::optional<int64_t> {
                                  auto x = a.value(v), y = b.value(v);
                                  if (!x || !y || std::abs(*x) > 1'000'000 || std::abs(*y) > 1'000'000)
                                      return {};
                                  if (op >= 3 && op <= 4 && *y == 0) return {};
+                                 if (op == 7 && (*y < 0 || *y > 9 || std::abs(*x) > 40)) return {};
                                  switch (op) {
                                      case 0: return *x + *y;
                                      case 1: return *x - *y;
@@ -205,7 +234,12 @@ TEST(SymProperty, AgreesWithIntegerArithmetic) {
                                      case 3: return floor_div(*x, *y);
                                      case 4: return floor_mod(*x, *y);
                                      case 5: return std::min(*x, *y);
-                                     default: return std::max(*x, *y);
+                                     case 6: return std::max(*x, *y);
+                                     default: {
+                                         int64_t power = 0;
+                                         EXPECT_TRUE(int_power(*x, *y, &power));
+                                         return power;
+                                     }
                                  }
                              }});
         }
