@@ -490,7 +490,9 @@ ShadowRef TraceBuilder::new_view(const ShadowRef& base, ViewStep step, PyObject*
         return fail(Reason::ModelMismatch, "strides of a view");
     // Stretched views are np.broadcast_to's, which are read-only; the hosts' new_view makes them so again.
     bool stretched = false;
-    for (size_t d = 0; d < meta.shape.size(); ++d) stretched |= meta.strides[d] == 0 && meta.shape[d] > 1;
+    for (size_t d = 0; d < meta.shape.size() && !step.reshape; ++d)
+        stretched |= meta.shape[d] > 1 &&
+                     std::find(step.map.begin(), step.map.end(), static_cast<int>(d)) == step.map.end();
     if (meta.writeable != base->writeable && (meta.writeable || !stretched))
         return fail(Reason::UnknownCall, "a view that changes writeability");
     auto s = std::make_shared<Shadow>();

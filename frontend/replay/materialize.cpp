@@ -288,6 +288,7 @@ namespace {
 struct Strided {
     char* data;
     std::vector<int64_t> shape, strides;
+    bool stretched = false;  // along an axis of its own, as by np.broadcast_to
 };
 
 // `base` is the array object that the view refers to; a 0-d value may have no memory but that object's.
@@ -308,15 +309,19 @@ Strided apply_views(const ReplayState& st, Id v, PyObject* base) {
         std::vector<int64_t> strides(shape.size());
         int64_t step = graph::info(n.dtype).size;
         for (size_t d = shape.size(); d-- > 0;) strides[d] = step, step *= shape[d];
-        return {in.data, shape, strides};
+        return {in.data, shape, strides, in.stretched};
     }
-    Strided out{in.data, shape, std::vector<int64_t>(shape.size(), 0)};
+    Strided out{in.data, shape, std::vector<int64_t>(shape.size(), 0), in.stretched};
+    std::vector<bool> own(shape.size(), true);
     int64_t rank = n.ints[0];
     for (int64_t d = 0; d < rank; ++d) {
         out.data += st.exprs[n.syms[d].id] * in.strides[d];
         int64_t axis = n.ints[1 + d];
-        if (axis >= 0) out.strides[axis] += n.ints[1 + rank + d] * in.strides[d];
+        if (axis < 0) continue;
+        out.strides[axis] += n.ints[1 + rank + d] * in.strides[d];
+        own[static_cast<size_t>(axis)] = false;
     }
+    for (size_t k = 0; k < own.size(); ++k) out.stretched |= own[k] && shape[k] > 1;
     return out;
 }
 }  // namespace
@@ -330,7 +335,7 @@ PyObject* Materializer::build_view(const Recipe& r) {
         return nullptr;
     }
     return numpy::new_view(base.get(), st_.trace.graph.nodes[r.index].dtype, static_cast<int>(s.shape.size()),
-                           s.shape.data(), s.strides.data(), s.data);
+                           s.shape.data(), s.strides.data(), s.data, s.stretched);
 }
 
 PyObject* Materializer::build_strided(const Recipe& r) {

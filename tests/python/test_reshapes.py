@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import stator
 from fuzz.compare import observe
+from numpy.lib.stride_tricks import as_strided
 
 
 def served(f, *calls):
@@ -119,3 +122,49 @@ def test_sizes_that_are_powers():
             for n, k in ((2, 3), (2, 5), (3, 4), (1, 7), (0, 2), (5, 0), (4, 2), (2, -1))
         ],
     )
+
+
+def part(b, n):
+    return b[(slice(0, n),)], b[1:][::-1], b.reshape(-1, 1)
+
+
+def stored_part(b, n):
+    c = b[1:n]
+    d = np.add(c, 1)
+    c[...] = 7
+    return c, d
+
+
+def stretched_again(b, n):
+    return np.broadcast_to(b, b.shape), np.broadcast_to(b, (n, *b.shape))[1:], np.broadcast_to(b[:1], (n,))
+
+
+@pytest.mark.parametrize("f", [part, stored_part, stretched_again], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("region", [False, True], ids=["trace", "loop"])
+def test_parts_of_arrays_without_strides_can_be_written_to(f, region):
+    """Of the views that a replay makes, those of np.broadcast_to are read-only. NumPy's own test of ufuncs with overlapping
+    operands, of more arrays in a trace that was recorded with strides, found one of as_strided's that was, too."""
+
+    def looped(b, n):
+        out = []
+        for k in range(2):
+            out.append(f(b, n - k))
+        return out
+
+    def make(stride):
+        x = np.arange(7, dtype=np.int16)
+        return as_strided(x, shape=x.shape, strides=(stride,)), 7
+
+    compiled, plain = stator.compile(looped if region else f), looped if region else f
+    for stride in (2, 1, 0, 2, 0, 0, 1, 0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, of stores through broadcast_to
+            expected, found = plain(*make(stride)), compiled(*make(stride))
+        for a, b in zip(flat(expected), flat(found), strict=True):
+            assert np.array_equal(a, b)
+            assert (a.flags.writeable, a.strides) == (b.flags.writeable, b.strides)
+        stator.wait()
+
+
+def flat(found):
+    return [a for item in found for a in flat(item)] if isinstance(found, (list, tuple)) else [found]

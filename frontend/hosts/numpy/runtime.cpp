@@ -190,15 +190,12 @@ PyObject* new_array(DType dtype, int ndim, const int64_t* shape, const std::vect
 }
 
 PyObject* new_view(PyObject* base, DType dtype, int ndim, const int64_t* shape, const int64_t* strides,
-                   char* data) {
+                   char* data, bool stretched) {
     auto* root = reinterpret_cast<PyArrayObject*>(base);
     PyArray_Descr* descr = PyArray_DESCR(root)->type_num == graph::info(dtype).numpy_type
                                ? PyArray_DESCR(root)
                                : descr_of(dtype);
     Py_INCREF(descr);
-    // A stretched axis means np.broadcast_to, whose results are read-only.
-    bool stretched = false;
-    for (int i = 0; i < ndim; i++) stretched |= strides[i] == 0 && shape[i] > 1 && PyArray_SIZE(root) > 0;
     int flags = PyArray_ISWRITEABLE(root) && !stretched ? NPY_ARRAY_WRITEABLE : 0;
     PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, nullptr);
     if (!view) return nullptr;
