@@ -186,6 +186,9 @@ std::optional<std::vector<ShadowRef>> Recorder::known_items(const ShadowRef& s) 
     }
     if (is_dict_view(*s)) return items_of_view(*s);
     if (s->kind == ShadowKind::Dict) return keys_of(s);
+    if (s->kind == ShadowKind::Opaque && s->obj && PyList_CheckExact(s->obj.get()) &&
+        PyList_GET_SIZE(s->obj.get()) <= kMostRounds)
+        return items_at_hand({s, s->obj.get()});
     if (s->kind != ShadowKind::Made || s->used) return std::nullopt;
     const std::span<const ShadowRef> args(s->items.begin() + 2, s->items.end());
     const auto constant = [&](const ShadowRef& n) { return b_.graph.syms.as_const(n->sym); };

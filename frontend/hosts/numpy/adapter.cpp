@@ -80,6 +80,7 @@ bool init(std::string* error) {
     if (!init_runtime(error)) return false;
     register_scalars();
     register_reductions();
+    register_reduction_compounds();
     register_creation();
     register_assembly();
     register_compounds();

@@ -234,6 +234,7 @@ void add_rows(std::span<const CallRow> rows);
 void register_ufuncs();
 void register_scalars();
 void register_reductions();
+void register_reduction_compounds();
 void register_creation();
 void register_assembly();
 void register_compounds();

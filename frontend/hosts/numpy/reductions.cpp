@@ -9,19 +9,13 @@
 #include <limits>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/reductions.h"
 #include "frontend/hosts/numpy/sum_order.h"
 #include "kernels/reduce.h"
 
 namespace stator::frontend::numpy {
 
 namespace {
-
-struct Request {
-    const Operand* array = nullptr;
-    std::vector<int> axes;  // ascending
-    bool keepdims = false;
-    bool flat = false;  // no axis given
-};
 
 // Every element at a positive stride, axes in C order, in every replay: guards fix signs and order of an
 // input's strides, and steps keep the order when they are 1 or the input is dense.
@@ -41,7 +35,8 @@ bool has_empty_axis(TraceBuilder& tb, const Shape& shape) {
     return std::any_of(shape.begin(), shape.end(), [&](Sym s) { return tb.hint(s) == 0; });
 }
 
-// Puts the reduced axes back with extent 1, for keepdims.
+}  // namespace
+
 Id keep_axes(TraceBuilder& tb, Id v, const std::vector<int>& axes) {
     Shape from = tb.node(v).shape;
     if (from.empty()) {
@@ -64,8 +59,11 @@ Id keep_axes(TraceBuilder& tb, Id v, const std::vector<int>& axes) {
     return tb.view(v, step);
 }
 
+namespace {
+
 // What reducing along an axis without elements gives: the ufunc's identity, where it has one.
-Id reduce_nothing(TraceBuilder& tb, const Request& r, std::string_view ufunc, DType dtype, PyObject* result) {
+Id reduce_nothing(TraceBuilder& tb, const Reduction& r, std::string_view ufunc, DType dtype,
+                  PyObject* result) {
     bool one = ufunc == "multiply" || ufunc == "logical_and";
     if (!one && ufunc != "add" && ufunc != "logical_or") return kNone;
     const Shape from = tb.shape(r.array->shadow);
@@ -91,8 +89,9 @@ bool run_is_whole(TraceBuilder& tb, Id id, const Shape& shape, const std::vector
     return tb.hint(run) <= longest && tb.require(Relation::Lt, run, tb.int_const(longest + 1));
 }
 
-// The reduce node, or kNone (without a reason) when NumPy has to do it.
-Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtype) {
+}  // namespace
+
+Id reduce_node(TraceBuilder& tb, const Reduction& r, const char* ufunc, DType dtype) {
     const Shape shape = tb.shape(r.array->shadow);
     DType source = r.array->shadow->dtype;
     bool logical = dtype == DType::Bool && ufunc[0] == 'l';
@@ -115,13 +114,27 @@ Id reduce_node(TraceBuilder& tb, const Request& r, const char* ufunc, DType dtyp
     return kNone;
 }
 
-ShadowRef finish_reduction(TraceBuilder& tb, const Request& r, Id v, size_t before, PyObject* result) {
+Id sum_of_values(TraceBuilder& tb, const Reduction& r, Id values) {
+    if (values == kNone) return kNone;
+    const Id sum = tb.reduce("add", values, r.axes, tb.node(values).dtype);
+    const bool same = kernels::can_reduce(tb.graph, sum, tb.for_gpu) &&
+                      (tb.for_gpu || run_is_whole(tb, sum, tb.shape(r.array->shadow), r.axes));
+    return same ? sum : kNone;
+}
+
+Sym reduced_count(TraceBuilder& tb, const Reduction& r) {
+    Sym count = tb.int_const(1);
+    for (int axis : r.axes) count = tb.syms().mul(count, tb.shape(r.array->shadow)[axis]);
+    return count;
+}
+
+ShadowRef finish_reduction(TraceBuilder& tb, const Reduction& r, Id v, size_t before, PyObject* result) {
     if (r.keepdims) v = keep_axes(tb, v, r.axes);
     return finish_copy(tb, v, before, result);
 }
 
 bool read_request(TraceBuilder& tb, const Operand* array, const Operand* axis, const Operand* keepdims,
-                  Request* out) {
+                  Reduction* out) {
     if (!array || !is_array(array->obj))
         return tb.fail(Reason::UnknownCall, "a reduction of no ndarray"), false;
     if (!tb.resolve(array->shadow, array->obj) || array->shadow->kind != ShadowKind::Array) return false;
@@ -133,7 +146,9 @@ bool read_request(TraceBuilder& tb, const Operand* array, const Operand* axis, c
     return !keepdims || read_fixed_bool(tb, *keepdims, &out->keepdims);
 }
 
-ShadowRef reduce_call(TraceBuilder& tb, const Call& call, const Request& r, const char* ufunc) {
+namespace {
+
+ShadowRef reduce_call(TraceBuilder& tb, const Call& call, const Reduction& r, const char* ufunc) {
     DType dtype;
     size_t before = tb.graph.nodes.size();
     if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
@@ -145,7 +160,8 @@ ShadowRef reduce_call(TraceBuilder& tb, const Call& call, const Request& r, cons
     return v == kNone ? lower_library(tb, call) : finish_reduction(tb, r, v, before, call.result);
 }
 
-// Arguments that change what is reduced, which NumPy does then; `dtype` shows in the result.
+}  // namespace
+
 bool any_given(TraceBuilder& tb, std::initializer_list<const Operand*> operands) {
     return std::any_of(operands.begin(), operands.end(), [&](const Operand* o) { return given(tb, o); });
 }
@@ -154,6 +170,8 @@ bool no_out(TraceBuilder& tb, const Operand* out) {
     if (given(tb, out)) tb.fail(Reason::UnknownCall, "out=");
     return !given(tb, out);
 }
+
+namespace {
 
 bool fixed_dtype(TraceBuilder& tb, const Operand* dtype) {
     const Operand* value = given(tb, dtype);
@@ -181,7 +199,7 @@ ShadowRef reduced_number(TraceBuilder& tb, const ShadowRef& a, std::string_view 
 template <const char* const& Name>
 ShadowRef lower_sum(TraceBuilder& tb, const Call& call) {
     const Operand* p[7];
-    Request r;
+    Reduction r;
     if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "initial", "where"}, p)) return nullptr;
     if (reduces_number(tb, p[0], {p[1], p[2], p[3], p[4], p[5], p[6]}))
         return reduced_number(tb, p[0]->shadow, Name, call.result);
@@ -195,7 +213,7 @@ ShadowRef lower_sum(TraceBuilder& tb, const Call& call) {
 template <const char* const& Name>
 ShadowRef lower_extremum(TraceBuilder& tb, const Call& call) {
     const Operand* p[6];
-    Request r;
+    Reduction r;
     if (!bind(tb, call, {"a", "axis", "out", "keepdims", "initial", "where"}, p)) return nullptr;
     if (!no_out(tb, p[2])) return nullptr;
     if (any_given(tb, {p[4], p[5]})) return lower_library(tb, call);
@@ -209,7 +227,7 @@ ShadowRef lower_extremum(TraceBuilder& tb, const Call& call) {
 // numpy._core._methods._mean: add.reduce, then true_divide by the count as np.intp, cast back.
 ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
     const Operand* p[6];
-    Request r;
+    Reduction r;
     size_t before = tb.graph.nodes.size();
     if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "where"}, p)) return nullptr;
     if (!no_out(tb, p[3])) return nullptr;
@@ -220,9 +238,7 @@ ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
     bool plain = (dtype == DType::F64 || dtype == DType::F32) && r.array->shadow->dtype == dtype;
     Id sum = plain ? reduce_node(tb, r, "add", dtype) : kNone;
     if (sum == kNone) return lower_library(tb, call);
-    Sym count = tb.int_const(1);
-    for (int axis : r.axes) count = tb.syms().mul(count, tb.shape(r.array->shadow)[axis]);
-    Id n = tb.sym_scalar(count, DType::I64);
+    Id n = tb.sym_scalar(reduced_count(tb, r), DType::I64);
     Id mean = n == kNone ? kNone : emit(tb, "divide", {arg_of(tb, sum), arg_of(tb, n)});
     return mean == kNone ? nullptr : finish_reduction(tb, r, tb.cast(mean, dtype), before, call.result);
 }
@@ -231,7 +247,7 @@ ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
 template <const char* const& Name>
 ShadowRef lower_argument(TraceBuilder& tb, const Call& call) {
     const Operand* p[4];
-    Request r;
+    Reduction r;
     size_t before = tb.graph.nodes.size();
     if (!bind(tb, call, {"a", "axis", "out", "keepdims"}, p)) return nullptr;
     if (!no_out(tb, p[2]) || !read_request(tb, p[0], p[1], p[3], &r)) return nullptr;
@@ -270,7 +286,7 @@ constexpr const char* kArgmin = "argmin";
 // ufunc.reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial, where)
 ShadowRef lower_ufunc_reduce(TraceBuilder& tb, const Call& call) {
     const Operand* p[8];
-    Request r;
+    Reduction r;
     if (!bind(tb, call, {"self", "array", "axis", "dtype", "out", "keepdims", "initial", "where"}, p) ||
         !p[0] || !p[1])
         return nullptr;

@@ -26,8 +26,8 @@ PyObject* new_array(graph::DType dtype, int ndim, const int64_t* shape, const st
 int64_t array_size(PyObject* object);
 // Where the elements of an array are: its data, and `rank` strides into `out`.
 char* locate(PyObject* array, int rank, int64_t* out);
-// A view object of `base` (collapsing base chains as NumPy does). `stretched`: it has an axis of its own of more
-// than one element, which means np.broadcast_to, whose results are read-only.
+// A view object of `base` (collapsing base chains as NumPy does). `stretched`: it has an axis of its own of
+// more than one element, which means np.broadcast_to, whose results are read-only.
 PyObject* new_view(PyObject* base, graph::DType dtype, int ndim, const int64_t* shape, const int64_t* strides,
                    char* data, bool stretched = false);
 // A scalar result as the Python object that `box` asks for, from its bits.
