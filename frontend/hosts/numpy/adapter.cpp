@@ -81,6 +81,7 @@ bool init(std::string* error) {
     register_scalars();
     register_reductions();
     register_reduction_compounds();
+    register_closeness();
     register_creation();
     register_assembly();
     register_compounds();

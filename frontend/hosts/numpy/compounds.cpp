@@ -1,4 +1,4 @@
-// Elementwise compounds: where, clip, diff, gradient. Each follows NumPy's own steps, so that each rounding
+// Elementwise compounds: where, clip, diff, gradient, cross. Each follows NumPy's own steps, so that each rounding
 // is NumPy's.
 #include <algorithm>
 
@@ -204,9 +204,50 @@ ShadowRef lower_gradient(TraceBuilder& tb, const Call& call) {
     return axes.size() == 1 ? out[0] : tb.tuple(std::move(out));
 }
 
+// np.cross of vectors of three components along the last axes: three stores of two products' difference. What it
+// gives is a view of what it stores to, by moveaxis.
+ShadowRef lower_cross(TraceBuilder& tb, const Call& call) {
+    const Operand* p[2];
+    if (!bind(tb, call, {"a", "b"}, p) || !array_operand(tb, p[0]) || !array_operand(tb, p[1])) return nullptr;
+    const DType dtype = p[0]->shadow->dtype;
+    if ((dtype != DType::F64 && dtype != DType::F32) || p[1]->shadow->dtype != dtype) return nullptr;
+    Id parts[2][3];
+    for (int i = 0; i < 2; ++i) {
+        const Id v = tb.value(p[i]->shadow);
+        if (v == kNone || tb.node(v).shape.empty()) return nullptr;
+        const Sym three = tb.int_const(3), components = tb.node(v).shape.back();
+        if (tb.hint(components) != 3 || !tb.require(Relation::Eq, components, three)) return nullptr;
+        const int last = static_cast<int>(tb.node(v).shape.size()) - 1;
+        for (int k = 0; k < 3; ++k) parts[i][k] = slab(tb, v, last, tb.int_const(k));
+    }
+    const auto& [a, b] = parts;
+    Shape shape;
+    const Id both[] = {a[0], b[0]};
+    if (!is_array(call.result) || !tb.broadcast_shape(both, &shape)) return nullptr;
+    shape.push_back(tb.int_const(3));
+    PyObject* stored = PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result));
+    if (!stored || !is_array(stored)) return nullptr;
+    const ShadowRef out = finish(tb, tb.empty(dtype, shape, stored), stored);
+    for (int k = 0; out && k < 3; ++k) {
+        const int next = (k + 1) % 3, other = (k + 2) % 3;
+        const Id plus = emit(tb, "multiply", {arg_of(tb, a[next]), arg_of(tb, b[other])});
+        const Id minus = emit(tb, "multiply", {arg_of(tb, a[other]), arg_of(tb, b[next])});
+        if (plus == kNone || minus == kNone) return nullptr;
+        const Id difference = emit(tb, "subtract", {arg_of(tb, plus), arg_of(tb, minus)});
+        ViewStep at = whole(shape, tb);
+        const size_t last = shape.size() - 1;
+        at.map[last] = -1;
+        at.step[last] = 0;
+        at.start[last] = tb.int_const(k);
+        at.shape.pop_back();
+        if (difference == kNone || !store_value(tb, out, &at, arg_of(tb, difference))) return nullptr;
+    }
+    return out ? tb.new_view(out, whole(shape, tb), call.result) : nullptr;
+}
+
 constexpr CallRow kRows[] = {
     {"where", lower_where, true}, {"clip", lower_clip, true},         {".clip", lower_clip, true},
-    {"diff", lower_diff, true},   {"gradient", lower_gradient, true},
+    {"diff", lower_diff, true},   {"gradient", lower_gradient, true}, {"cross", lower_cross, true},
 };
 
 }  // namespace

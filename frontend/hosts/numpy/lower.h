@@ -235,6 +235,7 @@ void register_ufuncs();
 void register_scalars();
 void register_reductions();
 void register_reduction_compounds();
+void register_closeness();
 void register_creation();
 void register_assembly();
 void register_compounds();
