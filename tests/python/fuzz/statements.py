@@ -35,7 +35,8 @@ BINARY_UFUNCS = Weighted(
     (1, "float_power"), (1, "gcd"),
 )  # fmt: skip
 REDUCTIONS = Weighted(
-    (8, "sum"), (4, "mean"), (4, "max"), (4, "min"), (2, "prod"), (2, "any"), (2, "all"), (2, "argmax"), (2, "argmin"),
+    (8, "sum"), (4, "mean"), (4, "max"), (4, "min"), (2, "prod"), (2, "any"), (2, "all"), (2, "argmax"), (2, "argmin"), (2, "std"),
+    (2, "var"),
 )  # fmt: skip
 WIDE_UNARY = ("real", "imag", "angle", "round", "sort", "cumsum", "unique", "nan_to_num", "isreal")
 WIDE_REDUCTIONS = ("std", "var", "ptp", "cumsum", "median", "count_nonzero")
@@ -282,6 +283,23 @@ def reduction(s: Scope) -> str:
     return f"{s.new()} = {a}.{name}({axis})"
 
 
+def compound(s: Scope) -> str | None:
+    """Functions that NumPy makes of reductions and elementwise steps."""
+    c, a = s.c, s.array()
+    rank = np.ndim(s.values[a])
+    if not rank:
+        return None
+    axis = c.integer(-rank, rank - 1)
+    other = s.partner(a)
+    return f"{s.new()} = " + c.pick(
+        (f"np.linalg.norm({a}, axis={axis})", f"np.linalg.norm({a}, axis={axis}, keepdims=True)", f"np.linalg.norm({a})",
+         f"np.ptp({a}, axis={axis})", f"{a}.std({axis}, ddof={c.integer(0, 2)})", f"np.var({a}, {axis}, ddof=1, keepdims=True)",
+         f"np.outer(np.ravel({a})[:40], np.ravel({other})[:9])", f"int(np.allclose({a}, {other}))", f"np.allclose({a}, 0.5, atol=0.4)",
+         f"np.array_equal({a}, {other})", f"np.cross(np.ravel({a})[:3], np.ravel({other})[-3:])", f"np.cross({a}, {other})",
+         f"sum({a} * k for k in (1, 2.0, -1))", f"sum(np.roll({a}, k) for k in range(3) if k)")
+    )  # fmt: skip
+
+
 def ufunc_method(s: Scope) -> str | None:
     a = s.array()
     if not s.wide:
@@ -453,6 +471,6 @@ def linear_algebra(s: Scope) -> str | None:
 
 ROWS = Weighted(
     (16, arithmetic), (10, nested), (2, unary_operator), (8, unary_ufunc), (6, binary_ufunc), (4, ufunc_keyword), (4, where),
-    (2, clip), (5, cast), (6, reduction), (3, ufunc_method), (10, view), (6, in_place), (5, store), (2, overlap), (4, fancy),
+    (2, clip), (5, cast), (6, reduction), (3, compound), (3, ufunc_method), (10, view), (6, in_place), (5, store), (2, overlap), (4, fancy),
     (4, join), (5, shift), (4, create), (5, python_scalar), (3, linear_algebra),
 )  # fmt: skip
