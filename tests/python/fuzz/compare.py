@@ -160,12 +160,18 @@ def traceback_lines(tb: TracebackType | None, own: str = __file__) -> tuple:
     return tuple(out)
 
 
+NUMPYS_FOLDER = os.path.dirname(np.__file__)
+
+
 def frozen_locals(tb: TracebackType | None, args: Sequence[Any], own: str = __file__) -> Variables:
-    """The variables of each frame below this module's; identity is not compared, as it goes by who is named first."""
+    """The variables of each frame below this module's; identity is not compared, as it goes by who is named first.
+
+    Not those of NumPy's own frames, which may hold memory that nothing was written to (np.pad).
+    """
     out = []
     while tb is not None:
         frame = tb.tb_frame
-        if frame.f_code.co_filename != own:
+        if frame.f_code.co_filename != own and not frame.f_code.co_filename.startswith(NUMPYS_FOLDER):
             values = {
                 k: v
                 for k, v in frame.f_locals.items()
