@@ -197,8 +197,10 @@ const CupyApi* cupy_api() {
     if (status == Ready) [[likely]]
         return &api;
     if (status == Unusable) return nullptr;
+    static PyObject* const name =
+        PyUnicode_InternFromString("cupy");  // its hash is kept: this is asked often
     PyObject* modules = PyImport_GetModuleDict();
-    PyObject* cupy = modules ? PyDict_GetItemString(modules, "cupy") : nullptr;
+    PyObject* cupy = modules ? PyDict_GetItem(modules, name) : nullptr;
     if (!cupy) return nullptr;
     const PendingError pending;
     PyObject* last = attr(cupy, {"show_config"});  // not there while CuPy is being imported

@@ -163,8 +163,10 @@ const TensorApi* tensor_api() {
     if (status == Ready) [[likely]]
         return &api;
     if (status == Unusable) return nullptr;
+    static PyObject* const name =
+        PyUnicode_InternFromString("torch");  // its hash is kept: this is asked often
     PyObject* modules = PyImport_GetModuleDict();
-    PyObject* torch = modules ? PyDict_GetItemString(modules, "torch") : nullptr;
+    PyObject* torch = modules ? PyDict_GetItem(modules, name) : nullptr;
     if (!torch) return nullptr;
     const PendingError pending;
     // While torch is being imported not all of it is there; another module of this name never has it.

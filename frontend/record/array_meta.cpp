@@ -157,8 +157,8 @@ static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
 }
 
 bool read_array_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
-    if (guards::is_cupy_array(obj) || guards::is_tensor(obj)) return read_tensor_meta(obj, out, why);
     if (!PyArray_CheckExact(obj)) {
+        if (guards::is_cupy_array(obj) || guards::is_tensor(obj)) return read_tensor_meta(obj, out, why);
         *why = std::string("expected numpy.ndarray, found ") + Py_TYPE(obj)->tp_name;
         return false;
     }

@@ -14,6 +14,7 @@
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/numpy/small_products.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/hosts/torch/threads.h"
 #include "frontend/profile/doing.h"
@@ -332,7 +333,11 @@ bool run_library(ReplayState& st, const TraceStep& step, Materializer& m) {
         n.ints[2] >= 0 ? st.trace.objects[st.trace.graph.recipes[n.ints[2]].index].get() : nullptr;
     const size_t nargs = held.count - (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     const Timed timed(Activity::Library, [&] { return st.trace.lines.of(step.node); });
-    PyRef result = call_host(n, st.trace.objects[n.ints[0]].get(), held.items, nargs, kwnames, st);
+    PyObject* callable = st.trace.objects[n.ints[0]].get();
+    PyRef result;
+    if (n.host == graph::HostId::NumPy && !kwnames)
+        result = numpy::small_product(callable, held.items, nargs, st.errors_set, st.errors_ignored);
+    if (!result) result = call_host(n, callable, held.items, nargs, kwnames, st);
     m.reset();
     if (!result) {
         PyErr_Clear();

@@ -7,7 +7,21 @@ import numpy as np
 import pytest
 import stator
 
-SPECIAL = [0.0, -0.0, 1.0, 1.0 + 1e-5, 1.0 + 1.1e-5, 1e-8, 1.1e-8, np.inf, -np.inf, np.nan, 1e308, -1e308, 5e-324]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    1.0 + 1e-5,
+    1.0 + 1.1e-5,
+    1e-8,
+    1.1e-8,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e308,
+    -1e308,
+    5e-324,
+]
 
 
 def outcome(function, *args):
@@ -51,8 +65,29 @@ def test_special_values(function):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_kinds_of_operands(function):
     x = np.linspace(0, 1, 12).reshape(3, 4)
-    some = [x, x + 1e-9, x.T, x[:, ::2], x[0], x[:0], x[:1], x.astype(np.float32), x.astype(int), x > 0.5, x + 0j]
-    some += [0.0, 1, np.float64(0.5), np.float32(0.5), np.array(0.5), [0.5, 0.5, 0.5, 0.5], x.astype(object), None]
+    some = [
+        x,
+        x + 1e-9,
+        x.T,
+        x[:, ::2],
+        x[0],
+        x[:0],
+        x[:1],
+        x.astype(np.float32),
+        x.astype(int),
+        x > 0.5,
+        x + 0j,
+    ]
+    some += [
+        0.0,
+        1,
+        np.float64(0.5),
+        np.float32(0.5),
+        np.array(0.5),
+        [0.5, 0.5, 0.5, 0.5],
+        x.astype(object),
+        None,
+    ]
     agrees(function, itertools.product(some, repeat=2))
 
 

@@ -23,7 +23,18 @@ def outcome(function, *args):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.complex128])
 def test_shapes(dtype):
     x = (RNG.normal(size=(4, 5, 3)) * 9).astype(dtype)
-    some = [x, x[0], x[0, 0], x[:, :1], x[..., ::-1], x[1:, ::2], x[0, :, :2], np.asfortranarray(x), x[:0], x[0].T]
+    some = [
+        x,
+        x[0],
+        x[0, 0],
+        x[:, :1],
+        x[..., ::-1],
+        x[1:, ::2],
+        x[0, :, :2],
+        np.asfortranarray(x),
+        x[:0],
+        x[0].T,
+    ]
     some += [x.astype(np.float32), [1.0, 2.0, 3.0]]
     functions = [
         lambda a, b: np.cross(a, b),
@@ -76,7 +87,10 @@ def test_spin():
         return out
 
     def g(positions, velocities, field):
-        return np.cross(velocities, field) + np.cross(field, positions) / np.linalg.norm(positions, axis=1)[:, None]
+        return (
+            np.cross(velocities, field)
+            + np.cross(field, positions) / np.linalg.norm(positions, axis=1)[:, None]
+        )
 
     args = np.array([0.1, 1.0, 0.2]), np.diag([1.0, 2.0, 3.0]), 50, 0.01
     compiled = stator.compile(f)

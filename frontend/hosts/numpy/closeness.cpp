@@ -1,4 +1,5 @@
-// np.allclose and np.array_equal: comparisons of all elements, down to one bool. Each follows NumPy's own steps.
+// np.allclose and np.array_equal: comparisons of all elements, down to one bool. Each follows NumPy's own
+// steps.
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -37,7 +38,8 @@ bool read_double(TraceBuilder& tb, const Operand* o, Arg* out) {
 bool read_tolerance(TraceBuilder& tb, const Operand* o, double otherwise, Arg* out) {
     double value = otherwise;
     if (o) {
-        if ((!PyFloat_CheckExact(o->obj) && !PyLong_CheckExact(o->obj)) || !require_fixed(tb, *o)) return false;
+        if ((!PyFloat_CheckExact(o->obj) && !PyLong_CheckExact(o->obj)) || !require_fixed(tb, *o))
+            return false;
         value = PyFloat_AsDouble(o->obj);
         if (PyErr_Occurred()) return PyErr_Clear(), false;
     }
@@ -47,8 +49,8 @@ bool read_tolerance(TraceBuilder& tb, const Operand* o, double otherwise, Arg* o
     return true;
 }
 
-// numpy.isclose: |x - y| <= atol + rtol * |y|, where y is finite, or x == y. What is invalid in it NumPy does not
-// tell of; a replay in which it is falls back to NumPy's own call.
+// numpy.isclose: |x - y| <= atol + rtol * |y|, where y is finite, or x == y. What is invalid in it NumPy does
+// not tell of; a replay in which it is falls back to NumPy's own call.
 ShadowRef lower_allclose(TraceBuilder& tb, const Call& call) {
     const Operand* p[5];
     Arg x, y, rtol, atol;

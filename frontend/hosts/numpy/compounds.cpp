@@ -1,5 +1,5 @@
-// Elementwise compounds: where, clip, diff, gradient, cross. Each follows NumPy's own steps, so that each rounding
-// is NumPy's.
+// Elementwise compounds: where, clip, diff, gradient, cross. Each follows NumPy's own steps, so that each
+// rounding is NumPy's.
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
@@ -204,11 +204,12 @@ ShadowRef lower_gradient(TraceBuilder& tb, const Call& call) {
     return axes.size() == 1 ? out[0] : tb.tuple(std::move(out));
 }
 
-// np.cross of vectors of three components along the last axes: three stores of two products' difference. What it
-// gives is a view of what it stores to, by moveaxis.
+// np.cross of vectors of three components along the last axes: three stores of two products' difference. What
+// it gives is a view of what it stores to, by moveaxis.
 ShadowRef lower_cross(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
-    if (!bind(tb, call, {"a", "b"}, p) || !array_operand(tb, p[0]) || !array_operand(tb, p[1])) return nullptr;
+    if (!bind(tb, call, {"a", "b"}, p) || !array_operand(tb, p[0]) || !array_operand(tb, p[1]))
+        return nullptr;
     const DType dtype = p[0]->shadow->dtype;
     if ((dtype != DType::F64 && dtype != DType::F32) || p[1]->shadow->dtype != dtype) return nullptr;
     Id parts[2][3];

@@ -144,8 +144,9 @@ const Checks* once_found(std::atomic<const Checks*>* made, bool (*find)(Checks*)
     return made->load(std::memory_order_acquire);
 }
 
-bool is_imported(const char* module) {
-    return PyDict_GetItemString(PyImport_GetModuleDict(), module) != nullptr;
+bool fft_is_imported() {
+    static PyObject* const name = PyUnicode_InternFromString("numpy.fft");
+    return PyDict_GetItem(PyImport_GetModuleDict(), name) != nullptr;
 }
 
 }  // namespace
@@ -159,7 +160,7 @@ bool warns_by_itself(PyObject* callable, PyObject* const* argv, size_t nargs, Py
     };
     if (warns(once_found(&in_numpy, find_in_numpy))) return true;
     // Importing it takes a millisecond, and NumPy does so when somebody asks for a function of it.
-    return is_imported("numpy.fft") && warns(once_found(&in_fft, find_in_fft));
+    return fft_is_imported() && warns(once_found(&in_fft, find_in_fft));
 }
 
 }  // namespace stator::frontend::numpy

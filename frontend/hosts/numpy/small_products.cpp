@@ -1,0 +1,113 @@
+#include "frontend/hosts/numpy/small_products.h"
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
+#include "frontend/hosts/numpy/runtime.h"
+#include "frontend/once.h"
+#include "kernels/tier0_flags.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+constexpr int64_t kMostWork = 32 * 32 * 32;  // multiplications: below, the GIL may stay
+
+// What multiplies: `@` and np.matmul take any strides; np.dot has the same bits of dense operands, other
+// operands it copies or hands to other routines of the BLAS.
+struct Callables {
+    PyObject *operator_, *matmul, *dot, *method;
+    kernels::HostLoop loops[2];
+
+    Callables() : operator_(nullptr), matmul(nullptr), dot(nullptr), method(nullptr), loops{} {
+        const PyRef operators = PyRef::steal(PyImport_ImportModule("operator"));
+        const PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+        if (operators && numpy) {
+            operator_ = PyObject_GetAttrString(operators.get(), "matmul");
+            const Ufunc* u = find_ufunc("matmul");
+            matmul = u ? u->object : nullptr;
+            dot = PyObject_GetAttrString(numpy.get(), "dot");
+            method = PyDict_GetItemString(PyArray_Type.tp_dict, "dot");
+        }
+        if (!dot || !is_numpys_own(dot)) dot = method;
+        loops[0] = find_core_loop({"matmul", {DType::F64, DType::F64, DType::F64}});
+        loops[1] = find_core_loop({"matmul", {DType::F32, DType::F32, DType::F32}});
+        PyErr_Clear();
+    }
+};
+
+// An operand with its core's extents and strides; axes that it does not have count as 1.
+struct Core {
+    int64_t rows = 1, columns = 1, row_stride = 0, column_stride = 0;
+
+    Core(PyArrayObject* a, bool is_right) {
+        const auto axis = [&](int d, int64_t* extent, int64_t* stride) {
+            *extent = PyArray_DIM(a, d);
+            *stride = *extent == 1 ? 0 : PyArray_STRIDE(a, d);
+        };
+        if (PyArray_NDIM(a) == 2)
+            axis(0, &rows, &row_stride), axis(1, &columns, &column_stride);
+        else if (is_right)
+            axis(0, &rows, &row_stride);
+        else
+            axis(0, &columns, &column_stride);
+    }
+};
+
+bool fits(PyObject* o, int type) {
+    if (!PyArray_CheckExact(o)) return false;
+    auto* a = reinterpret_cast<PyArrayObject*>(o);
+    const int rank = PyArray_NDIM(a);
+    return PyArray_TYPE(a) == type && (rank == 1 || rank == 2) && PyArray_ISALIGNED(a) &&
+           PyArray_ISNOTSWAPPED(a);
+}
+
+}  // namespace
+
+PyRef small_product(PyObject* callable, PyObject* const* argv, size_t nargs, uint32_t set, uint32_t ignored) {
+    const Callables& known = once([] { return Callables(); });
+    const bool any_strides = callable == known.operator_ || callable == known.matmul;
+    if (nargs != 2 || (!any_strides && callable != known.dot && callable != known.method)) return {};
+    if (!PyArray_CheckExact(argv[0])) return {};
+    auto* left = reinterpret_cast<PyArrayObject*>(argv[0]);
+    const int type = PyArray_TYPE(left);
+    if ((type != NPY_DOUBLE && type != NPY_FLOAT) || !fits(argv[0], type) || !fits(argv[1], type)) return {};
+    auto* right = reinterpret_cast<PyArrayObject*>(argv[1]);
+    if (!any_strides && (!PyArray_IS_C_CONTIGUOUS(left) || !PyArray_IS_C_CONTIGUOUS(right))) return {};
+    const kernels::HostLoop& loop = known.loops[type == NPY_FLOAT];
+    const Core a(left, false), b(right, true);
+    if (!loop.fn || a.columns != b.rows || a.rows == 0 || a.columns == 0 || b.columns == 0 ||
+        a.rows > kMostWork || a.columns > kMostWork || b.columns > kMostWork ||
+        a.rows * a.columns > kMostWork / b.columns)
+        return {};
+    const DType dtype = type == NPY_DOUBLE ? DType::F64 : DType::F32;
+    int64_t shape[2];
+    int rank = 0;
+    if (PyArray_NDIM(left) == 2) shape[rank++] = a.rows;
+    if (PyArray_NDIM(right) == 2) shape[rank++] = b.columns;
+    const int64_t size = PyArray_ITEMSIZE(left);
+    PyRef made;
+    char number[16] = {};
+    if (rank > 0) {
+        made = PyRef::steal(new_array(dtype, rank, shape, {}));
+        if (!made) return PyErr_Clear(), PyRef();
+    }
+    char* args[] = {PyArray_BYTES(left), PyArray_BYTES(right), made ? data(made.get()) : number};
+    const int64_t dims[] = {1, a.rows, a.columns, b.columns};
+    const bool has_rows = PyArray_NDIM(left) == 2, has_columns = PyArray_NDIM(right) == 2;
+    const int64_t out_row = has_rows && a.rows > 1 ? (has_columns ? b.columns : 1) * size : 0;
+    const int64_t out_column = has_columns && b.columns > 1 ? size : 0;
+    const int64_t steps[] = {
+        0, 0, 0, a.row_stride, a.column_stride, b.row_stride, b.column_stride, out_row, out_column};
+    uint32_t faults;
+    {
+        const kernels::tier0::KeepFlags keep;
+        loop.fn(args, dims, steps, loop.data);
+        faults = kernels::tier0::read_faults();
+    }
+    if (faults && faults_that_matter(faults, set, ignored)) return {};
+    if (!made) made = PyRef::steal(box_scalar(graph::Box::NpScalar, dtype, number));
+    if (!made) PyErr_Clear();
+    return made;
+}
+
+}  // namespace stator::frontend::numpy
