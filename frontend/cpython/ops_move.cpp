@@ -1,7 +1,6 @@
 #include "frontend/cpython/ops.h"
 // ops.h must come first.
 #include "frontend/cpython/generator_list.h"
-#include "frontend/cpython/generator_sum.h"
 
 namespace stator::frontend::ops {
 
@@ -104,28 +103,12 @@ PyObject* consumer_on_stack(const Op& o) {
     return top(o, closure + kEmpty) ? nullptr : top(o, closure + 1 - kEmpty);
 }
 
-// Whether a list of what the generator yields is the same to what consumes it.
-bool may_collect(const Op& o) {
-    PyObject* consumer = consumer_on_stack(o);
-    if (merely_collects(consumer)) return true;
-    const bool closure = reinterpret_cast<PyCodeObject*>(o.in.obj)->co_nfreevars > 0;
-    const auto local_of = [](const void* frame, int slot) {
-        return raw::slot_object(static_cast<const raw::IFrame*>(frame)->localsplus[slot]);
-    };
-    return sums_few_numbers(consumer, {.load = &o.in,
-                                       .end = o.code.insns.data() + o.code.insns.size(),
-                                       .closure = closure ? top(o) : nullptr,
-                                       .globals = o.frame->f_globals,
-                                       .builtins = o.frame->f_builtins,
-                                       .local = local_of,
-                                       .frame = o.frame});
-}
-
 }  // namespace
 
 Step op_LoadConst(const Op& o) {
     PyObject* value = o.in.obj;
-    if ((o.in.flags & Insn::kForCallable) && !may_collect(o)) value = generator_of(value);
+    if ((o.in.flags & Insn::kForCallable) && !merely_collects(consumer_on_stack(o)))
+        value = generator_of(value);
     push(o, Py_NewRef(value));
     return next(o);
 }

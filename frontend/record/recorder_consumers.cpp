@@ -1,6 +1,7 @@
 // sum, any and all of what a trace knows item by item: the additions and tests that they make, one after the
 // other.
 #include "frontend/hosts/call_pure.h"
+#include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
 #include "frontend/record/recorder.h"
 
@@ -103,6 +104,9 @@ ShadowRef Recorder::summed(std::span<const Operand> args, std::span<const Operan
     for (size_t i = 0; i < items.size(); ++i) {
         if (!is_number(items[i]) || !adds_plainly(items[i])) return nullptr;
         PyObject* operands[] = {sum.obj, items[i].obj};
+        // sum itself has warned already.
+        constexpr uint32_t kAll = 15;
+        const numpy::StrictErrors nothing_matters(kAll, kAll);
         PyRef next = i + 1 == items.size()
                          ? PyRef::borrow(result)
                          : call_pure(add_function(), operands, 2, nullptr, OnWarning::Ignore);

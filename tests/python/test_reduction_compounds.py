@@ -76,6 +76,22 @@ def test_too_few_values_warn_each_time():
             assert outcome(compiled, x, k) == outcome(f, x, k)
 
 
+def test_ddof_and_correction():
+    def f(x, k):
+        return np.var(x, ddof=k, correction=0)
+
+    compiled = stator.compile(f)
+    x = RNG.normal(size=7)
+    for k in (0, 0, 1, 0, 2):
+        try:
+            wanted = f(x, k)
+        except ValueError:
+            with pytest.raises(ValueError, match="simultaneously"):
+                compiled(x, k)
+        else:
+            assert compiled(x, k) == wanted
+
+
 def test_special_values():
     def f(x):
         return x.std(axis=1), x.var()

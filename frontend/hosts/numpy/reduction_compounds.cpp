@@ -42,6 +42,8 @@ ShadowRef lower_variance(TraceBuilder& tb, const Call& call) {
         !no_out(tb, p[3]))
         return nullptr;
     if (any_given(tb, {p[2], p[6], p[7]})) return lower_library(tb, call);
+    // Both together are an error, but for a ddof of 0.
+    if (given(tb, p[8]) && p[4]) return lower_library(tb, call);
     const Operand* less = given(tb, p[8]) ? p[8] : given(tb, p[4]);
     int64_t ddof = 0;
     if ((less && !read_fixed_int(tb, *less, &ddof)) || !read_request(tb, p[0], p[1], p[5], &r))

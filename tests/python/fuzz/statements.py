@@ -296,7 +296,7 @@ def compound(s: Scope) -> str | None:
          f"np.ptp({a}, axis={axis})", f"{a}.std({axis}, ddof={c.integer(0, 2)})", f"np.var({a}, {axis}, ddof=1, keepdims=True)",
          f"np.outer(np.ravel({a})[:40], np.ravel({other})[:9])", f"int(np.allclose({a}, {other}))", f"np.allclose({a}, 0.5, atol=0.4)",
          f"np.array_equal({a}, {other})", f"np.cross(np.ravel({a})[:3], np.ravel({other})[-3:])", f"np.cross({a}, {other})",
-         f"sum({a} * k for k in (1, 2.0, -1))", f"sum(np.roll({a}, k) for k in range(3) if k)")
+         f"sum([{a} * k for k in (1, 2.0, -1)])", f"sum(np.roll({a}, k) for k in range(3) if k)")
     )  # fmt: skip
 
 
