@@ -178,3 +178,14 @@ def test_norms_warn_where_numpy_does():
     x = np.full((3, 3), 1e200)
     for a in (x * 1e-200, x, x * 1e-200):
         assert outcome(compiled, a) == outcome(f, a)
+
+
+def test_norms_of_vectors_warn_once():
+    def f(x):
+        return np.linalg.norm(x)
+
+    for a in (np.full(33, 1e200), np.full(3, np.nan), np.full(3, 1e30, np.float32)):
+        compiled = stator.compile(f)
+        wanted = outcome(f, a)
+        for _ in range(3):
+            assert outcome(compiled, a) == wanted

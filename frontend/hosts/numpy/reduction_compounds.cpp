@@ -5,6 +5,7 @@
 // operand's own sum is a reduce node, so is that of the squares.
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/reductions.h"
+#include "frontend/hosts/numpy/runtime.h"
 #include "kernels/reduce.h"
 
 namespace stator::frontend::numpy {
@@ -65,6 +66,8 @@ ShadowRef lower_variance(TraceBuilder& tb, const Call& call) {
 ShadowRef norm_of_vector(TraceBuilder& tb, const Call& call, const Operand& x) {
     PyObject* dot = PyDict_GetItemString(PyArray_Type.tp_dict, "dot");
     PyObject* objects[] = {x.obj, x.obj};
+    constexpr uint32_t kAll = 15;
+    const StrictErrors nothing_matters(kAll, kAll);  // the call itself has warned already
     const PyRef square = dot ? call_pure(dot, objects, 2, nullptr, OnWarning::Ignore) : PyRef();
     if (!square) return PyErr_Clear(), nullptr;
     const Operand both[] = {x, x};
