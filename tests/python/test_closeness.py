@@ -1,11 +1,11 @@
 """np.allclose and np.array_equal are generated code (frontend/hosts/numpy/closeness.cpp)."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
 import stator
+from replayed import outcome
 
 SPECIAL = [
     0.0,
@@ -22,16 +22,6 @@ SPECIAL = [
     -1e308,
     5e-324,
 ]
-
-
-def outcome(function, *args):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = function(*args)
-        except Exception as error:
-            return type(error), str(error)
-    return type(result), result, [(w.category, str(w.message), w.lineno) for w in caught]
 
 
 def agrees(function, argument_lists):

@@ -1,23 +1,11 @@
 """np.cross is generated code: three stores of products' differences, and a view of what they are stored to."""
 
-import warnings
-
 import numpy as np
 import pytest
 import stator
+from replayed import outcome
 
 RNG = np.random.default_rng(5)
-
-
-def outcome(function, *args):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            r = function(*args)
-        except Exception as error:
-            return type(error), str(error)
-    told = [(w.category, str(w.message), w.lineno) for w in caught]
-    return type(r), r.dtype, r.shape, r.strides, r.tobytes(), r.flags.owndata, r.base is not None, told
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.complex128])

@@ -1,11 +1,11 @@
 """Products of small matrices in replays call the loop of NumPy's matmul (frontend/hosts/numpy/small_products.cpp)."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
 import stator
+from replayed import outcome
 
 RNG = np.random.default_rng(8)
 
@@ -17,17 +17,6 @@ PRODUCTS = [
     lambda a, b: a @ b @ a.T @ a + 1.0,
     lambda a, b: a.T @ a - b @ b.T,
 ]
-
-
-def outcome(function, *args):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            r = function(*args)
-        except Exception as error:
-            return type(error), str(error)
-    told = [(w.category, str(w.message), w.lineno) for w in caught]
-    return type(r), r.dtype, r.shape, r.strides, r.tobytes(), r.flags.owndata, told
 
 
 def operands(dtype):
