@@ -46,6 +46,7 @@ struct LoopHeader {
     int64_t ready_since =
         0;                   // when a loop inside first saw that there is code, which was not entered yet, ns
     bool serves = false;     // since the last arrival: a region ran, or its code is being made
+    bool one_round = false;  // at the last arrival: a range had one number left, for which nothing is built
     bool in_region = false;  // a region was built that has it
     bool dead = false;
 };

@@ -130,8 +130,17 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
 }
 
-// Not when its header is hardly ever reached a second time.
-bool is_to_come(const LoopHeader& h) { return !h.dead && h.attempts == 0 && h.spared < kMostSpared; }
+// Not when its header is hardly ever reached a second time, nor for the one round of `for k in range(1)`.
+bool is_to_come(const LoopHeader& h) {
+    return !h.dead && h.attempts == 0 && !h.one_round && h.spared < kMostSpared;
+}
+
+// Whether the loop comes round: for a last number of a range nothing is built.
+bool comes_round(const Frame& f) {
+    const int top = f.depth() - 1;
+    PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
+    return !o || !is_range_iter(o) || range_iter_state(o).left > 1;
+}
 
 // Whether the loop of `header` leaves it to those around it to become a region.
 bool leaves_it_to_others(const FunctionState::Impl& fs, CodePlaces& places, int header, const LoopHeader& h) {
@@ -215,17 +224,6 @@ std::vector<RegionInfo> FunctionState::regions() const {
     return all;
 }
 
-namespace {
-
-// Whether the loop comes round: for a last number of a range nothing is built.
-bool comes_round(const Frame& f) {
-    const int top = f.depth() - 1;
-    PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
-    return !o || !is_range_iter(o) || range_iter_state(o).left > 1;
-}
-
-}  // namespace
-
 AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f, const CodeInfo& code,
                           int* pc, std::vector<ResumeFrame>* inner) {
     LoopHeader* header_here = places.header_at[static_cast<size_t>(*pc)];
@@ -236,9 +234,10 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
     }
     LoopHeader& h = *header_here;
     if (++h.arrivals == 1) h.since = now_ns();
+    h.one_round = !comes_round(f);
     const size_t before = h.regions.size();
     const auto here = [&, pc = *pc] { return line_of(code, pc); };
-    if (h.regions.empty() && comes_round(f) && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
+    if (h.regions.empty() && !h.one_round && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
         build(fs, places, h, f, code, *pc);
     fs.compile_postponed();
     h.serves = waits_for_code(h);
@@ -304,7 +303,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         }
         // Variables of other kinds than those so far.
         if (before == 0 || round > 0 || h.regions.size() >= kMostRegions || h.attempts >= kMostAttempts ||
-            waits_for_code(h) || !comes_round(f) || forbidden(fs))
+            waits_for_code(h) || h.one_round || forbidden(fs))
             break;
         build(fs, places, h, f, code, *pc);
         if (h.regions.size() == before) break;

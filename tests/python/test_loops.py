@@ -169,3 +169,29 @@ def test_loops_over_arguments():
                 )
             else:
                 assert observe(compiled, (x, n)) == observe(over_argument, (x, n)), n
+
+
+def ends_apart(x, n):
+    y = np.zeros_like(x)
+    for k in range(1):
+        y[k] = x[k + 1] * 0.5 + x[k]
+    for k in range(1, n - 1):
+        y[k] = y[k - 1] + x[k] * x[k + 1]
+    for k in range(n - 1, n):
+        y[k] = x[k - 1] * 0.25 - y[k - 1]
+    return y
+
+
+def test_loops_of_one_round_are_traces():
+    """Boundaries of stencils are written so. No native loop is to come of them, and nothing waits for one."""
+    compiled = stator.compile(ends_apart)
+    for n in (6, 8, 5, 2, 1, 7):
+        x = np.linspace(0.1, 1, 8 * n).reshape(n, 8)
+        assert observe(compiled, (x, n)) == observe(ends_apart, (x, n)), n
+        stator.wait()
+    before = compiled.stats()
+    x = np.linspace(0.1, 1, 54).reshape(9, 6)
+    assert compiled(x, 9).tobytes() == ends_apart(x, 9).tobytes()
+    after = compiled.stats()
+    assert after["recordings"] == before["recordings"] and after["regions"] == before["regions"] == 1
+    assert after["replays"] - before["replays"] == 1 and after["kernels_launched"] - before["kernels_launched"] >= 3
