@@ -1,9 +1,8 @@
-// Matrix products by the inner loop of NumPy's matmul, called as NumPy's generalized ufuncs call it: core
-// strides are 0 along axes of extent 1 and along those that an operand does not have; the loop itself decides
-// about BLAS by what it is given.
+// Matrix products by the inner loop of NumPy's matmul, called as NumPy's generalized ufuncs call it.
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/product_core.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/library.h"
 #include "kernels/tier0_flags.h"
@@ -21,20 +20,14 @@ struct Matmul {
 struct Stack {
     ArrayWords a;
     int batch = 0;  // axes in front of the core
-    int64_t rows = 1, columns = 1, row_stride = 0, column_stride = 0;
+    numpy::ProductCore core;
     char* at = nullptr;
 
     Stack(const ArrayWords& words, bool has_rows, bool has_columns)
-        : a(words), batch(words.rank - has_rows - has_columns), at(words.address) {
-        int axis = batch;
-        const auto core = [&](int64_t* extent, int64_t* stride) {
-            *extent = a.extents[axis];
-            *stride = *extent == 1 ? 0 : a.strides[axis];
-            ++axis;
-        };
-        if (has_rows) core(&rows, &row_stride);
-        if (has_columns) core(&columns, &column_stride);
-    }
+        : a(words),
+          batch(words.rank - has_rows - has_columns),
+          core(words.extents + batch, words.strides + batch, has_rows, has_columns),
+          at(words.address) {}
     // Along an axis of the result's stack, which has `axes`.
     int64_t step(int axis, int axes) const {
         const int own = axis - (axes - batch);
@@ -49,23 +42,13 @@ uint32_t run_matmul(void* data, int64_t* words) {
     const int batch = std::max({m.left - 2, m.right - 2, 0});
     Stack out(take_array(&w, batch + rows + columns), rows, columns);
     Stack a(take_array(&w, m.left), rows, true), b(take_array(&w, m.right), true, columns);
-    if (a.columns != b.rows) return kernels::kFaultHost;
-    const int64_t dims[] = {1, a.rows, a.columns, b.columns};
-    const int64_t steps[] = {0,
-                             0,
-                             0,
-                             a.row_stride,
-                             a.column_stride,
-                             b.row_stride,
-                             b.column_stride,
-                             out.row_stride,
-                             out.column_stride};
+    if (a.core.columns != b.core.rows) return kernels::kFaultHost;
+    const numpy::ProductCall product(a.core, b.core, out.core);
     int64_t count = 1, index[NPY_MAXDIMS] = {};
     for (int d = 0; d < batch; ++d) count *= out.a.extents[d];
     const kernels::tier0::KeepFlags keep;
     for (int64_t k = 0; k < count; ++k) {
-        char* args[] = {a.at, b.at, out.at};
-        m.loop.fn(args, dims, steps, m.loop.data);
+        product.run(m.loop, a.at, b.at, out.at);
         for (int d = batch - 1; d >= 0; --d) {
             const bool wraps = ++index[d] == out.a.extents[d];
             const int64_t by = wraps ? 1 - index[d] : 1;

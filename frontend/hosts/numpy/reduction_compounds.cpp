@@ -1,8 +1,8 @@
 // Functions that NumPy makes of reductions and elementwise steps: var, std, norm along an axis, ptp, and
 // outer. Each follows NumPy's own steps, so that each rounding is NumPy's.
 //
-// NumPy keeps what it reduces (squares, say) in memory whose axes lie as the operand's do; where the
-// operand's own sum is a reduce node, so is that of the squares.
+// NumPy keeps what it reduces (squares, say) in memory whose axes lie as the operand's do: where the operand
+// reduces in order, so do the squares.
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/reductions.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -13,13 +13,6 @@ namespace stator::frontend::numpy {
 namespace {
 
 bool is_real_float(DType t) { return t == DType::F64 || t == DType::F32; }
-
-// `sum` over `n` as np.intp, cast back.
-Id divided(TraceBuilder& tb, Id sum, Sym n, DType dtype) {
-    const Id count = sum == kNone ? kNone : tb.sym_scalar(n, DType::I64);
-    const Id quotient = count == kNone ? kNone : emit(tb, "divide", {arg_of(tb, sum), arg_of(tb, count)});
-    return quotient == kNone ? kNone : tb.cast(quotient, dtype);
-}
 
 // The squares of the differences from `mean`, which has the axes that are left.
 Id squared_deviations(TraceBuilder& tb, const Reduction& r, Id mean) {
@@ -55,9 +48,9 @@ ShadowRef lower_variance(TraceBuilder& tb, const Call& call) {
     // Of fewer NumPy warns.
     if (tb.hint(count) <= ddof || !tb.require(Relation::Lt, tb.int_const(ddof), count))
         return lower_library(tb, call);
-    const Id mean = divided(tb, reduce_node(tb, r, "add", dtype), count, dtype);
+    const Id mean = divided_by_count(tb, reduce_node(tb, r, "add", dtype), count, dtype);
     const Id sum = sum_of_values(tb, r, squared_deviations(tb, r, mean));
-    Id variance = divided(tb, sum, tb.syms().sub(count, tb.int_const(ddof)), dtype);
+    Id variance = divided_by_count(tb, sum, tb.syms().sub(count, tb.int_const(ddof)), dtype);
     if (Root && variance != kNone) variance = emit(tb, "sqrt", {arg_of(tb, variance)});
     return variance == kNone ? nullptr : finish_reduction(tb, r, variance, before, call.result);
 }
@@ -94,11 +87,7 @@ ShadowRef lower_norm(TraceBuilder& tb, const Call& call) {
             tb.shape(r.array->shadow).size() == 1 && c_contiguous(tb, *r.array) && !r.keepdims;
         return vector ? norm_of_vector(tb, call, *r.array) : nullptr;
     }
-    if (r.axes.size() != 1) return nullptr;
-    // The operand's own sum would be a reduce node; the node itself is not needed.
-    const Id plain = reduce_node(tb, r, "add", r.array->shadow->dtype);
-    if (plain == kNone) return nullptr;
-    tb.rollback(before);
+    if (r.axes.size() != 1 || !reduces_in_order(tb, r)) return nullptr;
     const Id v = tb.value(r.array->shadow);
     const Id square = v == kNone ? kNone : emit(tb, "multiply", {arg_of(tb, v), arg_of(tb, v)});
     const Id sum = sum_of_values(tb, r, square);

@@ -35,6 +35,10 @@ bool has_empty_axis(TraceBuilder& tb, const Shape& shape) {
     return std::any_of(shape.begin(), shape.end(), [&](Sym s) { return tb.hint(s) == 0; });
 }
 
+bool reduces_something(TraceBuilder& tb, const Reduction& r) {
+    return !r.axes.empty() && !has_empty_axis(tb, tb.shape(r.array->shadow));
+}
+
 }  // namespace
 
 Id keep_axes(TraceBuilder& tb, Id v, const std::vector<int>& axes) {
@@ -91,18 +95,20 @@ bool run_is_whole(TraceBuilder& tb, Id id, const Shape& shape, const std::vector
 
 }  // namespace
 
+bool reduces_in_order(TraceBuilder& tb, const Reduction& r) {
+    if (!reduces_something(tb, r)) return false;
+    return tb.for_gpu || c_contiguous(tb, *r.array) || (r.axes.size() == 1 && ordered_view(tb, *r.array));
+}
+
 Id reduce_node(TraceBuilder& tb, const Reduction& r, const char* ufunc, DType dtype) {
     const Shape shape = tb.shape(r.array->shadow);
     DType source = r.array->shadow->dtype;
     bool logical = dtype == DType::Bool && ufunc[0] == 'l';
     bool inexact = graph::is_float(dtype) || graph::is_complex(dtype);
     bool ordered = inexact && !logical && !tb.for_gpu;
-    if (r.axes.empty() || has_empty_axis(tb, shape)) return kNone;
     if (ordered && source != dtype) return kNone;
     if (graph::is_complex(source) || (source == DType::F16 && !tb.for_gpu)) return kNone;
-    if (ordered && !c_contiguous(tb, *r.array)) {
-        if (r.axes.size() != 1 || !ordered_view(tb, *r.array)) return kNone;
-    }
+    if (ordered ? !reduces_in_order(tb, r) : !reduces_something(tb, r)) return kNone;
     Id v = tb.value(r.array->shadow);
     if (v == kNone) return kNone;
     v = tb.cast(v, dtype);
@@ -120,6 +126,12 @@ Id sum_of_values(TraceBuilder& tb, const Reduction& r, Id values) {
     const bool same = kernels::can_reduce(tb.graph, sum, tb.for_gpu) &&
                       (tb.for_gpu || run_is_whole(tb, sum, tb.shape(r.array->shadow), r.axes));
     return same ? sum : kNone;
+}
+
+Id divided_by_count(TraceBuilder& tb, Id sum, Sym n, DType dtype) {
+    const Id count = sum == kNone ? kNone : tb.sym_scalar(n, DType::I64);
+    const Id quotient = count == kNone ? kNone : emit(tb, "divide", {arg_of(tb, sum), arg_of(tb, count)});
+    return quotient == kNone ? kNone : tb.cast(quotient, dtype);
 }
 
 Sym reduced_count(TraceBuilder& tb, const Reduction& r) {
@@ -238,9 +250,8 @@ ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
     bool plain = (dtype == DType::F64 || dtype == DType::F32) && r.array->shadow->dtype == dtype;
     Id sum = plain ? reduce_node(tb, r, "add", dtype) : kNone;
     if (sum == kNone) return lower_library(tb, call);
-    Id n = tb.sym_scalar(reduced_count(tb, r), DType::I64);
-    Id mean = n == kNone ? kNone : emit(tb, "divide", {arg_of(tb, sum), arg_of(tb, n)});
-    return mean == kNone ? nullptr : finish_reduction(tb, r, tb.cast(mean, dtype), before, call.result);
+    const Id mean = divided_by_count(tb, sum, reduced_count(tb, r), dtype);
+    return mean == kNone ? nullptr : finish_reduction(tb, r, mean, before, call.result);
 }
 
 // np.argmax and argmin, and the methods: (a, axis, out, *, keepdims).

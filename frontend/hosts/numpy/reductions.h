@@ -21,9 +21,13 @@ bool read_request(TraceBuilder& tb, const Operand* array, const Operand* axis, c
                   Reduction* out);
 // The reduce node, or kNone (without a reason) when NumPy has to do it.
 Id reduce_node(TraceBuilder& tb, const Reduction& r, const char* ufunc, DType dtype);
-// The sum of floats that have the extents of the operand of `r`, and lie as that does where `reduce_node`
-// made its sum; kNone likewise.
+// Whether the operand lies so that sums of floats are made in an order that kernels know.
+bool reduces_in_order(TraceBuilder& tb, const Reduction& r);
+// The sum of floats that have the extents of the operand of `r`, which reduces in order, and lie as that
+// does; kNone likewise.
 Id sum_of_values(TraceBuilder& tb, const Reduction& r, Id values);
+// `sum` over `n` as np.intp, cast back to `dtype`; kNone of kNone.
+Id divided_by_count(TraceBuilder& tb, Id sum, Sym n, DType dtype);
 // Puts the reduced axes back with extent 1, for keepdims.
 Id keep_axes(TraceBuilder& tb, Id v, const std::vector<int>& axes);
 // The call's result from `v`; `before` is how many nodes there were when its lowering began.

@@ -2,6 +2,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/hosts/numpy/product_core.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
 #include "kernels/tier0_flags.h"
@@ -35,23 +36,10 @@ struct Callables {
     }
 };
 
-// An operand with its core's extents and strides; axes that it does not have count as 1.
-struct Core {
-    int64_t rows = 1, columns = 1, row_stride = 0, column_stride = 0;
-
-    Core(PyArrayObject* a, bool is_right) {
-        const auto axis = [&](int d, int64_t* extent, int64_t* stride) {
-            *extent = PyArray_DIM(a, d);
-            *stride = *extent == 1 ? 0 : PyArray_STRIDE(a, d);
-        };
-        if (PyArray_NDIM(a) == 2)
-            axis(0, &rows, &row_stride), axis(1, &columns, &column_stride);
-        else if (is_right)
-            axis(0, &rows, &row_stride);
-        else
-            axis(0, &columns, &column_stride);
-    }
-};
+ProductCore core_of(PyArrayObject* a, bool is_right) {
+    const bool matrix = PyArray_NDIM(a) == 2;
+    return {PyArray_DIMS(a), PyArray_STRIDES(a), matrix || is_right, matrix || !is_right};
+}
 
 bool fits(PyObject* o, int type) {
     if (!PyArray_CheckExact(o)) return false;
@@ -74,34 +62,29 @@ PyRef small_product(PyObject* callable, PyObject* const* argv, size_t nargs, uin
     auto* right = reinterpret_cast<PyArrayObject*>(argv[1]);
     if (!any_strides && (!PyArray_IS_C_CONTIGUOUS(left) || !PyArray_IS_C_CONTIGUOUS(right))) return {};
     const kernels::HostLoop& loop = known.loops[type == NPY_FLOAT];
-    const Core a(left, false), b(right, true);
+    const ProductCore a = core_of(left, false), b = core_of(right, true);
     if (!loop.fn || a.columns != b.rows || a.rows == 0 || a.columns == 0 || b.columns == 0 ||
         a.rows > kMostWork || a.columns > kMostWork || b.columns > kMostWork ||
         a.rows * a.columns > kMostWork / b.columns)
         return {};
     const DType dtype = type == NPY_DOUBLE ? DType::F64 : DType::F32;
-    int64_t shape[2];
-    int rank = 0;
-    if (PyArray_NDIM(left) == 2) shape[rank++] = a.rows;
-    if (PyArray_NDIM(right) == 2) shape[rank++] = b.columns;
+    const bool has_rows = PyArray_NDIM(left) == 2, has_columns = PyArray_NDIM(right) == 2;
     const int64_t size = PyArray_ITEMSIZE(left);
+    int64_t shape[2], strides[2];
+    int rank = 0;
+    if (has_rows) shape[rank] = a.rows, strides[rank++] = (has_columns ? b.columns : 1) * size;
+    if (has_columns) shape[rank] = b.columns, strides[rank++] = size;
     PyRef made;
     char number[16] = {};
     if (rank > 0) {
         made = PyRef::steal(new_array(dtype, rank, shape, {}));
         if (!made) return PyErr_Clear(), PyRef();
     }
-    char* args[] = {PyArray_BYTES(left), PyArray_BYTES(right), made ? data(made.get()) : number};
-    const int64_t dims[] = {1, a.rows, a.columns, b.columns};
-    const bool has_rows = PyArray_NDIM(left) == 2, has_columns = PyArray_NDIM(right) == 2;
-    const int64_t out_row = has_rows && a.rows > 1 ? (has_columns ? b.columns : 1) * size : 0;
-    const int64_t out_column = has_columns && b.columns > 1 ? size : 0;
-    const int64_t steps[] = {
-        0, 0, 0, a.row_stride, a.column_stride, b.row_stride, b.column_stride, out_row, out_column};
+    const ProductCall product(a, b, ProductCore(shape, strides, has_rows, has_columns));
     uint32_t faults;
     {
         const kernels::tier0::KeepFlags keep;
-        loop.fn(args, dims, steps, loop.data);
+        product.run(loop, PyArray_BYTES(left), PyArray_BYTES(right), made ? data(made.get()) : number);
         faults = kernels::tier0::read_faults();
     }
     if (faults && faults_that_matter(faults, set, ignored)) return {};
