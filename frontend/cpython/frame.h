@@ -78,9 +78,12 @@ class HookScope {
     void* saved_ctx_;
     int saved_depth_;
 };
+// From now on the calling thread's frames that no scope's handler takes are offered to `watcher`.
+void watch_frames(FrameHandler watcher);
 bool foreign_hook_present();
 
-// While alive, frames of the calling thread are not offered to its handler (HookScopes begun meanwhile work).
+// While alive, frames of the calling thread are not offered to its handler and watcher (HookScopes begun
+// meanwhile work).
 class HookPause {
   public:
     HookPause();
@@ -88,7 +91,7 @@ class HookPause {
     HookPause(const HookPause&) = delete;
 
   private:
-    FrameHandler saved_handler_;
+    FrameHandler saved_handler_, saved_watcher_;
 };
 
 // A call that pushes a real frame of `func`'s code and hands it, empty, to `body` before anything in it runs.

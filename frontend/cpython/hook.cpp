@@ -37,6 +37,7 @@ struct PendingCall {
 struct PerThread {
     FrameHandler handler = nullptr;
     void* ctx = nullptr;
+    FrameHandler watcher = nullptr;
     PendingCall* pending = nullptr;
     int depth = 0;   // hook calls of this thread that are on the C stack since its innermost scope
     int scopes = 0;  // scopes of this thread
@@ -113,11 +114,14 @@ PyObject* run_pending(PyThreadState* ts, raw::IFrame* frame, PendingCall* call) 
 
 PyObject* offer(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     const int flags = raw::code(frame)->co_flags;
-    if (thread.handler && !throwflag && (flags & CO_OPTIMIZED) && !(flags & kSuspending)) {
+    if ((thread.handler || thread.watcher) && !throwflag && (flags & CO_OPTIMIZED) &&
+        !(flags & kSuspending)) {
         RecursionLevel level(ts);
         Frame f(ts, frame);
         PyObject* result = nullptr;
-        if (level.within_limit() && thread.handler(thread.ctx, f, &result)) return result;
+        if (level.within_limit() && ((thread.handler && thread.handler(thread.ctx, f, &result)) ||
+                                     (thread.watcher && thread.watcher(nullptr, f, &result))))
+            return result;
     }
     return pass_on(ts, frame, throwflag);
 }
@@ -191,8 +195,19 @@ HookScope::~HookScope() {
     remove();
 }
 
-HookPause::HookPause() : saved_handler_(std::exchange(thread.handler, nullptr)) {}
-HookPause::~HookPause() { thread.handler = saved_handler_; }
+void watch_frames(FrameHandler watcher) {
+    ++thread.scopes;
+    install();
+    thread.watcher = watcher;
+}
+
+HookPause::HookPause()
+    : saved_handler_(std::exchange(thread.handler, nullptr)),
+      saved_watcher_(std::exchange(thread.watcher, nullptr)) {}
+HookPause::~HookPause() {
+    thread.handler = saved_handler_;
+    thread.watcher = saved_watcher_;
+}
 
 bool foreign_hook_present() {
     _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());

@@ -134,3 +134,38 @@ for i in [1, 2, 3, 4, 99]:
 """
     done = run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_ALL_AFTER="0")
     assert done.stdout.strip() == "f index 99 is out of bounds for axis 0 with size 5"
+
+
+def test_what_a_recorded_call_calls_is_taken_too():
+    """What main calls runs in the middle of its first call: so does the whole program."""
+    program = """
+import numpy as np, stator
+class Layer:
+    def forward(self, x):
+        return np.tanh(x * 0.5) + x
+    def backward(self, x):
+        return 1.0 - np.tanh(x) ** 2
+class Trainer:
+    def __init__(self):
+        self.layer, self.seen = Layer(), []
+    def fit(self, x, rounds):
+        for k in self.batches(rounds):
+            x = x * 0.1 + next(map(self.step, [x]))
+        return x
+    def batches(self, rounds):
+        yield from range(rounds)
+    def step(self, x):
+        self.seen.append(id(x))
+        return self.layer.forward(x) - self.layer.backward(x)
+def main():
+    x = np.linspace(0.0, 1.0, 400)
+    for k in range(1):
+        x = x * 2.0
+    return Trainer().fit(x, 40)
+found = main()
+s = stator.stats()
+assert s["served"] > 30, s
+with stator.stance("eager"):
+    assert found.tobytes() == main().tobytes()
+"""
+    assert ran(program)[1:3] == ["True", "True"]
