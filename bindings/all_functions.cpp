@@ -1,5 +1,5 @@
-// STATOR=all, the plain way: the frame hook stays installed, and each frame that begins and that no scope of a
-// recorded or served call takes is looked at.
+// STATOR=all, the plain way: the frame hook stays installed, and each frame that begins, and that no scope of
+// a recorded or served call takes, is looked at.
 //
 // A code object becomes a candidate when it has been called a few times, at once when it has a loop, and is
 // given arrays or names NumPy. From then on its frames are driven as those of a decorated function are,

@@ -194,4 +194,7 @@ def test_loops_of_one_round_are_traces():
     assert compiled(x, 9).tobytes() == ends_apart(x, 9).tobytes()
     after = compiled.stats()
     assert after["recordings"] == before["recordings"] and after["regions"] == before["regions"] == 1
-    assert after["replays"] - before["replays"] == 1 and after["kernels_launched"] - before["kernels_launched"] >= 3
+    assert (
+        after["replays"] - before["replays"] == 1
+        and after["kernels_launched"] - before["kernels_launched"] >= 3
+    )
