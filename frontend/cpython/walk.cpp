@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kFrameHead = offsetof(raw::IFrame, localsplus);
 constexpr Py_ssize_t kMostBytes = 1 << 20;  // of a name or a table
+constexpr uint32_t kLastCharacter = 0x10FFFF;
 
 template <class T>
 bool fetch(const void* from, T* to, SafeRead read) {
@@ -91,6 +92,8 @@ bool read_text(const void* object, std::string* text, SafeRead read) {
     for (size_t i = 0; i < raw.size(); i += kind) {
         uint32_t c = 0;
         for (size_t k = 0; k < kind; ++k) c |= static_cast<uint32_t>(raw[i + k]) << 8 * k;
+        // Memory that was a string's once; besides, no file has such a name.
+        if (c == 0 || c > kLastCharacter) return false;
         append_utf8(text, c);
     }
     return true;
@@ -148,9 +151,12 @@ bool read_code(const void* code, CodeText* text, SafeRead read) {
     if (!identify_code(code, text->identity, read)) return false;
     if (!fetch(field(code, offsetof(PyCodeObject, co_firstlineno)), &text->first_line, read)) return false;
     if (!fetch(field(code, offsetof(PyCodeObject, co_flags)), &text->flags, read)) return false;
+    // Strings are alive as long as the code object is the same.
+    const void* now[3];
     return read_text(text->identity[0], &text->file, read) &&
            read_text(text->identity[1], &text->function, read) &&
-           read_bytes(text->identity[2], &text->lines, read);
+           read_bytes(text->identity[2], &text->lines, read) && identify_code(code, now, read) &&
+           std::equal(now, now + 3, text->identity);
 }
 
 // The format is CPython's Objects/locations.md: entries begin with a byte that has its high bit set, which

@@ -395,3 +395,20 @@ def test_profile_of_a_block():
         "True a block True True",
         "0.0 True",
     ], done.stderr
+
+
+def test_names_that_no_file_can_have(tmp_path):
+    """Memory of code that is gone may look so, too; the report is made all the same."""
+    data, _, _ = report_of(
+        tmp_path,
+        """
+        import time
+        def busy():
+            end = time.perf_counter() + 0.3
+            while time.perf_counter() < end:
+                pass
+        busy.__code__ = busy.__code__.replace(co_filename="nowhere\\0.py")
+        busy()
+        """,
+    )
+    assert not any("nowhere" in f["file"] for f in data["functions"])
