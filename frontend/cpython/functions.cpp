@@ -26,4 +26,28 @@ void set_function_part(PyObject* function, int part, PyObject* steal) {
     }
 }
 
+bool asking_runs_no_code(PyObject* o, const char* attribute) {
+    PyTypeObject* type = Py_TYPE(o);
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
+    if (type->tp_getattro != PyObject_GenericGetAttr) return false;
+    const PyRef name = PyRef::steal(PyUnicode_FromString(attribute));
+    // A descriptor that Python code defines is of a heap type.
+    PyObject* found = name ? _PyType_Lookup(type, name.get()) : nullptr;
+    PyErr_Clear();
+    return name && (!found || !PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_HEAPTYPE)) &&
+           !(found && Py_IS_TYPE(found, &PyProperty_Type));
+}
+
+std::string name_for_messages(PyObject* callable, const char* attribute) {
+    if (PyType_Check(callable)) {
+        const std::string name = reinterpret_cast<PyTypeObject*>(callable)->tp_name;
+        return name.substr(name.rfind('.') + 1);
+    }
+    if (!asking_runs_no_code(callable, attribute)) return {};
+    const PyRef name = PyRef::steal(PyObject_GetAttrString(callable, attribute));
+    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    PyErr_Clear();
+    return text ? text : "";
+}
+
 }  // namespace stator::frontend

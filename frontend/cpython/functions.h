@@ -1,5 +1,7 @@
-// Python functions as MAKE_FUNCTION and SET_FUNCTION_ATTRIBUTE make them.
+// Python functions as MAKE_FUNCTION and SET_FUNCTION_ATTRIBUTE make them, and what callables are called.
 #pragma once
+
+#include <string>
 
 #include "frontend/pyref.h"
 
@@ -18,5 +20,11 @@ PyObject* new_function(PyObject* code, PyObject* globals);  // new reference, or
 // Only for functions that nobody else has seen: the fields are written directly, without the events of
 // function watchers.
 void set_function_part(PyObject* function, int part, PyObject* steal);
+
+// Whether attributes of `o` can be asked for without running code of the program: `__getattr__`, properties,
+// metaclasses.
+bool asking_runs_no_code(PyObject* o, const char* attribute);
+// The name of what is called, for messages; empty where asking for it could run code of the program.
+std::string name_for_messages(PyObject* callable, const char* attribute = "__name__");
 
 }  // namespace stator::frontend

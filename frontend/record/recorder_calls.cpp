@@ -3,6 +3,7 @@
 
 #include "frontend/record/recorder.h"
 
+#include "frontend/cpython/functions.h"
 #include "frontend/record/named_tuples.h"
 #include "frontend/replay/function.h"
 #include "guards/check_torch_api.h"
@@ -381,12 +382,8 @@ bool Recorder::on_call(const Insn& insn) {
         args.insert(args.begin(), Operand{method->items[1], PyCFunction_GET_SELF(callable.obj)});
         callable = {method->items[0], method->items[0]->obj.get()};
     }
-    std::string what = "this object";
-    PyRef qualname = PyRef::steal(PyObject_GetAttrString(callable.obj, "__name__"));
-    if (!qualname)
-        PyErr_Clear();
-    else if (PyUnicode_Check(qualname.get()))
-        what = PyUnicode_AsUTF8(qualname.get());
+    std::string what = name_for_messages(callable.obj);
+    if (what.empty()) what = "this object";
     if (callable.shadow->kind != ShadowKind::Object && !host_that_knows(callable.obj))
         return refuse(Reason::UnknownCall, what);
     if (callable.shadow->kind == ShadowKind::Opaque && callable.shadow->source != guards::kNoSource)

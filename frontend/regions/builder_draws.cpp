@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
 
@@ -108,6 +109,7 @@ PyRef sample_of(const Value& v, long* next) {
 }
 
 PyRef attribute_of(PyObject* o, const char* name) {
+    if (!asking_runs_no_code(o, name)) return {};
     PyRef a = PyRef::steal(PyObject_GetAttrString(o, name));
     PyErr_Clear();
     return a;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
 
@@ -89,10 +90,8 @@ bool Builder::operator_by_host(int nb, bool in_place, const Value& a, const Valu
 }
 
 bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* names, Value* out) {
-    PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
-    PyErr_Clear();
-    const std::string text =
-        name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "a function";
+    std::string text = name_for_messages(callable);
+    if (text.empty()) text = "a function";
     const std::string what = "a call of " + text;
     bool quiet = false;
     if (!numpy::is_pure(callable, &quiet) || writes_argument(callable, args.size(), names))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
@@ -689,11 +690,8 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         Value key = composed(Kind::Slice, {known(Py_None), known(Py_None), int_value(const_int(-1))});
         return subscript(args[0], key, out);
     }
-    PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__qualname__"));
-    if (!name) PyErr_Clear();
-    return unknown(std::string("a call of ") + (name && PyUnicode_Check(name.get())
-                                                    ? PyUnicode_AsUTF8(name.get())
-                                                    : Py_TYPE(callable)->tp_name));
+    const std::string name = name_for_messages(callable, "__qualname__");
+    return unknown("a call of " + (name.empty() ? std::string(Py_TYPE(callable)->tp_name) : name));
 }
 
 }  // namespace stator::frontend::regions

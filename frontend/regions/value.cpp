@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "frontend/cpython/functions.h"
+
 namespace stator::frontend::regions {
 
 bool same(const ExprRef& a, const ExprRef& b) {
@@ -88,12 +90,8 @@ std::string describe(const Value& v) {
         case Kind::Empty: return "nothing";
         case Kind::Known: {
             if (v.obj == Py_None) return "None";
-            PyObject* name = PyObject_GetAttrString(v.obj, "__name__");
-            if (!name) PyErr_Clear();
-            std::string text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name)
-                                                             : std::string("a ") + Py_TYPE(v.obj)->tp_name;
-            Py_XDECREF(name);
-            return text;
+            const std::string name = name_for_messages(v.obj);
+            return name.empty() ? std::string("a ") + Py_TYPE(v.obj)->tp_name : name;
         }
         case Kind::Passed:
             return v.obj ? std::string("a ") + reinterpret_cast<PyTypeObject*>(v.obj)->tp_name

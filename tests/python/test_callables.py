@@ -75,3 +75,30 @@ def test_attributes_by_code():
         return call(x) * 2 + x
 
     check(stator.compile(function), function, X)
+
+
+class Asked(Scaled):
+    asked: list[str] = []
+
+    def __getattr__(self, name):
+        Asked.asked.append(name)
+        raise AttributeError(name)
+
+
+def test_nobody_asks_for_a_name():
+    """What a call is of stands in messages; a program's own __getattr__ is not run for them."""
+    call = Asked(2.0)
+
+    def straight(x):
+        return call(x) * 2
+
+    def looping(x, n):
+        for _ in range(n):
+            x = call(x) * 0.5
+        return x
+
+    first, second = stator.compile(straight), stator.compile(looping)
+    for n in (3, 5, 4):
+        assert first(X).tobytes() == straight(X).tobytes()
+        assert second(X, n).tobytes() == looping(X, n).tobytes()
+    assert Asked.asked == []
