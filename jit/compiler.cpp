@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <thread>
 #include <unordered_map>
 
 #include "jit/codegen.h"
@@ -201,16 +202,25 @@ std::string key_of(const Work& w, const Names& names) {
 // 65), and no shorter with 100.
 constexpr int64_t kLarge = 250;
 
-// STATOR_TEST_FIRST_CODE=FROM[,only]: regions of at least so many instructions get unoptimized code first,
-// also where the caller waits; "only": and no other.
+// STATOR_TEST_FIRST_CODE=FROM[,only|,late]: regions of at least so many instructions get unoptimized code
+// first, also where the caller waits; "only": and no other; "late": the better code comes when the first one
+// runs.
 struct FirstCode {
     int64_t from = INT64_MAX;
-    bool only = false;
+    bool only = false, late = false;
 };
 FirstCode first_code(bool waits) {
     if (const char* text = std::getenv("STATOR_TEST_FIRST_CODE"))
-        return {std::atoll(text), std::strstr(text, ",only") != nullptr};
-    return {waits ? INT64_MAX : kLarge, false};
+        return {std::atoll(text), std::strstr(text, ",only") != nullptr,
+                std::strstr(text, ",late") != nullptr};
+    return {waits ? INT64_MAX : kLarge};
+}
+
+// For a minute at most: a program may never enter the region. The word is there shortly before the code runs.
+void wait_until_entered(const kernels::RegionSlot& slot) {
+    using namespace std::chrono_literals;
+    for (int i = 0; i < 60'000 && !slot.breaker; ++i) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(200ms);
 }
 
 // Serves until the better code is there. What it cannot do is left to that.
@@ -258,6 +268,7 @@ void compile_now(const Work& w) {
     counters.compiles.fetch_add(1, std::memory_order_relaxed);
     counters.microseconds.fetch_add(static_cast<int64_t>(seconds * 1e6), std::memory_order_relaxed);
     if (!private_names) remember(key, code);
+    if (wanted.late && w.region && w.region->slot->provisional.load()) wait_until_entered(*w.region->slot);
     publish(w, code, false, seconds);
     if (w.region) leave_provisional(*w.region->slot);
     report(w, "compiled", seconds, *code, &object);

@@ -78,7 +78,7 @@ assert max(entered.values()) == 2, entered
 
 def test_a_running_loop_goes_on_in_better_code(tmp_path):
     """It leaves at a header when that is there, and is entered again."""
-    text = run("0", tmp_path, "-c", LONG)
+    text = run("0,late", tmp_path, "-c", LONG)
     assert "longest 559" in text
     assert text.index("compiled in a hurry, region") < text.index("compiled, region") < text.index("longest")
 
