@@ -16,6 +16,7 @@
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/stepper.h"
 #include "frontend/hosts/host.h"
+#include "frontend/hosts/numpy/temporaries.h"
 #include "frontend/record/builder.h"
 
 namespace stator::frontend {
@@ -59,7 +60,8 @@ class Recorder {
 
     enum class Verdict : uint8_t { Go, Close, Return };
     Verdict before(const Insn& insn);  // Return: the trace ends with this ReturnValue (base frame)
-    Verdict after(const Insn& insn);
+    numpy::TemporaryReuse::Held references() const;  // in between, to the topmost operands
+    Verdict after(const Insn& insn, const numpy::TemporaryReuse& reuse);
     void raised();  // the instruction raised: what `before` recorded of it did not happen
 
     // Inlining: set by `before` when the next call should be followed into its frame.
@@ -92,6 +94,8 @@ class Recorder {
     void capture(int count);
     int pops(const Insn& insn) const;
     bool counts_references(const Insn& insn) const;
+    bool may_be_temporary(const Operand& o) const;
+    bool settle_layout(const numpy::TemporaryReuse& reuse);
     static int made_function_operands(const Insn& insn);
     ShadowRef cell_at(int slot);
     bool begins_comprehension(const Insn& get_iter);

@@ -1,6 +1,10 @@
 // Operators, comparisons, and what decides a branch. See recorder_ops.cpp for the rules.
 
 #include "frontend/record/recorder.h"
+
+#include <algorithm>
+#include <span>
+
 #include "guards/check_module.h"
 
 namespace stator::frontend {
@@ -22,6 +26,47 @@ static bool is_constant_number(TraceBuilder& b, const Operand& o) {
 // The operands of x + [1, 2, 3]. Other objects may have operators of their own.
 static bool is_ndarray_with_sequence(const Operand& a, const Operand& b) {
     return is_ndarray(a) && (PyList_CheckExact(b.obj) || PyTuple_CheckExact(b.obj));
+}
+
+// Whether the operand came in, and nothing in the frame refers to it but the stack: in each call it is
+// another matter whether the caller does.
+bool Recorder::may_be_temporary(const Operand& o) const {
+    const ShadowRef& s = o.shadow;
+    if (s->source == guards::kNoSource || b_.guards.source(s->source).kind != guards::SourceKind::Slot)
+        return false;
+    return std::ranges::none_of(levels_, [&](const Level* l) {
+        const auto locals = std::span(l->slots).first(static_cast<size_t>(l->code->nlocalsplus));
+        return std::ranges::find(locals, s) != locals.end();
+    });
+}
+
+numpy::TemporaryReuse::Held Recorder::references() const {
+    const auto held = [&](size_t from_top) {
+        if (ops_.size() <= from_top) return 0;
+        const Operand& o = ops_[ops_.size() - 1 - from_top];
+        return 1 + (o.shadow->obj.get() == o.obj);
+    };
+    return {held(0), held(1)};
+}
+
+// Where NumPy computes large results into a temporary with other strides than a small result has, the trace
+// is for sizes on this side.
+bool Recorder::settle_layout(const numpy::TemporaryReuse& reuse) {
+    if (!reuse.is_possible()) return true;
+    for (const Operand& o : ops_)
+        if (numpy::would_show(o.obj, top().frame->peek(0)) && may_be_temporary(o))
+            return refuse(Reason::TemporaryOrder);
+    if (reuse.operand() < 0) return true;
+    const bool binary = ops_.size() == 2;  // else the last one: of a sign, or of abs()
+    Operand& o = binary ? ops_[static_cast<size_t>(reuse.operand())] : ops_.back();
+    if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
+    if (o.shadow->kind != ShadowKind::Array || o.shadow->input >= 0) return refuse(Reason::TemporaryOrder);
+    const graph::Sym elements = b_.syms().product(b_.shape(o.shadow));
+    const graph::Sym bytes = b_.syms().mul(elements, b_.int_const(reuse.itemsize()));
+    const bool large = b_.hint(bytes) >= numpy::kReusedBytes;
+    return b_.require(large ? guards::Relation::Ge : guards::Relation::Lt, bytes,
+                      b_.int_const(numpy::kReusedBytes)) ||
+           refuse(Reason::TemporaryOrder);
 }
 
 bool Recorder::on_binary_op(const Insn& insn) {

@@ -179,11 +179,10 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     return Verdict::Go;
 }
 
-Recorder::Verdict Recorder::after(const Insn& insn) {
+Recorder::Verdict Recorder::after(const Insn& insn, const numpy::TemporaryReuse& reuse) {
     b_.reason = Reason::None;
     b_.reason_detail.clear();
-    size_t nodes = b_.graph.nodes.size();
-    bool ok = (this->*table()[static_cast<int>(insn.op)].handler)(insn);
+    bool ok = settle_layout(reuse) && (this->*table()[static_cast<int>(insn.op)].handler)(insn);
     if (!ok)
         b_.rollback(mark_);
     else
@@ -194,7 +193,6 @@ Recorder::Verdict Recorder::after(const Insn& insn) {
                 checkpoint_due_ = true;
             if (n.op == Op::Library && n.ints[3] == graph::kGivesNothing) checkpoint_due_ = true;
         }
-    (void)nodes;
     held_.clear();
     ops_.clear();
     return ok ? Verdict::Go : Verdict::Close;

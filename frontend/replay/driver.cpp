@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/operators.h"
 #include "frontend/cpython/pending.h"
+#include "frontend/hosts/numpy/temporaries.h"
 #include "frontend/replay/headers.h"
 #include "frontend/replay/on_device.h"
 
@@ -342,6 +343,8 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         }
     }
     Recorder* recording = recorder_;
+    numpy::TemporaryReuse reuse(f_, insn,
+                                recording ? recording->references() : numpy::TemporaryReuse::Held{});
     Step s;
     if (recording && recording->pending_function()) {
         InlineContext ctx{&fs_, recording, loops_around(fs_, places_, pc_)};
@@ -369,7 +372,8 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     }
     switch (s) {
         case Step::Next:
-            if (recording && recording->after(insn) == Recorder::Verdict::Close) {
+            reuse.settle(f_);
+            if (recording && recording->after(insn, reuse) == Recorder::Verdict::Close) {
                 fs_.remark(recording->reason(), recording->detail(), code_, insn);
                 wants_place_ = true;
                 finish_recording(graph::EndKind::Leave);

@@ -151,6 +151,8 @@ ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call);  // np.add.red
 
 // --- operators (operators.cpp) ---
 ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Operand& b, PyObject* result);
+// Whether NumPy computes `array ** exponent` by a ufunc of one operand (square).
+bool power_is_unary(PyObject* array, PyObject* exponent);
 ShadowRef lower_compare(TraceBuilder& tb, int py_op, const Operand& a, const Operand& b, PyObject* result);
 ShadowRef lower_unary(TraceBuilder& tb, Host::Unary op, const Operand& a, PyObject* result);
 

@@ -9,6 +9,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
+#include "frontend/record/array_meta.h"
 
 namespace stator::frontend::numpy {
 
@@ -125,6 +126,14 @@ ShadowRef lower_power(TraceBuilder& tb, const Operand& a, const Operand& b, bool
 }
 
 }  // namespace
+
+bool power_is_unary(PyObject* array, PyObject* exponent) {
+    DType base;
+    if (!PyLong_CheckExact(exponent) && !PyFloat_CheckExact(exponent)) return false;
+    if (!dtype_from_numpy(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(array)), &base)) return false;
+    bool binary = true;
+    return ufunc_of_power(base, exponent, false, &binary) && !binary;
+}
 
 PyObject* operator_function(int nb_op) { return operator_named(kOperators[nb_op % kOperatorCount].function); }
 

@@ -1,0 +1,227 @@
+"""Operands that nothing refers to but the stack: NumPy computes large results into them, which their strides show."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+import stator
+from replayed import outcome
+
+SMALL, LARGE = (30, 20), (300, 200)  # below and above 256 KiB of any dtype but bytes, as float64
+
+
+def scaled(x, y):
+    return y * 2.0 + x
+
+
+def scaled_on_the_right(x, y):
+    return x + y * 2.0
+
+
+def subtracted_from(x, y):
+    return x - y * 2.0
+
+
+def divided(x, y):
+    return (y * 2.0) / x
+
+
+def two_temporaries(x, y):
+    return (y + 1.0) * (x + 1.0)
+
+
+def kept_by_a_name(x, y):
+    t = y + 1.0
+    return t + x, t
+
+
+def same_operand_with_a_name_and_without(x, y):
+    t = y + 1.0
+    return t + x, (y + 1.0) + x
+
+
+def named_within(x, y):
+    return (t := y + 1.0) + x, t
+
+
+def twice(x):
+    return x * 2.0
+
+
+def of_a_helper(x, y):
+    return twice(y) + x
+
+
+def named_in_a_helper(x, y):
+    return added(y * 2.0, x)
+
+
+def added(a, b):
+    return a + b
+
+
+def sum_in_memory_order(x, y):
+    return (y / 3.0 + x).sum(), np.sum((y / 3.0 + x) * 1e-3), (y / 3.0 + x).ravel("K")
+
+
+def in_a_tuple(x, y):
+    return (y * 2.0, x)[0] + x
+
+
+def behind_a_python_step(x, y):
+    return y * 2.0 + identity(x)
+
+
+def identity(x):
+    return [x for _ in range(1)].pop()
+
+
+def of_another_dtype(x, y):
+    return (y * 2.0) + x.astype(np.float32), y.astype(np.float32) * np.float32(2) + x
+
+
+def whole_numbers(x, y):
+    a, b = (x * 99).astype(int), (y * 99).astype(int)
+    return (
+        (b + 1) & a,
+        a | (b + 1),
+        (b + 1) // (a + 1),
+        (b + 1) << (a % 7),
+        (b + 1) / (a + 1),
+        (b + 1) % (a + 1),
+    )
+
+
+def left_is_no_array(x, y):
+    s = 1.0
+    s += y[..., None].astype(np.float32) / 3.0
+    return s
+
+
+def views_of_temporaries(x, y):
+    return (y * 2.0)[:, ::1] + x, (y * 2.0).T + x.T
+
+
+def called_by_name(x, y):
+    return np.add(y * 2.0, x)
+
+
+FUNCTIONS = [
+    scaled,
+    scaled_on_the_right,
+    subtracted_from,
+    divided,
+    two_temporaries,
+    kept_by_a_name,
+    same_operand_with_a_name_and_without,
+    named_within,
+    of_a_helper,
+    named_in_a_helper,
+    sum_in_memory_order,
+    in_a_tuple,
+    behind_a_python_step,
+    of_another_dtype,
+    whole_numbers,
+    left_is_no_array,
+    views_of_temporaries,
+    called_by_name,
+]
+
+
+def mixed(shape):
+    x = np.random.default_rng(1).random(shape)
+    return x, np.asfortranarray(x[::-1] + 1)
+
+
+def as_eager(f, *calls):
+    compiled = stator.compile(f)
+    for _ in range(3):
+        for args in calls:
+            assert parts(compiled, args) == parts(f, args), [a.shape for a in args]
+            stator.wait()
+    return compiled
+
+
+def parts(f, args):
+    r, warned = outcome(lambda *a: everything(f(*a)), *args)
+    return r[1] if r[0] is tuple else r, warned
+
+
+def everything(r):
+    return tuple(outcome(lambda v=v: v) for v in r) if isinstance(r, tuple) else r
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("first", [SMALL, LARGE], ids=["small", "large"])
+def test_results_have_eagers_strides(f, first):
+    as_eager(f, mixed(first), mixed(LARGE), mixed(SMALL))
+
+
+def test_such_operators_stay_in_traces():
+    compiled = as_eager(scaled, mixed(SMALL), mixed(LARGE))
+    stats = stator.stats(compiled)
+    assert (stats["recordings"], stats["opaque_steps"], stats["exits"]) == (2, 0, 0), stats
+
+
+def test_sizes_on_one_side_are_one_trace():
+    compiled = as_eager(scaled, *[mixed((200 + i, 181 + i)) for i in range(4)])
+    assert stator.stats(compiled)["recordings"] == 1
+
+
+def test_at_the_very_size():
+    as_eager(scaled, mixed((128, 256)), mixed((128, 255)), mixed((256, 128)), mixed((255, 128)))
+
+
+# NumPy gives an axis of extent 1 other strides in a cast, where it walks with buffers, than in what follows.
+UNARY = {
+    "negative": lambda v: -(v / 2),
+    "positive": lambda v: +(v / 2),
+    "invert": lambda v: ~(v >> (v > 3)),
+    "abs": lambda v: abs(v / 2),
+    "square": lambda v: (v / 2) ** 2,
+    "root": lambda v: (v / 2) ** 0.5,
+    "reciprocal": lambda v: (v / 2) ** -1,
+    "cube": lambda v: (v / 2) ** 3,
+    "times a float": lambda v: (v / 2) * 3.0,
+    "a float times": lambda v: 3.0 * (v / 2),
+    "plus an int": lambda v: (v / 2) + 3,
+    "a NumPy number times": lambda v: np.float64(3) * (v / 2),
+    "an int times": lambda v: 3 * (v / 2),
+    "times an array without axes": lambda v: (v / 2) * np.array(3.0),
+    "narrow": lambda v: (v / np.float32(2)) * 3.0,
+    "narrow, by a wide number": lambda v: (v / np.float32(2)) * np.float64(3),
+    "absolute, by its name": lambda v: np.abs(v / 2),
+    "two": lambda v: (v >> v) + ((v / 2) ** 5),
+    "chain": lambda v: abs(-(v / 2) + 1) - 3.0,
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("first", [20, 70_000])
+def test_an_axis_of_extent_one(name, first):
+    def column(n):
+        return (np.asfortranarray(np.arange(1, 2 * n + 1, dtype=np.int16).reshape(2, n))[..., None],)
+
+    with np.errstate(all="ignore"):
+        as_eager(UNARY[name], column(first), column(20), column(70_000))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_a_python_step_gives_may_be_held_elsewhere(first):
+    """Whether it is a temporary is another matter in each call."""
+
+    def f(queue, x):
+        return queue.popleft() + x
+
+    compiled = stator.compile(f)
+    for shape in (LARGE, SMALL, LARGE, LARGE):
+        for held in (first, not first, True, False):
+            x, y = mixed(shape)
+            keep = y if held else None
+            results = []
+            for function in (f, compiled):
+                queue = deque([y if held else y.copy("F")])
+                results.append(outcome(function, queue, x))
+            assert results[0] == results[1], (shape, held, keep is None)
