@@ -36,7 +36,7 @@ MODES = {
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
     "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
 }
-KINDS = ("straight", "branching", "closures", "structured", "leaving", "attributes")
+KINDS = ("straight", "branching", "closures", "structured", "leaving", "attributes", "orders")
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -62,6 +62,10 @@ def generate(kind: str, seed: int, number: int) -> Program:
         from .leaving import leaving
 
         return leaving(Choices.seeded(seed, number), name)
+    if kind == "orders":
+        from .orders import orders
+
+        return orders(Choices.seeded(seed, number), name)
     if kind == "structured":
         from .structured import structured
 
