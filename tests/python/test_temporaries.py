@@ -162,7 +162,9 @@ def test_results_have_eagers_strides(f, first):
 def test_such_operators_stay_in_traces():
     compiled = as_eager(scaled, mixed(SMALL), mixed(LARGE))
     stats = stator.stats(compiled)
-    assert (stats["recordings"], stats["opaque_steps"], stats["exits"]) == (2, 0, 0), stats
+    # Where NumPy cannot see that the evaluator calls (some builds of CPython 3.14) no size matters.
+    reuses = scaled(*mixed(LARGE)).flags.f_contiguous
+    assert (stats["recordings"], stats["opaque_steps"], stats["exits"]) == (1 + reuses, 0, 0), stats
 
 
 def test_sizes_on_one_side_are_one_trace():
