@@ -33,20 +33,31 @@ constexpr char kProbeSource[] = R"(
 def probe():
     import numpy
     c = numpy.zeros((256, 256))
-    return (c.T * 1.0 + c).flags.f_contiguous
+    seen = []
+    def noted(a):
+        seen.append(id(a))
+        return a
+    reuses = (c.T * 1.0 + c).flags.f_contiguous
+    behind_number = id(numpy.float64(1) * noted(c * 1.0)) == seen[0]
+    return reuses + 2 * behind_number
 )";
 
-// NumPy may have been built without it, and where CPython's symbols are stripped it cannot see who calls.
-bool numpy_reuses() {
-    return once([] {
+enum Reuses : long { kReuses = 1, kBehindNumber = 2 };
+
+// NumPy may have been built without it, and where CPython's symbols are stripped it cannot see who calls. A
+// NumPy number on the left calls the ufunc itself from some version on.
+bool numpy_reuses(Reuses how) {
+    const long answers = once([] {
         const PyRef globals = PyRef::steal(PyDict_New());
         PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
         PyRef done = PyRef::steal(PyRun_String(kProbeSource, Py_file_input, globals.get(), globals.get()));
         PyObject* probe = done ? PyDict_GetItemString(globals.get(), "probe") : nullptr;
         const PyRef answer = PyRef::steal(probe ? PyObject_CallNoArgs(probe) : nullptr);
+        const long found = answer ? PyLong_AsLong(answer.get()) : 0;
         PyErr_Clear();
-        return answer && answer.get() == Py_True;
+        return found < 0 ? 0 : found;
     });
+    return answers & how;
 }
 
 PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObject*>(o); }
@@ -97,9 +108,8 @@ int reused_of(int op, PyObject* a, PyObject* b, TemporaryReuse::Held held) {
         default: return -1;
     }
     if (is_temporary(a, held.below) && takes(as_array(a), b)) return 0;
-    // A NumPy number on the left calls the ufunc itself.
-    if (!commutes(op) || PyArray_IsScalar(a, Generic)) return -1;
-    return is_temporary(b, held.top) && takes(as_array(b), a) ? 1 : -1;
+    if (!commutes(op) || !is_temporary(b, held.top) || !takes(as_array(b), a)) return -1;
+    return !PyArray_IsScalar(a, Generic) || numpy_reuses(kBehindNumber) ? 1 : -1;
 }
 
 PyObject* builtin_abs() {
@@ -145,7 +155,7 @@ void TemporaryReuse::settle(Frame& f) {
     PyArrayObject* result = as_array(f.peek(0));
     if (!PyArray_CheckExact(result) || PyArray_NDIM(result) != rank_ ||
         PyArray_ITEMSIZE(result) != itemsize_ || PyArray_SIZE(result) == 0 ||
-        std::equal(strides_, strides_ + rank_, PyArray_STRIDES(result)) || !numpy_reuses())
+        std::equal(strides_, strides_ + rank_, PyArray_STRIDES(result)) || !numpy_reuses(kReuses))
         return;
     other_strides_ = true;
     if (PyArray_NBYTES(result) < kReusedBytes) return;
