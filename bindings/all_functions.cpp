@@ -1,13 +1,19 @@
-// STATOR=all, the plain way: the frame hook stays installed, and each frame that begins, and that no scope of
+// STATOR=all, the plain way: a frame hook is installed, and each frame that begins, and that no scope of
 // a recorded or served call takes, is looked at.
 //
 // A code object becomes a candidate when it has been called a few times, at once when it has a loop, and is
 // given arrays or names NumPy. From then on its frames are driven as those of a decorated function are,
 // except that they exist already. Everything else goes on untouched: generators, frames that are traced or
-// recorded, recursive calls, NumPy's and stator's own functions. The hook makes calls between Python
-// functions slower (see docs/design.md); decorating has no such cost.
+// recorded, recursive calls, NumPy's and stator's own functions.
+//
+// The hook makes calls between Python functions slower (see docs/design.md). So it has to pay: where calls
+// are so frequent that it takes more than a small share of the time, and hardly any of them is served, it is
+// taken off for a while, for longer each time. Functions that come to be called meanwhile are found when it
+// is back.
 #include "bindings/all_functions.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +21,8 @@
 #include <vector>
 
 #include "bindings/core_library.h"
+#include "bindings/later.h"
+#include "frontend/clock.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/names.h"
@@ -26,8 +34,14 @@ namespace {
 using frontend::Frame;
 using frontend::FunctionState;
 
-// Calls without arrays, or of other functions with this code, before it is left alone.
+// Calls without arrays before code is left alone.
 constexpr int kCallsWithout = 64;
+
+// What the hook takes for each call, ns; the share of the time that it may take; what a call that is served
+// saves at least, ns; after how many calls that is looked at; and for how long it is off then, ns.
+constexpr int64_t kHookedCall = 25, kHookShare = 50, kServedCall = 2000;
+constexpr int kLookedAtEach = 1024;
+constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 256'000'000;
 
 struct Candidate {
     std::unique_ptr<FunctionState> state;
@@ -142,26 +156,68 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
     return !c.refused;
 }
 
+// Code that was refused lately, by address. Its name and line tell it from other code that lies there later.
+class Refused {
+  public:
+    bool has(const PyCodeObject* code) const {
+        const Entry& e = at(code);
+        return e.code == code && e.name == code->co_qualname && e.line == code->co_firstlineno;
+    }
+    void add(const PyCodeObject* code) { at(code) = {code, code->co_qualname, code->co_firstlineno}; }
+
+  private:
+    struct Entry {
+        const PyCodeObject* code = nullptr;
+        const PyObject* name = nullptr;
+        int line = 0;
+    };
+    static constexpr size_t kEntries = 1024;
+    Entry& at(const PyCodeObject* code) {
+        return entries_[(reinterpret_cast<uintptr_t>(code) >> 5) % kEntries];
+    }
+    const Entry& at(const PyCodeObject* code) const {
+        return entries_[(reinterpret_cast<uintptr_t>(code) >> 5) % kEntries];
+    }
+    std::array<Entry, kEntries> entries_;
+};
+Refused refused;
+
+int64_t served_calls = 0;  // since the hook was last looked at
+
 bool handle(void*, Frame& frame, PyObject** result) {
-    constexpr int kLeftAlone = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     PyCodeObject* code = frame.code();
-    if (code->co_flags & kLeftAlone || !(code->co_flags & CO_OPTIMIZED)) return false;
+    if (refused.has(code)) return false;
     Candidate& c = candidates()[code];
-    if (c.refused || c.running || frontend::recording_on_this_thread()) return false;
+    if (c.refused) return refused.add(code), false;
+    if (c.running || frontend::recording_on_this_thread()) return false;
     if (frontend::stance() == frontend::Stance::Eager || frontend::is_traced(frame.ts(), code)) return false;
     if (!c.state && !admit(c, frame, code)) return false;
-    if (frame.function() != c.state->function()) {  // a closure made anew: its cells are others
-        c.refused = ++c.calls > kCallsWithout;
-        // What the one before holds, large arrays perhaps, goes with it; the new one is a candidate in its
-        // next call. `c` may not be there any more once finalizers have run.
-        const bool nobodys = Py_REFCNT(c.state->function()) == 1;
-        if (c.refused || nobodys) std::unique_ptr<FunctionState>(std::move(c.state)).reset();
-        return false;
-    }
+    if (frame.globals() != c.state->impl()->globals.get()) return false;  // the same code in another module
     c.running = true;
+    const int64_t served = c.state->counters().served;
     *result = c.state->run(frame);
+    served_calls += c.state->counters().served - served;
     c.running = false;
     return true;
+}
+
+int64_t looked_at = 0, pause_ns = kFirstPause;
+
+void put_back() {
+    looked_at = frontend::now_ns();
+    frontend::watch_again();
+}
+
+bool stays() {
+    const int64_t now = frontend::now_ns(), passed = now - std::exchange(looked_at, now),
+                  cost = kLookedAtEach * kHookedCall, saved = kServedCall * std::exchange(served_calls, 0);
+    if (cost * kHookShare <= passed || cost <= saved) {
+        pause_ns = kFirstPause;
+        return true;
+    }
+    do_later(pause_ns, put_back);
+    pause_ns = std::min(2 * pause_ns, kLongestPause);
+    return false;
 }
 
 bool started = false;
@@ -169,10 +225,13 @@ bool started = false;
 }  // namespace
 
 void start_all() {
-    if (!std::exchange(started, true)) frontend::watch_frames(handle);
+    if (std::exchange(started, true)) return;
+    looked_at = frontend::now_ns();
+    frontend::watch_frames(handle, kLookedAtEach, stays);
 }
 
 void end_all() {
+    end_later();
     // Finalizers run when they go, and may call functions: the table is whole by then.
     std::vector<std::unique_ptr<FunctionState>> gone;
     for (auto& [code, c] : candidates()) {

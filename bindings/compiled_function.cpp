@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/shared_states.h"
+
 namespace stator::bindings {
 namespace {
 
@@ -19,13 +21,11 @@ using frontend::Stance;
 
 struct CompiledFunction {
     PyObject_HEAD vectorcallfunc vectorcall;
-    FunctionState* state;  // nullptr for a disabled function
-    PyObject* function;    // what it stands for
+    SharedState* shared;  // nullptr for a disabled function
+    PyObject* function;   // what it stands for
     PyObject* weakrefs;
     FunctionOptions options;
-    int running;                        // calls in progress, on all threads
     int64_t breaks_seen;                // fullgraph: remarks that have been raised about
-    bool reset_wanted;                  // dropping traces waits until none of them runs
     CompiledFunction *previous, *next;  // all live ones; no references
 };
 
@@ -38,13 +38,13 @@ CompiledFunction* cast(PyObject* o) { return reinterpret_cast<CompiledFunction*>
 
 // --- calls ---
 
-PyObject* finish_call(CompiledFunction* self, PyObject* result) {
-    if (--self->running > 0) return result;
-    if (self->reset_wanted || self->state->wants_sweep()) [[unlikely]] {
+PyObject* finish_call(SharedState* shared, PyObject* result) {
+    if (--shared->running > 0) return result;
+    if (shared->reset_wanted || shared->state->wants_sweep()) [[unlikely]] {
         PyObject *kind, *value, *trace;
         PyErr_Fetch(&kind, &value, &trace);
-        if (std::exchange(self->reset_wanted, false)) self->state->reset();
-        if (self->state->wants_sweep()) self->state->sweep();
+        if (std::exchange(shared->reset_wanted, false)) shared->state->reset();
+        if (shared->state->wants_sweep()) shared->state->sweep();
         PyErr_Restore(kind, value, trace);
     }
     return result;
@@ -52,8 +52,9 @@ PyObject* finish_call(CompiledFunction* self, PyObject* result) {
 
 PyObject* call(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     CompiledFunction* self = cast(callable);
-    ++self->running;
-    return finish_call(self, self->state->call(args, nargsf, kwnames));
+    SharedState* const shared = self->shared;
+    ++shared->running;
+    return finish_call(shared, shared->state->call(self->function, args, nargsf, kwnames));
 }
 
 // Sets GraphBreakError with what stayed in Python.
@@ -83,11 +84,11 @@ void set_graph_break(CompiledFunction* self, const std::vector<frontend::Remark>
 // Whether the call left anything to Python. A replay that did not changes none of these counters, so that the
 // remarks are looked through only after the others.
 bool left_to_python(CompiledFunction* self, const Counters& since) {
-    const Counters& now = self->state->counters();
+    const Counters& now = self->shared->state->counters();
     const bool stayed = now.eager_calls > since.eager_calls || now.opaque_steps > since.opaque_steps ||
                         now.calls == since.calls;  // a function that was given up counts no calls
     if (!stayed && now.recordings == since.recordings) return false;
-    const auto remarks = self->state->remarks();
+    const auto remarks = self->shared->state->remarks();
     int64_t breaks = 0;
     for (const frontend::Remark& r : remarks)
         if (is_break(r)) breaks += r.count;
@@ -100,7 +101,8 @@ bool left_to_python(CompiledFunction* self, const Counters& since) {
 
 void refuse(void* ctx, frontend::CallLimits::What what) {
     auto* self = static_cast<CompiledFunction*>(ctx);
-    if (what == frontend::CallLimits::LeavingToPython) return set_graph_break(self, self->state->remarks());
+    if (what == frontend::CallLimits::LeavingToPython)
+        return set_graph_break(self, self->shared->state->remarks());
     PyErr_Format(recompile_error,
                  "the stance is 'fail_on_recompile', and this call of %R would be recorded again; "
                  "STATOR_LOG=guards says why",
@@ -113,14 +115,14 @@ void refuse(void* ctx, frontend::CallLimits::What what) {
 PyObject* call_checked(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     CompiledFunction* self = cast(callable);
     if (frontend::stance() == Stance::Eager) return call(callable, args, nargsf, kwnames);
-    const Counters since = self->state->counters();
+    const Counters since = self->shared->state->counters();
     frontend::CallLimits limits{0, refuse, self};
     if (self->options.fullgraph) limits.forbidden |= frontend::CallLimits::LeavingToPython;
     if (frontend::stance() == Stance::FailOnRecompile && since.recordings > 0)
         limits.forbidden |= frontend::CallLimits::Recording;
-    const frontend::CallLimits* before = self->state->limit(&limits);
+    const frontend::CallLimits* before = self->shared->state->limit(&limits);
     PyObject* result = call(callable, args, nargsf, kwnames);
-    self->state->limit(before);
+    self->shared->state->limit(before);
     if (result && self->options.fullgraph && left_to_python(self, since)) Py_CLEAR(result);
     return result;
 }
@@ -134,7 +136,7 @@ PyObject* call_disabled(PyObject* callable, PyObject* const* args, size_t nargsf
 }
 
 vectorcallfunc choose_call(const CompiledFunction* self) {
-    if (!self->state) return call_disabled;
+    if (!self->shared) return call_disabled;
     return self->options.fullgraph || frontend::stance() == Stance::FailOnRecompile ? call_checked : call;
 }
 
@@ -144,13 +146,11 @@ CompiledFunction* allocate(PyObject* function) {
     CompiledFunction* self = PyObject_GC_New(CompiledFunction, &type);
     if (!self) return nullptr;
     self->vectorcall = nullptr;
-    self->state = nullptr;
+    self->shared = nullptr;
     self->function = Py_NewRef(function);
     self->weakrefs = nullptr;
     self->options = {};
-    self->running = 0;
     self->breaks_seen = 0;
-    self->reset_wanted = false;
     self->previous = nullptr;
     self->next = live;
     if (live) live->previous = self;
@@ -161,13 +161,14 @@ CompiledFunction* allocate(PyObject* function) {
 int traverse(PyObject* o, visitproc visit, void* arg) {
     CompiledFunction* self = cast(o);
     Py_VISIT(self->function);
-    return self->state ? self->state->traverse(visit, arg) : 0;
+    // What several own is none's to show: the collector would count it more often than it is referred to.
+    return self->shared && self->shared->owners == 1 ? self->shared->state->traverse(visit, arg) : 0;
 }
 
 // The function stays, so that a call from a finalizer still works; it breaks its own cycles.
 int clear(PyObject* o) {
     CompiledFunction* self = cast(o);
-    if (self->state && self->running == 0) self->state->reset();
+    if (self->shared && self->shared->owners == 1 && self->shared->running == 0) self->shared->state->reset();
     return 0;
 }
 
@@ -177,7 +178,7 @@ void dealloc(PyObject* o) {
     if (self->weakrefs) PyObject_ClearWeakRefs(o);
     (self->previous ? self->previous->next : live) = self->next;
     if (self->next) self->next->previous = self->previous;
-    delete self->state;
+    if (self->shared) release_state(self->shared);
     Py_DECREF(self->function);
     PyObject_GC_Del(o);
 }
@@ -209,7 +210,7 @@ PyObject* descr_get(PyObject* self, PyObject* instance, PyObject*) {
 }
 
 PyObject* repr(PyObject* self) {
-    return PyUnicode_FromFormat(cast(self)->state ? "<stator.compile of %R>" : "<stator.disable of %R>",
+    return PyUnicode_FromFormat(cast(self)->shared ? "<stator.compile of %R>" : "<stator.disable of %R>",
                                 cast(self)->function);
 }
 
@@ -284,10 +285,10 @@ STATOR_METHODS(X)
 
 PyObject* reset(PyObject* o, PyObject*) {
     CompiledFunction* self = cast(o);
-    if (self->running)
-        self->reset_wanted = true;
-    else if (self->state)
-        self->state->reset();
+    if (self->shared && self->shared->running)
+        self->shared->reset_wanted = true;
+    else if (self->shared)
+        self->shared->state->reset();
     Py_RETURN_NONE;
 }
 
@@ -341,11 +342,11 @@ void fill_type() {
 }
 
 PyObject* unwrap(PyObject* object) {
-    return Py_TYPE(object) == &type && cast(object)->state ? cast(object)->function : nullptr;
+    return Py_TYPE(object) == &type && cast(object)->shared ? cast(object)->function : nullptr;
 }
 
 CompiledFunction* compiled(PyObject* object) {
-    if (Py_TYPE(object) == &type && cast(object)->state) return cast(object);
+    if (Py_TYPE(object) == &type && cast(object)->shared) return cast(object);
     PyErr_Format(PyExc_TypeError, "expected a function compiled by stator.compile, found %R", object);
     return nullptr;
 }
@@ -373,12 +374,12 @@ bool add_compiled_function(PyObject* module) {
 }
 
 PyObject* make_compiled(PyObject* function, const FunctionOptions& options) {
-    std::unique_ptr<FunctionState> state = FunctionState::create(function, options);
-    if (!state) return nullptr;
+    SharedState* shared = acquire_state(function, options);
+    if (!shared) return nullptr;
     CompiledFunction* self = allocate(function);
-    if (!self) return nullptr;
+    if (!self) return release_state(shared), nullptr;
     self->options = options;
-    self->state = state.release();
+    self->shared = shared;
     self->vectorcall = choose_call(self);
     PyObject_GC_Track(self);
     return reinterpret_cast<PyObject*>(self);
@@ -394,7 +395,7 @@ PyObject* make_disabled(PyObject* callable) {
 
 FunctionState* state_of(PyObject* object) {
     CompiledFunction* self = compiled(object);
-    return self ? self->state : nullptr;
+    return self ? self->shared->state.get() : nullptr;
 }
 
 const FunctionOptions* options_of(PyObject* object) {
@@ -418,6 +419,7 @@ void reset_all() {
         Py_XDECREF(reset(f, nullptr));
         Py_DECREF(f);
     }
+    forget_kept_states();
     frontend::reset_global_counters();
 }
 

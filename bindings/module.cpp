@@ -12,6 +12,7 @@
 #include "bindings/cuda.h"
 #include "bindings/cuda_launcher.h"
 #include "bindings/profile.h"
+#include "bindings/shared_states.h"
 #include "bindings/testing.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
@@ -346,6 +347,7 @@ void add_functions(py::module_& m) {
     m.def("wait", &wait);
     m.def("reset", &reset);
     m.def("start_all", &start_all);
+    m.def("forget_kept_states", &forget_kept_states);
     m.def("at_exit", [] {
         apply_stance(frontend::Stance::Eager);
         end_all();

@@ -71,6 +71,9 @@ class CodeInfo {
     // Per instruction: the first one that may yet be executed from there on.
     std::vector<int32_t> first_ahead;
     int index_at(int unit) const { return index_of_unit[unit]; }
+    // Where a trace that is entered with a call finds the function object: behind the variables, where the
+    // stack begins later.
+    int function_slot() const { return nlocalsplus; }
     bool find_handler(int insn_index, Handler* out) const;
     // Whether the value of a localsplus slot may be read at or after instruction i; otherwise the slot is
     // dead there. Cells and free variables are always live. A dead local can still be seen through locals()

@@ -78,8 +78,11 @@ class HookScope {
     void* saved_ctx_;
     int saved_depth_;
 };
-// From now on the calling thread's frames that no scope's handler takes are offered to `watcher`.
-void watch_frames(FrameHandler watcher);
+// From now on the calling thread's frames that no scope's handler takes are offered to `watcher`. After every
+// `often` hooked calls `stays` is asked; when it says no the hook goes, unless somebody else needs it, until
+// `watch_again`, which takes the GIL for granted and does nothing while frames are watched.
+void watch_frames(FrameHandler watcher, int often, bool (*stays)());
+void watch_again();
 bool foreign_hook_present();
 
 // While alive, frames of the calling thread are not offered to its handler and watcher (HookScopes begun

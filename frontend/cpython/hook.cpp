@@ -50,6 +50,10 @@ int g_scopes = 0;
 _PyFrameEvalFunction g_foreign = nullptr;  // what is chained behind ours; NULL = the default evaluator
 bool g_buried = false;                     // a foreign hook was put on top of ours and may call it
 int g_suspended = 0;                       // calls that run without the hook because they are deep
+// Of the thread whose frames are watched.
+bool g_watching = false;
+unsigned g_often = 0, g_calls_left = 0;  // hooked calls until `g_stays` is asked
+bool (*g_stays)() = nullptr;
 
 PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag);
 
@@ -126,7 +130,11 @@ PyObject* offer(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     return pass_on(ts, frame, throwflag);
 }
 
+void ask_whether_it_stays();
+
 PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
+    if (--g_calls_left == 0) [[unlikely]]
+        ask_whether_it_stays();
     PendingCall* pending = thread.pending;
     if (pending && raw::function(frame) == pending->clone) return run_pending(ts, frame, pending);
     PyObject* result;
@@ -170,6 +178,14 @@ void remove() {
     g_foreign = nullptr;
 }
 
+// While a call is on its way through the hook: it takes the hook off for the calls after it only.
+void ask_whether_it_stays() {
+    g_calls_left = g_often;
+    if (!g_watching || g_scopes != 1 || g_suspended || g_foreign || g_buried || g_stays()) return;
+    g_watching = false;
+    remove();
+}
+
 PyObject* nones(Py_ssize_t n) {
     PyObject* t = PyTuple_New(n);
     if (!t) return nullptr;
@@ -195,10 +211,19 @@ HookScope::~HookScope() {
     remove();
 }
 
-void watch_frames(FrameHandler watcher) {
+void watch_frames(FrameHandler watcher, int often, bool (*stays)()) {
     ++thread.scopes;
+    g_often = g_calls_left = static_cast<unsigned>(often);
+    g_stays = stays;
+    g_watching = true;
     install();
     thread.watcher = watcher;
+}
+
+void watch_again() {
+    if (std::exchange(g_watching, true)) return;
+    g_calls_left = g_often;
+    install();
 }
 
 HookPause::HookPause()

@@ -72,7 +72,8 @@ LibraryRoutine draw_routine(HostFunction f, HostResult result);
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);
 
-// How many of them have called a function of Python's so far.
+// How many of them have called a function of Python's so far, and about how long one takes, ns.
+inline constexpr int64_t kCallThroughPython = 3000;
 int64_t& calls_through_python();
 
 // A function of the C library by its name in Region::calls, "math.sin" (builder_math.cpp).

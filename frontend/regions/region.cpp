@@ -601,11 +601,15 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
     // The math library's errors are nobody's here; CPython 3.11's abs of a complex NaN reads what was there.
     const int error_before = errno;
-    const int64_t begun = copied_ ? now_ns() : 0;
+    const bool timed = copied_ || metered;
+    const int64_t begun = timed ? now_ns() : 0;
     if (!device_) exit = run_code(args);
-    if (copied_) inside_ns_ += now_ns() - begun;
+    const int64_t calls = calls_through_python() - called;
+    inside_ns = timed ? now_ns() - begun : 0;
+    native_ns = std::max<int64_t>(0, inside_ns - calls * kCallThroughPython);
+    if (copied_) inside_ns_ += inside_ns;
     errno = error_before;
-    python_calls += calls_through_python() - called;
+    python_calls += calls;
     allocations += grown - had_grown;
     if (ran != Left::End) {
         busy_ = false;
@@ -619,6 +623,14 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     const Left way = ways_[static_cast<size_t>(exit)];
     checks += way == Left::Check;
     return way;
+}
+
+bool CompiledRegion::would_admit(Frame& f) {
+    std::vector<PyRef> owned;
+    if (busy_ || !admit(f, &owned)) return false;
+    const bool fits = read_inputs();
+    let_go();
+    return fits;
 }
 
 // Python would take some thirty times as long for what the code did, and a loop that is left, and entered

@@ -93,10 +93,16 @@ class CompiledRegion {
     // Whether what it does is worth copying lists each time that it is entered.
     bool copies_pay() const;
 
-    int64_t entries = 0, checks = 0, check_ns = 0;
+    int64_t entries = 0, checks = 0;
+    // While `metered`, how long the last run was in its code, ns; and the same less what it called Python's
+    // functions for, which plain Python would have called as well.
+    bool metered = false;
+    int64_t inside_ns = 0, native_ns = 0;
     int64_t python_calls = 0, allocations = 0;  // while it ran
     std::vector<int64_t> taken;                 // how often it left through each exit
-    bool retired = false;
+    bool retired = false;                       // what it saves does not pay for entering and leaving it
+    // Whether a retired region would have been entered here: then it is not a matter of other kinds.
+    bool would_admit(Frame& f);
     bool was_replaced = false;  // its code, by better code, while it ran: its loop will be entered again
 
   private:

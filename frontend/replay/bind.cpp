@@ -21,7 +21,7 @@ int find_parameter(PyObject* names, int begin, int end, PyObject* name) {
 
 }  // namespace
 
-ArgBinder::ArgBinder(PyObject* func) : func_(func) {
+ArgBinder::ArgBinder(PyObject* func) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
     argcount_ = code->co_argcount;
     posonly_ = code->co_posonlyargcount;
@@ -35,8 +35,8 @@ ArgBinder::ArgBinder(PyObject* func) : func_(func) {
     names_ = PyRef::steal(names);
 }
 
-bool ArgBinder::bind(PyObject* const* args, size_t nargsf, PyObject* kwnames, PyObject** slots,
-                     std::vector<PyRef>& owned) const {
+bool ArgBinder::bind(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                     PyObject** slots, std::vector<PyRef>& owned) const {
     const Py_ssize_t given = PyVectorcall_NARGS(nargsf);
     if (simple_ && !kwnames && given == argcount_) {
         std::copy_n(args, given, slots);
@@ -65,7 +65,7 @@ bool ArgBinder::bind(PyObject* const* args, size_t nargsf, PyObject* kwnames, Py
     }
     const bool keywords_fit =
         !kwnames || bind_keywords(args + given, kwnames, slots, varkw_ ? slots[at] : nullptr);
-    return keywords_fit && fill_defaults(slots, owned);
+    return keywords_fit && fill_defaults(func, slots, owned);
 }
 
 bool ArgBinder::bind_keywords(PyObject* const* values, PyObject* kwnames, PyObject** slots,
@@ -87,8 +87,8 @@ bool ArgBinder::bind_keywords(PyObject* const* values, PyObject* kwnames, PyObje
 }
 
 // A default is held for the time of the call: the program may give the function others meanwhile.
-bool ArgBinder::fill_defaults(PyObject** slots, std::vector<PyRef>& owned) const {
-    PyObject* defaults = PyFunction_GET_DEFAULTS(func_);
+bool ArgBinder::fill_defaults(PyObject* func, PyObject** slots, std::vector<PyRef>& owned) const {
+    PyObject* defaults = PyFunction_GET_DEFAULTS(func);
     const int optional = defaults ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
     bool held = false;
     for (int i = 0; i < argcount_; ++i) {
@@ -99,7 +99,7 @@ bool ArgBinder::fill_defaults(PyObject** slots, std::vector<PyRef>& owned) const
         held = true;
     }
     if (held) owned.push_back(PyRef::borrow(defaults));
-    PyObject* keyword_defaults = PyFunction_GET_KW_DEFAULTS(func_);
+    PyObject* keyword_defaults = PyFunction_GET_KW_DEFAULTS(func);
     for (int i = argcount_; i < argcount_ + kwonly_; ++i) {
         if (slots[i]) continue;
         if (!keyword_defaults) return false;

@@ -20,15 +20,15 @@ class ArgBinder {
     // appended to `owned`. False, without an error set, when the arguments do not fit the signature: the
     // caller then calls the function itself, which raises the TypeError. Fast when all arguments are
     // positional and complete. Defaults are read from the function on each call (they may be reassigned).
-    bool bind(PyObject* const* args, size_t nargsf, PyObject* kwnames, PyObject** slots,
+    // `func` is any function of that code.
+    bool bind(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames, PyObject** slots,
               std::vector<PyRef>& owned) const;
 
   private:
     bool bind_keywords(PyObject* const* values, PyObject* kwnames, PyObject** slots, PyObject* extra) const;
-    bool fill_defaults(PyObject** slots, std::vector<PyRef>& owned) const;
+    bool fill_defaults(PyObject* func, PyObject** slots, std::vector<PyRef>& owned) const;
 
-    PyObject* func_;  // borrowed: outlives the binder
-    PyRef names_;     // co_varnames
+    PyRef names_;  // co_varnames
     int slot_count_ = 0;
     bool simple_ = false;  // only positional-or-keyword parameters
     int argcount_ = 0, posonly_ = 0, kwonly_ = 0;

@@ -4,6 +4,7 @@
 
 #include "frontend/replay/driver.h"
 
+#include "frontend/clock.h"
 #include "frontend/cpython/operators.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/hosts/numpy/temporaries.h"
@@ -20,7 +21,27 @@ constexpr int kMaxTracesPerPlace = 8;
 constexpr int kMaxRecordings = 24;
 constexpr int kHotExit = 2;
 
+constexpr int64_t kSettledEvery = 10'000;  // ns of cost
+constexpr int64_t kLeaving = 600;          // to make a frame where there is none, ns
+
 [[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;
+
+// What is recorded from here to the end of the block is paid from the process's purse. It takes microseconds;
+// more means that the thread was interrupted.
+class Invested {
+  public:
+    Invested() : begun_(now_ns()) {}
+    ~Invested() { purse().invest(std::min<int64_t>(now_ns() - begun_, 100'000)); }
+    Invested(const Invested&) = delete;
+
+  private:
+    int64_t begun_;
+};
+
+Recorder::Verdict note_done(Recorder& recorder, const Insn& insn, const numpy::TemporaryReuse& reuse) {
+    const Invested recording;
+    return recorder.after(insn, reuse);
+}
 
 // The driver of one frame.
 class FrameDriver {
@@ -32,7 +53,14 @@ class FrameDriver {
           pc_(pc),
           recorder_(recorder),
           places_(fs.places(code)),
-          timed_(recorder ? Activity::Recording : Activity::Stepping, kFramesLine, f.raw()) {}
+          timed_(recorder ? Activity::Recording : Activity::Stepping, kFramesLine, f.raw()) {
+        if (fs.driving++ == 0) fs.settled_at = now_ns();
+    }
+    ~FrameDriver() {
+        fs_.settle(cost_);
+        if (--fs_.driving == 0) fs_.left_loop = nullptr;
+    }
+    FrameDriver(const FrameDriver&) = delete;
 
     PyObject* run(bool skip_place);
     // Sets the frame up as frames[k] says, lets deeper frames run to their end, and goes on here.
@@ -77,6 +105,7 @@ class FrameDriver {
     bool skip_header_ = false;  // a region has left right here: Python goes on
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
+    int64_t cost_ = 0;          // since the accounts were settled, beyond what the evaluator would take, ns
     Timed timed_;
 };
 
@@ -151,6 +180,10 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
         if (place->fruitless >= 2) fs.kill(place);
         return;
     }
+    struct Building {
+        const int64_t begun = thread_ns();
+        ~Building() { purse().invest(thread_ns() - begun); }
+    } const building;
     std::string why;
     const auto recorded = std::chrono::steady_clock::now();
     const Timed timed(Activity::Building, [&] { return line_of(*place->code, place->pc); });
@@ -165,7 +198,7 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     }
     if (!trace) {
         log(LogTopic::Errors, "stator: internal error in " + name + ", its place stays eager: " + why);
-        fs.kill(place);
+        fs.kill(place, true);
         return;
     }
     trace->place = place;
@@ -244,6 +277,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
     int depth = f_.depth();
     auto** slots = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (depth + 1)));
     for (int i = 0; i < depth; ++i) slots[i] = f_.slot_is_object(i) ? f_.slot(i) : nullptr;
+    if (pc_ == 0 && depth == code_.function_slot()) slots[depth++] = f_.function();
     for (size_t i = 0; i < place->traces.size(); ++i) {
         Trace& t = *place->traces[i];
         bool fits = true;
@@ -252,8 +286,12 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
         Outcome out = replay(t, slots, fs_.counters);
         if (!t.device_error.empty()) [[unlikely]]
             note_lost_device(fs_, t);
-        if (out.kind == Outcome::NotEntered || (out.kind == Outcome::Left && out.frames.empty())) continue;
+        if (out.kind == Outcome::NotEntered || (out.kind == Outcome::Left && out.frames.empty())) {
+            cost_ += kRefusedEntryCost;
+            continue;
+        }
         *entered = true;
+        fs_.note_replay(place, t);
         ++fs_.entered;
         if (place == fs_.entry) ++fs_.counters.replays;
         if (i > 0) std::swap(place->traces[i], place->traces[0]);
@@ -278,6 +316,7 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
         return Flow::On;
     }
     if (recording_on_this_thread() || is_traced(f_.ts()) || region_serves(fs_, places_, pc_)) return Flow::On;
+    if (!fs_.may_invest()) return Flow::On;
     if (refused(CallLimits::Recording)) return raised(result);
     start_recording(place);
     return Flow::On;
@@ -329,8 +368,12 @@ Step FrameDriver::step_with_loops(const Insn& insn) {
 
 FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     const Insn& insn = code_.insns[pc_];
+    if (!recorder_) cost_ += kStepCost;
     if (recorder_) {
-        auto v = recorder_->before(insn);
+        const auto v = [&] {
+            const Invested recording;
+            return recorder_->before(insn);
+        }();
         if (v == Recorder::Verdict::Return) {
             finish_recording(graph::EndKind::Return);
         } else if (v == Recorder::Verdict::Close) {
@@ -373,7 +416,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     switch (s) {
         case Step::Next:
             reuse.settle(f_);
-            if (recording && recording->after(insn, reuse) == Recorder::Verdict::Close) {
+            if (recording && note_done(*recording, insn, reuse) == Recorder::Verdict::Close) {
                 fs_.remark(recording->reason(), recording->detail(), code_, insn);
                 wants_place_ = true;
                 finish_recording(graph::EndKind::Leave);
@@ -446,7 +489,9 @@ PyObject* FrameDriver::run(bool skip_place) {
                 if (at_place(&result) == Flow::Done) return result;
                 if (!recorder_ && pc_ != before && !skip_next_) continue;
             }
-            if (!recorder_ && code_.insns[pc_].boundary && !wants_place_ && !anything_ahead())
+            if (cost_ >= kSettledEvery) fs_.settle(std::exchange(cost_, 0));
+            if (!recorder_ && code_.insns[pc_].boundary &&
+                ((!wants_place_ && !anything_ahead()) || fs_.handing_over))
                 return hand_over(code_.insns[pc_].unit);
         }
         skip_place = false;
@@ -556,14 +601,17 @@ PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int
     return result;
 }
 
-PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& out) {
+PyObject* drive_outcome(FunctionState::Impl& fs, PyObject* func, Outcome&& out) {
     struct Context {
         FunctionState::Impl* fs;
         Outcome* out;
     } ctx{&fs, &out};
     if (out.kind == Outcome::Left && !out.exit) meet_opaque(fs, *fs.code, out);
+    fs.account.pay(kLeaving);
+    const PyRef clone = fs.clone_of(func);
+    if (!clone) return nullptr;
     PyObject* result = call_with_frame(
-        fs.clone.get(),
+        clone.get(),
         [](void* p, Frame& frame) -> PyObject* {
             auto* c = static_cast<Context*>(p);
             frame.link();

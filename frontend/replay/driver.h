@@ -20,7 +20,9 @@
 #include "frontend/replay/bind.h"
 #include "frontend/replay/function.h"
 #include "frontend/replay/judge.h"
+#include "frontend/replay/ledger.h"
 #include "frontend/replay/trace.h"
+#include "frontend/replay/verdicts.h"
 
 namespace stator::frontend {
 
@@ -32,7 +34,9 @@ struct Place {
     int fruitless = 0;  // recordings that found nothing to compile
     int exits_seen = 0;
     std::chrono::steady_clock::time_point recording_since;
+    Account account;  // of its replays
     bool dead = false;
+    bool for_good = false;  // dead, also for arguments of other kinds
 };
 
 // A loop's header, at which a region may be entered.
@@ -41,6 +45,11 @@ struct LoopHeader {
     int first = 0, last = -1;                                       // instructions of the loop
     bool has(int pc) const { return first <= pc && pc <= last; }
     int arrivals = 0, attempts = 0, refusals = 0;
+    // How much one iteration is and what was seen of the loop so far, in instructions; those of loops inside
+    // count several times. While that is little the loop is cold, and nothing is made of it.
+    int64_t weight = 0, seen = 0;
+    bool cold = false;
+    int64_t in_call = -1, since_call = 0;  // the call that arrived here last, and when it did first, ns
     int spared = 0;     // times that nothing was recorded in the loop because a region was to come
     int64_t since = 0;  // when the first arrival was, ns
     int64_t ready_since =
@@ -48,7 +57,9 @@ struct LoopHeader {
     bool serves = false;     // since the last arrival: a region ran, or its code is being made
     bool one_round = false;  // at the last arrival: a range had one number left, for which nothing is built
     bool in_region = false;  // a region was built that has it
+    Account account;         // of its regions, and of what Python does where they were left
     bool dead = false;
+    bool for_good = false;  // dead, also for arguments of other kinds
 };
 
 struct CodePlaces {
@@ -66,6 +77,9 @@ struct CodePlaces {
     static constexpr uint8_t kOtherCalls = 8;  // from then on it is taken to be such a call always
     int last_ahead = -1;                       // the last instruction with any of these
     void find_last_ahead();
+    // What was given up, but not for good, is looked at once more.
+    void revive();
+    int64_t weight_of(const LoopHeader& loop) const;
 };
 
 // How many loops around a place may yet become regions, and how many are regions whose code is being made.
@@ -74,8 +88,8 @@ struct LoopsAround {
 };
 
 struct FunctionState::Impl {
-    PyRef func, clone;
-    FunctionOptions options;
+    PyRef code_object, globals;       // what all functions that are served have in common
+    FunctionOptions wanted, options;  // as asked for, and less what turned out not to be had
     ArgBinder binder;
     Counters counters;
     std::unordered_map<PyCodeObject*, std::unique_ptr<CodePlaces>> codes;
@@ -90,15 +104,39 @@ struct FunctionState::Impl {
     int trace_count = 0;
     bool given_up = false;  // cannot be decoded
     int eager_rounds = 0;   // calls in a row that neither recorded nor ran a kernel
-    Judge judge;
+    Verdicts verdicts;
+    // While everything that was tried is given up, so many calls are not even looked at, unless their arrays
+    // have more elements than this.
+    int unlooked = 0;
+    int64_t unlooked_size = 0;
+    Account account;         // of what its calls cost beyond plain Python
+    int64_t settled_at = 0;  // until when the time of frames at hand has been accounted for, ns
+    // What frames at hand step is a cost of the loop that was left last.
+    CodePlaces* left_places = nullptr;
+    LoopHeader* left_loop = nullptr;
+    int driving = 0;            // frames at hand
+    bool handing_over = false;  // the account is overdrawn: frames at hand go on in the evaluator
+    // Regions whose code is being made: what is stepped meanwhile is part of their price.
+    std::vector<std::shared_ptr<regions::CompiledRegion>> awaited;
+    bool awaits_code();
+    // Accounts for what frames at hand have cost since, and decides whether they go on like that.
+    void settle(int64_t cost);
+    void give_up_loop(CodePlaces& places, LoopHeader& h);
+    // What a run of a region took, ns: `weight` of them like this one.
+    void note_run(CodePlaces& places, LoopHeader& h, const regions::CompiledRegion& region, int64_t took,
+                  int64_t weight);
+    // What one more replay of the trace costs beyond plain Python, ns; less than nothing where it saves.
+    void note_replay(Place* place, const Trace& t);
+    bool may_invest() const;  // whether something new may be recorded or built
+    int64_t credited = 0;     // calls that were served whose savings are in the purse
     const CallLimits* limits = nullptr;
     bool at_opaque_step = false;  // while frames are set up for one that a trace has ended before
 
     explicit Impl(PyObject* f) : binder(f) {}
     CodePlaces& places(const CodeInfo& code);
     Place* place(const CodeInfo& code, int pc, bool create);
-    void kill(Place* place);
-    void kill(CodePlaces& places, LoopHeader& header);
+    void kill(Place* place, bool for_good = false);
+    void kill(CodePlaces& places, LoopHeader& header, bool for_good = false);
     int64_t entered = 0;     // traces that frames at hand have entered
     int64_t in_regions = 0;  // time of calls that the judge looks at, ns
     bool judging = false;
@@ -109,9 +147,9 @@ struct FunctionState::Impl {
     std::vector<kernels::CompileRequest> postponed;
     void compile_postponed();
     void revive_entry();
+    void revive_all();
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);
     PyRef clone_of(PyObject* function);
-    PyObject* call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames);
     bool is_judged() const;  // whether plain Python may serve where it is quicker
 };
 
@@ -122,8 +160,8 @@ const SourceLine* line_of(const CodeInfo& code, int pc);
 // inlined.
 PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder,
                 bool skip_place);
-// Continues in a fresh frame (and, inside it, the inlined ones) as an outcome says.
-PyObject* drive_outcome(FunctionState::Impl& fs, Outcome&& outcome);
+// Continues in a fresh frame of `func` (and, inside it, the inlined ones) as an outcome says.
+PyObject* drive_outcome(FunctionState::Impl& fs, PyObject* func, Outcome&& outcome);
 // The trace's GPU failed and has no more code for it: its place is left to Python, with the reason.
 void note_lost_device(FunctionState::Impl& fs, Trace& t);
 bool recording_on_this_thread();

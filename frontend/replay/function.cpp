@@ -32,6 +32,7 @@ std::string (*remark_text)(const Remark&) = nullptr;
 
 constexpr int kMaxPlaces = 64;
 constexpr int kFruitlessCalls = 3;
+constexpr int kUnlooked = 31;        // calls of what is given up
 constexpr int kManyRecordings = 32;  // a function that goes on recording after so many always will
 }  // namespace
 
@@ -90,6 +91,7 @@ CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {
             if (const auto h = slot->headers.find(c.insns[i].target);
                 h != slot->headers.end() && (c.insns[i].flags & Insn::kBackward))
                 h->second.last = static_cast<int>(i);
+        for (auto& [pc, h] : slot->headers) h.weight = slot->weight_of(h);
         slot->open_headers = static_cast<int>(slot->headers.size());
         slot->place_at.resize(c.insns.size());
         slot->header_at.resize(c.insns.size());
@@ -130,7 +132,8 @@ Place* FunctionState::Impl::place(const CodeInfo& c, int pc, bool create) {
     return made;
 }
 
-void FunctionState::Impl::kill(Place* p) {
+void FunctionState::Impl::kill(Place* p, bool for_good) {
+    p->for_good |= for_good;
     if (p->dead) return;
     p->dead = true;
     CodePlaces& cp = places(*p->code);
@@ -138,7 +141,8 @@ void FunctionState::Impl::kill(Place* p) {
     cp.find_last_ahead();
 }
 
-void FunctionState::Impl::kill(CodePlaces& cp, LoopHeader& header) {
+void FunctionState::Impl::kill(CodePlaces& cp, LoopHeader& header, bool for_good) {
+    header.for_good |= for_good;
     if (header.dead) return;
     header.dead = true;
     --cp.open_headers;
@@ -188,8 +192,26 @@ PyRef FunctionState::Impl::clone_of(PyObject* function) {
     return clone;
 }
 
-PyObject* FunctionState::Impl::call_eager(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-    return PyObject_Vectorcall(func.get(), args, nargsf, kwnames);
+// Whole calls that were served are not asked one by one what they saved: it is counted up when it is needed.
+static void collect_savings() {
+    static int64_t looked_at = 0;
+    constexpr int64_t kOften = 2'000'000;  // ns
+    const int64_t now = now_ns();
+    if (now - looked_at < kOften) return;
+    looked_at = now;
+    for (const FunctionState* state : registry) {
+        FunctionState::Impl& fs = *state->impl();
+        const int64_t calls = fs.counters.served - fs.credited;
+        if (calls <= 0) continue;
+        purse().save(calls * fs.verdicts.saving());
+        if (fs.verdicts.saving() > 0) fs.credited = fs.counters.served;
+    }
+}
+
+bool FunctionState::Impl::may_invest() const {
+    if (!is_judged() || purse().open()) return true;
+    collect_savings();
+    return purse().open();
 }
 
 bool FunctionState::Impl::is_judged() const { return !options.fullgraph && !verifying && retiring; }
@@ -200,13 +222,13 @@ std::vector<FunctionReport> departed_reports;
 
 FunctionReport report_of(const FunctionState& state) {
     const FunctionState::Impl& fs = *state.impl();
-    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(fs.func.get()));
+    auto* code = reinterpret_cast<PyCodeObject*>(fs.code_object.get());
     FunctionReport r;
     r.file = PyUnicode_AsUTF8(code->co_filename);
     r.function = PyUnicode_AsUTF8(code->co_qualname);
     r.line = code->co_firstlineno;
     r.counters = fs.counters;
-    r.retired = fs.judge.retired();
+    r.retired = fs.verdicts.any_retired();
     r.remarks = fs.remarks;
     r.regions = state.regions();
     std::map<SourceLine, bool> lines;
@@ -256,8 +278,9 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
     state->impl_ = std::make_unique<Impl>(func);
     Impl& fs = *state->impl_;
     registry.push_back(state.get());
-    fs.func = PyRef::borrow(func);
-    fs.options = options;
+    fs.code_object = PyRef::borrow(PyFunction_GET_CODE(func));
+    fs.globals = PyRef::borrow(PyFunction_GET_GLOBALS(func));
+    fs.wanted = fs.options = options;
     fs.name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
     const char* why = nullptr;
@@ -271,8 +294,6 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
             {reason, why ? why : "", PyUnicode_AsUTF8(code->co_filename), fs.name, code->co_firstlineno, 1});
         return state;
     }
-    fs.clone = PyRef::steal(make_clone(func));
-    if (!fs.clone) return nullptr;
     fs.entry = fs.place(*fs.code, 0, true);
     return state;
 }
@@ -281,13 +302,14 @@ namespace {
 
 struct DriveContext {
     FunctionState::Impl* fs;
+    PyObject* func;
     bool taken;
 };
 
 // Takes the first frame of the decorated function that the call pushes.
 bool entry_handler(void* ctx, Frame& frame, PyObject** result) {
     auto* c = static_cast<DriveContext*>(ctx);
-    if (c->taken || frame.function() != c->fs->func.get()) return false;
+    if (c->taken || frame.function() != c->func) return false;
     if (frame.code() != c->fs->code->code) return false;
     c->taken = true;
     frame.link();
@@ -295,10 +317,11 @@ bool entry_handler(void* ctx, Frame& frame, PyObject** result) {
     return true;
 }
 
-PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-    DriveContext ctx{&fs, false};
+PyObject* call_driven(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, size_t nargsf,
+                      PyObject* kwnames) {
+    DriveContext ctx{&fs, func, false};
     HookScope scope(entry_handler, &ctx);
-    return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
+    return PyObject_Vectorcall(func, args, nargsf, kwnames);
 }
 
 }  // namespace
@@ -306,7 +329,7 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* const* args, size_t nar
 namespace {
 
 // STATOR_VERIFY: the call, as stator._verify.Call keeps it before it is served.
-PyObject* begin_verified(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+PyObject* begin_verified(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     Py_ssize_t npos = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyRef positional = PyRef::steal(PyTuple_New(npos)), keywords = PyRef::steal(PyDict_New());
     if (!positional || !keywords) return nullptr;
@@ -315,7 +338,7 @@ PyObject* begin_verified(FunctionState::Impl& fs, PyObject* const* args, size_t 
         if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[npos + i]) < 0) return nullptr;
     PyRef module = PyRef::steal(PyImport_ImportModule("stator._verify"));
     if (!module) return nullptr;
-    return PyObject_CallMethod(module.get(), "Call", "OOO", fs.func.get(), positional.get(), keywords.get());
+    return PyObject_CallMethod(module.get(), "Call", "OOO", func, positional.get(), keywords.get());
 }
 
 // The sources of the arrays that the trace stores to.
@@ -356,14 +379,6 @@ PyObject* end_verified(PyObject* call, const Trace& t, PyObject* steal_value) {
 
 namespace {
 
-// Elements of all arrays among the arguments.
-int64_t elements(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-    const Py_ssize_t count = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    int64_t sum = 0;
-    for (Py_ssize_t i = 0; i < count; ++i) sum += host_array_size(args[i]);
-    return sum;
-}
-
 // Whether all code that was asked for is there, or will never be.
 bool code_settled(const FunctionState::Impl& fs) {
     for (auto& [code, cp] : fs.codes)
@@ -379,54 +394,105 @@ bool code_settled(const FunctionState::Impl& fs) {
     return true;
 }
 
+// What a call is given, as far as judging it goes. Asked for when somebody needs it, before the call takes it
+// away.
+struct Given {
+    uint64_t kinds = 0;  // of the arguments: equal for equal ones
+    int64_t size = 0;    // elements of all arrays among them
+
+    void add(PyObject* o) {
+        if (!o) return;
+        size += host_array_size(o);
+        mix(reinterpret_cast<uintptr_t>(Py_TYPE(o)));
+        if (const uint32_t array = numpy::array_kind(o)) return mix(array);
+        if ((PyList_CheckExact(o) || PyTuple_CheckExact(o)) && Py_SIZE(o) > 0)
+            mix(reinterpret_cast<uintptr_t>(Py_TYPE(PySequence_Fast_GET_ITEM(o, 0))));
+    }
+
+  private:
+    void mix(uint64_t x) { kinds = (kinds ^ x) * 0x9E3779B97F4A7C15u + 1; }
+};
+
+// The judge of calls like this one. What was given up for other kinds is open to new ones.
+Judge& judge_of(FunctionState::Impl& fs, const Given& given) {
+    bool fresh = false;
+    Judge& judge = fs.verdicts.of(given.kinds, &fresh);
+    if (fresh) fs.revive_all();
+    return judge;
+}
+
+// A call that was served is over: has it cost so much that plain Python went on with it?
+void close_accounts(FunctionState::Impl& fs, const Given& given) {
+    if (fs.driving > 0) return;
+    fs.handing_over = false;
+    if (!fs.account.overdrawn()) return;
+    judge_of(fs, given).overdraw(given.size, fs.account.debt());
+    fs.account.open();
+    ++fs.counters.retired;
+    fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
+}
+
 // Calls that neither record nor run a kernel are plain overhead, unless code is being made for the next ones.
-// `size` tells how many elements the arrays among the arguments have.
-template <class Size>
-void count_fruitless(FunctionState::Impl& fs, Size size) {
+void count_fruitless(FunctionState::Impl& fs, const Given& given) {
     ++fs.counters.eager_calls;
     if (!fs.entry->traces.empty()) return;  // calls of another kind are served
     const CodePlaces& places = fs.places(*fs.code);
     if (++fs.eager_rounds < kFruitlessCalls && (places.live > 0 || places.open_headers > 0)) return;
-    fs.judge.give_up(size());
+    judge_of(fs, given).give_up(given.size);
     fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
 }
 
 // The call frame by frame with `drive`, or as plain Python where nothing in the function is worth it.
-template <class Size, class Plain, class Drive>
-PyObject* stepped(FunctionState::Impl& fs, Size size, Plain plain, Drive drive) {
+template <class Plain, class Drive>
+PyObject* stepped(FunctionState::Impl& fs, const Given& given, Plain plain, Drive drive) {
+    if (fs.is_judged()) judge_of(fs, given);
     const auto done = [&] {
         return std::tuple(fs.counters.recordings, fs.counters.kernels_launched, fs.entered);
     };
     const auto before = done();
     const CodePlaces& places = fs.places(*fs.code);
     const bool hopeless = places.live == 0 && places.open_headers == 0;
+    // Nothing is there yet, and there is nothing to make it with.
+    const bool postponed = fs.trace_count == 0 && fs.regions_built == 0 && !fs.may_invest();
+    if (postponed) return ++fs.counters.eager_calls, plain();
     PyObject* result = hopeless ? plain() : drive();
+    if (fs.handing_over || fs.account.overdrawn()) close_accounts(fs, given);
     const bool served =
         fs.counters.kernels_launched != std::get<1>(before) || fs.entered != std::get<2>(before);
     fs.counters.served += served;
     if (done() == before && code_settled(fs))
-        count_fruitless(fs, size);
+        count_fruitless(fs, given);
     else
         fs.eager_rounds = 0;
     return result;
 }
 
+Given given(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    const Py_ssize_t count = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    Given all;
+    for (Py_ssize_t i = 0; i < count; ++i) all.add(args[i]);
+    return all;
+}
+
 // Serves the call in whatever way is cheapest. `replayed` becomes the trace that took it from entry to
 // return, if one did.
-PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, PyObject* kwnames,
-                const Trace** replayed) {
+PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, size_t nargsf,
+                PyObject* kwnames, const Trace** replayed) {
     PyObject* const* slots = args;
     std::vector<PyRef> owned;
     Place* entry = fs.entry;
     bool bound = !entry->traces.empty();
-    if (bound && !fs.binder.direct(nargsf, kwnames)) {
-        auto** own = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (fs.binder.slot_count() + 1)));
-        bound = fs.binder.bind(args, nargsf, kwnames, own, owned);
+    const bool closure = PyFunction_GET_CLOSURE(func) != nullptr;
+    if (bound && (closure || !fs.binder.direct(nargsf, kwnames))) {
+        const int place = fs.code->function_slot();  // parameters are variables, too
+        auto** own = static_cast<PyObject**>(alloca(sizeof(PyObject*) * (static_cast<size_t>(place) + 1)));
+        bound = fs.binder.bind(func, args, nargsf, kwnames, own, owned);
+        own[place] = func;
         slots = own;
     }
     PyRef call;
     if (bound && verifying) {
-        call = PyRef::steal(begin_verified(fs, args, nargsf, kwnames));
+        call = PyRef::steal(begin_verified(func, args, nargsf, kwnames));
         if (!call) return nullptr;
     }
     if (bound) {
@@ -451,18 +517,19 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* const* args, size_t nargsf, P
             if (out.kind == Outcome::Failed) return nullptr;
             if (out.kind == Outcome::Redo) {
                 ++fs.counters.redone;
-                if (out.frames.empty()) return fs.call_eager(args, nargsf, kwnames);
+                if (out.frames.empty()) return PyObject_Vectorcall(func, args, nargsf, kwnames);
             } else {
                 ++fs.counters.replays;
                 if (out.exit) ++fs.counters.exits;
             }
-            return drive_outcome(fs, std::move(out));
+            PyObject* result = drive_outcome(fs, func, std::move(out));
+            if (fs.handing_over || fs.account.overdrawn()) close_accounts(fs, given(args, nargsf, kwnames));
+            return result;
         }
     }
     return stepped(
-        fs, [&] { return elements(args, nargsf, kwnames); },
-        [&] { return fs.call_eager(args, nargsf, kwnames); },
-        [&] { return call_driven(fs, args, nargsf, kwnames); });
+        fs, given(args, nargsf, kwnames), [&] { return PyObject_Vectorcall(func, args, nargsf, kwnames); },
+        [&] { return call_driven(fs, func, args, nargsf, kwnames); });
 }
 
 // What NumPy hardly does the operations of the trace in less than, with `size` elements in all arrays. One or
@@ -473,18 +540,37 @@ int64_t eager_floor(const Trace& t, int64_t size) {
     return t.array_ops * (kArrayOp + each) + t.scalar_ops * kScalarOp;
 }
 
+// What two looks at the thread's clock measure of themselves, ns.
+int64_t clock_cost() {
+    static const int64_t cost = [] {
+        int64_t least = 1000;
+        for (int i = 0; i < 8; ++i) {
+            const int64_t begun = thread_ns();
+            least = std::min(least, thread_ns() - begun);
+        }
+        return least;
+    }();
+    return cost;
+}
+
 // From here on a call is worth an estimate: in plain Python it may take hundreds of times as long.
 constexpr int64_t kLongCall = 1'000'000;  // ns
 
 // A call that the judge wants to know about, or has something to say about: `plain` runs it as Python does,
 // `serve(&trace)` as we do, and says which trace took it from entry to return, if one did.
 template <class Plain, class Serve>
-PyObject* judged(FunctionState::Impl& fs, int64_t size, Plain plain, Serve serve) {
+PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve serve) {
     const Trace* replayed = nullptr;
-    const bool gave_up = fs.judge.gave_up();
-    const Judge::Way way = fs.judge.choose(size);
+    const int64_t size = given.size;
+    Judge& judge = judge_of(fs, given);
+    const bool gave_up = judge.gave_up();
+    const Judge::Way way = judge.choose(size);
     if (way == Judge::Way::Plain) {
         ++fs.counters.eager_calls;
+        if (fs.verdicts.all_retired(&fs.unlooked_size)) {
+            fs.unlooked = kUnlooked;
+            judge.pass(kUnlooked);
+        }
         return plain();
     }
     if (way == Judge::Way::Serve) return serve(&replayed);
@@ -493,80 +579,81 @@ PyObject* judged(FunctionState::Impl& fs, int64_t size, Plain plain, Serve serve
     if (gave_up && !timed_plain) fs.revive_entry();
     if (timed_plain) ++fs.counters.eager_calls;
     const int64_t in_regions = fs.in_regions, exits = fs.counters.exits,
-                  called = regions::calls_through_python(), begun = now_ns();
+                  called = regions::calls_through_python(), begun = thread_ns();
     fs.judging = true;
     PyObject* result = timed_plain ? plain() : serve(&replayed);
     fs.judging = false;
-    const int64_t ns = now_ns() - begun;
-    if (!result) return nullptr;
+    const int64_t ns = std::max<int64_t>(1, thread_ns() - begun - clock_cost());
     const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
     const bool steady = timed_plain || (!recorded && code_settled(fs));
     // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
     // calls through Python.
-    constexpr int64_t kCall = 1000;  // ns
-    const bool calls_out = kCall * (regions::calls_through_python() - called) > ns / 4;
+    const bool calls_out = regions::kCallThroughPython * (regions::calls_through_python() - called) > ns / 4;
     const bool native =
         ns >= kLongCall && fs.in_regions - in_regions >= ns / 2 && fs.counters.exits == exits && !calls_out;
-    if (fs.judge.note(way, size, {ns, steady, replayed ? eager_floor(*replayed, size) : 0, native})) {
+    const int64_t floor = replayed ? eager_floor(*replayed, size) : 0;
+    if (judge.note(way, size, {ns, steady, floor, native, !result})) {
         ++fs.counters.retired;
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }
     return result;
 }
 
-// Elements of all arrays among a frame's arguments.
-int64_t elements(const FunctionState::Impl& fs, const Frame& frame) {
+Given given(const FunctionState::Impl& fs, const Frame& frame) {
     const PyCodeObject* code = fs.code->code;
     const int parameters = code->co_argcount + code->co_kwonlyargcount;
-    int64_t sum = 0;
-    for (int i = 0; i < parameters; ++i)
-        if (PyObject* o = frame.slot(i)) sum += host_array_size(o);
-    return sum;
+    Given all;
+    for (int i = 0; i < parameters; ++i) all.add(frame.slot(i));
+    return all;
 }
 
 }  // namespace
 
-PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     Impl& fs = *impl_;
-    if (fs.given_up) return PyObject_Vectorcall(fs.func.get(), args, nargsf, kwnames);
-    if (recording_on_this_thread()) return fs.call_eager(args, nargsf, kwnames);
+    const auto plain = [&] { return PyObject_Vectorcall(func, args, nargsf, kwnames); };
+    if (fs.unlooked > 0) {
+        --fs.unlooked;
+        int64_t size = 0;
+        for (Py_ssize_t i = 0; i < PyVectorcall_NARGS(nargsf); ++i) size += numpy::array_size(args[i]);
+        if (size <= fs.unlooked_size) {
+            ++fs.counters.calls;
+            ++fs.counters.eager_calls;
+            return plain();
+        }
+    }
+    if (fs.given_up || recording_on_this_thread()) return plain();
     ++fs.counters.calls;
-    if (current_stance == Stance::Eager ||
-        PyFunction_GET_CODE(fs.func.get()) != reinterpret_cast<PyObject*>(fs.code->code)) {
+    if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get()) {
         ++fs.counters.eager_calls;
-        return fs.call_eager(args, nargsf, kwnames);
+        return plain();
     }
     if (is_traced(PyThreadState_Get(), fs.code->code)) [[unlikely]] {
         ++fs.counters.eager_calls;
         fs.remark(Reason::Traced, "", *fs.code, fs.code->insns[0]);
-        return fs.call_eager(args, nargsf, kwnames);
+        return plain();
     }
     const Trace* unused = nullptr;
-    const auto served = [&](const Trace** t) { return serve(fs, args, nargsf, kwnames, t); };
-    if (fs.judge.serves() || !fs.is_judged()) return served(&unused);
-    return judged(
-        fs, elements(args, nargsf, kwnames), [&] { return fs.call_eager(args, nargsf, kwnames); }, served);
+    const auto served = [&](const Trace** t) { return serve(fs, func, args, nargsf, kwnames, t); };
+    if (fs.verdicts.serves() || !fs.is_judged()) return served(&unused);
+    return judged(fs, given(args, nargsf, kwnames), plain, served);
 }
 
 PyObject* FunctionState::run(Frame& frame) {
     Impl& fs = *impl_;
-    const auto size = [&] { return elements(fs, frame); };
+    // Whatever ends the frame takes the arguments with it.
+    const Given all = given(fs, frame);
     const auto plain = [&] { return finish_default(frame, frame.unit()); };
     const auto driven = [&] {
         frame.link();
         return drive(fs, frame, *fs.code, 0, nullptr, false);
     };
     ++fs.counters.calls;
-    // Whatever ends the frame has taken the arguments with it: what size they were is asked for before.
-    const auto served = [&](const Trace**) {
-        const int64_t before = size();
-        return stepped(fs, [=] { return before; }, plain, driven);
-    };
-    if (fs.judge.serves() || !fs.is_judged()) return served(nullptr);
-    return judged(fs, size(), plain, served);
+    const auto served = [&](const Trace**) { return stepped(fs, all, plain, driven); };
+    if (fs.verdicts.serves() || !fs.is_judged()) return served(nullptr);
+    return judged(fs, all, plain, served);
 }
 
-PyObject* FunctionState::function() const { return impl_->func.get(); }
 const Counters& FunctionState::counters() const { return impl_->counters; }
 
 std::vector<const Trace*> FunctionState::traces() const {
@@ -593,7 +680,11 @@ void FunctionState::reset() {
     fs.counters = {};
     fs.trace_count = 0;
     fs.eager_rounds = 0;
-    fs.judge = {};
+    fs.verdicts = {};
+    fs.unlooked = 0;
+    fs.credited = 0;
+    fs.account.open();
+    fs.awaited.clear();
     fs.given_up = fs.code == nullptr;
     fs.entry = fs.code ? fs.place(*fs.code, 0, true) : nullptr;
 }
@@ -625,8 +716,7 @@ void FunctionState::sweep() {
 }
 
 int FunctionState::traverse(visitproc visit, void* arg) const {
-    Py_VISIT(impl_->func.get());
-    Py_VISIT(impl_->clone.get());
+    Py_VISIT(impl_->globals.get());
     for (auto& [code, pair] : impl_->clones) {
         Py_VISIT(pair.first.get());
         Py_VISIT(pair.second.get());

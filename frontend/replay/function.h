@@ -1,4 +1,5 @@
-// One decorated function: its places, traces, counters, and what happens at a call.
+// One decorated function, or all that were made of one piece of code: places, traces, counters, and what
+// happens at a call.
 //
 // This is what bindings/CompiledFunction holds. `call` has vectorcall's contract; it never fails for reasons
 // of stator's own: whatever cannot be replayed runs as the plain function.
@@ -68,15 +69,16 @@ enum class Stance : uint8_t { Default, Eager, FailOnRecompile };
 
 class FunctionState {
   public:
-    // `func` is a plain Python function (bindings unwrap methods). nullptr with a Python error set on bad
+    // For all functions of the code and the globals of `func`, a plain Python function (bindings unwrap
+    // methods): closures that are made anew share what was recorded. nullptr with a Python error set on bad
     // input.
     static std::unique_ptr<FunctionState> create(PyObject* func, const FunctionOptions& options);
     ~FunctionState();
-    PyObject* call(PyObject* const* args, size_t nargsf, PyObject* kwnames);
+    // A call of `func`, which has the code that the state was made for, or had.
+    PyObject* call(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames);
     // A call that the interpreter has made a frame for, at whose beginning it is (STATOR=all). Consumes it.
     PyObject* run(Frame& frame);
 
-    PyObject* function() const;  // borrowed
     const Counters& counters() const;
     std::vector<const Trace*> traces() const;  // in order of recording
     std::vector<RegionInfo> regions() const;

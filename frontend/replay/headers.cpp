@@ -30,9 +30,14 @@ constexpr int kMostRegions = 4;   // of one loop
 constexpr int kMostAttempts = 8;  // to build one
 constexpr int kMostRefusals = 3;
 constexpr int kMostSpared = 100;
-// A region that leaves for a check again and again after so little work costs more than it saves.
-constexpr int64_t kManyChecks = 200, kShortRun = 2000;  // ns
-constexpr int64_t kLongRun = 100'000;                   // ns
+// What has to be seen of a loop before something is made of it: a region takes about a millisecond to build,
+// as long as Python takes for some 30,000 instructions.
+constexpr int64_t kHotWork = 3000;     // instructions
+constexpr int64_t kHotTime = 100'000;  // ns since the first arrival in a call
+constexpr int64_t kLongRun = 100'000;  // ns
+// Runs of regions are measured one by one at first and where they were left for a check, later one of so
+// many.
+constexpr int64_t kMeasuredFirst = 16, kMeasuredEach = 8;
 // For how long an inner loop leaves it to the loop around it to be tried, and to get its code, ns. To build
 // and compile a region for it would take as long. The first doubles with each region: in a deep nest all but
 // the outermost one are built in vain. Code that is being made is waited for longer, since an inner loop's
@@ -90,9 +95,13 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     const auto internal_error = [&](const std::string& what) {
         log(LogTopic::Errors,
             "stator: internal error in region " + name + ", its loop stays with Python: " + what);
-        fs.kill(places, h);
+        fs.kill(places, h, true);
     };
     const Timed timed(Activity::Building, [&] { return line_of(code, pc); });
+    struct Built {
+        const int64_t begun = thread_ns();
+        ~Built() { purse().invest(thread_ns() - begun); }
+    } const built_for;
     regions::Builder builder(f, code, pc);
     std::unique_ptr<regions::BuiltRegion> built;
     try {
@@ -126,8 +135,23 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
                                                                   fs.options.async, std::move(device)));
     fs.last_region = now_ns();
+    fs.awaited.push_back(h.regions.back());
     ++fs.regions_built;
     if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
+}
+
+// Whether it is worth making something of: a loop of a few short iterations, in a function that is called
+// once, is not. Time counts, too, since an instruction may be an operation on a large array.
+bool is_hot(const FunctionState::Impl& fs, LoopHeader& h, const Frame& f) {
+    if (!fs.is_judged()) return true;
+    const int top = f.depth() - 1;
+    PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
+    // Of a range that was just begun all iterations are to come; else this one is.
+    const bool begun_here = o && is_range_iter(o) && !h.cold;
+    if (std::exchange(h.in_call, fs.counters.calls) != fs.counters.calls) h.since_call = now_ns();
+    h.seen += h.weight * (begun_here ? std::max<int64_t>(range_iter_state(o).left, 1) : 1);
+    h.cold = h.seen < kHotWork && now_ns() - h.since_call < kHotTime;
+    return !h.cold;
 }
 
 // Not when its header is hardly ever reached a second time, nor for the one round of `for k in range(1)`.
@@ -175,7 +199,7 @@ LoopsAround loops_around(const FunctionState::Impl& fs, const CodePlaces& places
 
 bool region_serves(const FunctionState::Impl& fs, CodePlaces& places, int pc) {
     for (const auto& [header, h] : places.headers)
-        if (!h.dead && h.serves && h.has(pc)) return true;
+        if (!h.dead && (h.serves || h.cold) && h.has(pc)) return true;
     if (loops_around(fs, places, pc).untried == 0) return false;
     for (auto& [header, h] : places.headers) h.spared += is_to_come(h) && h.has(pc);
     return true;
@@ -237,7 +261,8 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
     h.one_round = !comes_round(f);
     const size_t before = h.regions.size();
     const auto here = [&, pc = *pc] { return line_of(code, pc); };
-    if (h.regions.empty() && !h.one_round && !forbidden(fs) && !leaves_it_to_others(fs, places, *pc, h))
+    if (h.regions.empty() && !h.one_round && !forbidden(fs) && is_hot(fs, h, f) &&
+        !leaves_it_to_others(fs, places, *pc, h) && fs.may_invest())
         build(fs, places, h, f, code, *pc);
     fs.compile_postponed();
     h.serves = waits_for_code(h);
@@ -251,7 +276,10 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 return AtHeader::Nothing;
             }
             // To ask for the time takes as long as much of what there is to do.
-            const int64_t begun = fs.judging || region->checks > 0 ? now_ns() : 0;
+            const bool each = fs.judging || region->checks > 0 || region->entries < kMeasuredFirst;
+            region->metered =
+                fs.is_judged() && !region->device() && (each || region->entries % kMeasuredEach == 0);
+            const int64_t begun = region->metered || fs.judging ? now_ns() : 0;
             std::optional<RegionCheck> check;
             if (verifying_calls() && !region->device() && !region->built().draws)
                 check.emplace(fs, code, header);
@@ -272,15 +300,20 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                     fs.kill(places, h);
                     break;
                 }
+                if (!region->retired) fs.account.pay(kRefusedEntryCost), h.account.pay(kRefusedEntryCost);
                 continue;
             }
             h.serves = true;
+            fs.left_loop = nullptr;
             if (region->was_replaced) fs.last_region = now_ns();
             if (i > 0) std::swap(h.regions[i], h.regions[0]);
             ++fs.counters.kernels_launched;
             // Entering and leaving take a microsecond or so.
-            if (fs.judging)
-                if (const int64_t took = now_ns() - begun; took >= kLongRun) fs.in_regions += took;
+            if (begun) {
+                const int64_t took = now_ns() - begun;
+                if (fs.judging && took >= kLongRun) fs.in_regions += took;
+                if (region->metered) fs.note_run(places, h, *region, took, each ? 1 : kMeasuredEach);
+            }
             switch (left) {
                 case regions::Left::End: return AtHeader::Left;
                 case regions::Left::Failed: return AtHeader::Raised;
@@ -294,17 +327,19 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 default: break;
             }
             ++fs.counters.exits;
-            if (begun) region->check_ns += now_ns() - begun;
-            if (region->checks > kManyChecks && region->check_ns / region->checks < kShortRun) {
-                region->retired = true;
-                fs.remark(Reason::Faults, "", code, code.insns[static_cast<size_t>(header)]);
-            }
+            if (!h.dead) fs.left_places = &places, fs.left_loop = &h;
             return inner->empty() ? AtHeader::Step : AtHeader::Inside;
         }
         // Variables of other kinds than those so far.
         if (before == 0 || round > 0 || h.regions.size() >= kMostRegions || h.attempts >= kMostAttempts ||
-            waits_for_code(h) || h.one_round || forbidden(fs))
+            waits_for_code(h) || h.one_round || forbidden(fs) || !fs.may_invest())
             break;
+        // It is not a matter of kinds where one that was given up would be entered.
+        for (const auto& region : h.regions)
+            if (region->retired && region->would_admit(f)) {
+                fs.kill(places, h);
+                return AtHeader::Nothing;
+            }
         build(fs, places, h, f, code, *pc);
         if (h.regions.size() == before) break;
     }

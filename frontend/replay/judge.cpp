@@ -13,6 +13,9 @@ constexpr int kGrowth = 4;        // factor in size or time that makes a new tri
 constexpr int64_t kFarAhead = 16;
 constexpr int kOthers = 4, kRestarts = 8;
 constexpr int64_t kLookEvery = 64;  // plain calls of a retired function between two that are timed
+// Time in plain calls until what was lost is tried again, for each ns of a served call, and of what was spent
+// in vain.
+constexpr int64_t kWaitForServed = 320, kWaitForSpent = 64;
 constexpr int64_t kFirstReview = 1024;
 constexpr int64_t kPerPlain = 100;  // served time for each plain call of a review
 constexpr int kMaxDoublings = 10;
@@ -62,8 +65,15 @@ bool Judge::note(Way way, int64_t size, const Sample& sample) {
         return false;
     }
     // A plain call may take hundreds of times as long.
-    if (sample.native) return win(), false;
+    if (sample.native && !sample.raised) return win(), false;
     if (!sample.steady || size < size_ / 2 || size / 2 > size_) return false;
+    if (served_.count + plain_.count == 0) raises_ = sample.raised;
+    if (raises_ != sample.raised) {
+        if (++others_ <= kOthers) return false;
+        if (++restarts_ > kRestarts) return win(), false;
+        begin_trial(size);
+        raises_ = sample.raised;
+    }
     if (way == Way::TimedPlain) {
         plain_.add(sample.ns);
     } else {
@@ -91,6 +101,8 @@ void Judge::win() {
     trial_ = gave_up_ = false;
     restarts_ = 0;
     losses_ = 0;
+    if (served_.count > 0)
+        saving_ = std::max<int64_t>(0, (plain_.count > 0 ? plain_.best : floor_) - served_.best);
     won_ = std::min(won_, std::max<int64_t>(size_, 0));
     if (lost_ >= won_) lost_ = won_ - 1;
     countdown_ = kFirstReview << std::min(wins_++, kMaxDoublings);
@@ -107,12 +119,27 @@ void Judge::lose() {
     plain_ns_ = plain_.best;
     grown_ = false;
     const int64_t ratio = std::clamp<int64_t>(served_.best / std::max<int64_t>(plain_.best, 1), 1, 10'000);
-    looks_ = (5 * ratio) << std::min(losses_++, kMaxDoublings);
+    wait_ns_ = kWaitForServed * ratio * plain_ns_ << std::min(losses_++, kMaxDoublings);
+    saving_ = 0;
+    countdown_ = kLookEvery;
+}
+
+void Judge::overdraw(int64_t size, int64_t cost) {
+    trial_ = gave_up_ = false;
+    wins_ = 0;
+    lost_ = std::max(lost_, size);
+    if (won_ <= lost_) won_ = kNever;
+    plain_ns_ = 0;
+    grown_ = false;
+    wait_ns_ = kWaitForSpent * cost << std::min(losses_++, kMaxDoublings);
+    saving_ = 0;
     countdown_ = kLookEvery;
 }
 
 // A plain call of a retired function was timed.
 void Judge::look(int64_t ns) {
+    if (plain_ns_ == 0) plain_ns_ = ns;
+    wait_ns_ -= kLookEvery * ns;
     if (ns > kGrowth * plain_ns_) {
         if (grown_) return begin_trial(-1);
         grown_ = true;  // once may be chance
@@ -121,7 +148,7 @@ void Judge::look(int64_t ns) {
     }
     grown_ = false;
     countdown_ = kLookEvery;
-    if (--looks_ <= 0) begin_trial(-1);
+    if (wait_ns_ <= 0) begin_trial(-1);
 }
 
 void Judge::give_up(int64_t size) {

@@ -5,7 +5,8 @@
 // sizes hold what was learnt: `lost_`, up to which plain Python won, and `won_`, from which serving did. A
 // call between them is tried anew when it is several times larger than what lost. Growth that arguments do
 // not show (arrays in attributes) is noticed by timing a plain call now and then; and every loss is tried
-// again after so many calls that the trials cost about a percent, twice as many after each further loss.
+// again after so much time in plain calls that the trials cost about a percent, twice as much after each
+// further loss.
 //
 // Calls that record, or that are served by tier 0 while code is being compiled, say nothing about what comes
 // later. A replay from entry to return that takes less than its operations must cost NumPy
@@ -13,6 +14,7 @@
 // plain Python.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -31,6 +33,7 @@ class Judge {
         bool steady;       // neither recorded nor served by what compiled code is going to replace
         int64_t floor_ns;  // 0, or the least that plain Python can have taken (a replay from entry to return)
         bool native = false;  // a long call, most of it in loops of native code
+        bool raised = false;  // compared with others that raised
     };
 
     // Nothing to time and nothing known against serving: the one thing that every call asks.
@@ -40,9 +43,18 @@ class Judge {
     bool note(Way way, int64_t size, const Sample& sample);
     // Nothing in the function works on arrays: plain Python until larger ones come.
     void give_up(int64_t size);
+    // In the middle of a call that was served it has cost so much beyond what plain Python takes, ns, that it
+    // went on as that (ledger.h).
+    void overdraw(int64_t size, int64_t cost);
+    // What serving a call saves, as far as that was measured, ns.
+    int64_t saving() const { return saving_; }
     // After give_up, a call with larger arrays is being tried.
     bool gave_up() const { return gave_up_; }
     bool retired() const { return lost_ >= 0; }
+    // Up to how many elements plain Python serves while nothing is tried; -1: it does not.
+    int64_t lost() const { return trial_ ? -1 : lost_; }
+    // So many plain calls were not shown to it.
+    void pass(int64_t calls) { countdown_ -= std::min(calls, countdown_ - 1); }
 
   private:
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
@@ -70,9 +82,11 @@ class Judge {
     int others_ = 0;     // calls of other sizes during the trial
     int restarts_ = 0;
     int wins_ = 0, losses_ = 0;
-    int64_t looks_ = 0;     // plain calls to be timed until serving is tried again
-    int64_t plain_ns_ = 0;  // the best plain call of the trial that was lost
-    bool grown_ = false;    // the last look found calls to take much longer than that
+    int64_t wait_ns_ = 0;   // time in plain calls until serving is tried again
+    int64_t plain_ns_ = 0;  // the best plain call of the trial that was lost; 0: the next one is
+    int64_t saving_ = 0;
+    bool raises_ = false;  // the calls of this trial
+    bool grown_ = false;   // the last look found calls to take much longer than that
 };
 
 }  // namespace stator::frontend

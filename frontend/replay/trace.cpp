@@ -353,6 +353,7 @@ void count_operations(Trace& t, const graph::Graph& g) {
         OpClass c = graph::info(n.op).cls;
         bool array = !n.shape.empty() || n.box == graph::Box::Array;
         if (c == OpClass::Input) t.array_inputs += array;
+        t.library_ops += c == OpClass::Library;
         if (c == OpClass::View || n.op == Op::Copy || n.op == Op::Cast)
             ++t.scalar_ops;
         else if (c == OpClass::Pointwise || c == OpClass::Reduction || c == OpClass::Library)

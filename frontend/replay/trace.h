@@ -141,6 +141,7 @@ struct Trace {
     bool has_relations = false;
     bool reads_tensors = false;
     int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
+    int library_ops = 0;                                  // of these, calls of the host's own functions
     int64_t entries = 0, exits = 0, redone = 0;
     double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread
     std::vector<int64_t> snapshot_exits;

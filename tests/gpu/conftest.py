@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -19,3 +21,12 @@ os.environ["STATOR_RETIRE"] = "0"
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _cache:
         shutil.rmtree(_cache, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known_of_functions_made_before() -> Iterator[None]:
+    """Functions that are defined in a test are made anew for each of its parameters, and would share what was recorded."""
+    yield
+    if stator := sys.modules.get("stator"):
+        if extension := getattr(stator, "_stator", None):
+            extension.forget_kept_states()

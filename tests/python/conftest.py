@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -48,3 +49,12 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(_cache, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known_of_functions_made_before() -> Iterator[None]:
+    """Functions that are defined in a test are made anew for each of its parameters, and would share what was recorded."""
+    yield
+    if stator := sys.modules.get("stator"):
+        if extension := getattr(stator, "_stator", None):
+            extension.forget_kept_states()

@@ -279,6 +279,12 @@ PyObject* box_scalar(Box box, DType dtype, const char* bits) {
     return nullptr;
 }
 
+uint32_t array_kind(PyObject* object) {
+    if (!PyArray_Check(object)) return 0;
+    auto* a = reinterpret_cast<PyArrayObject*>(object);
+    return 1 + static_cast<uint32_t>(PyArray_TYPE(a)) * 64 + static_cast<uint32_t>(PyArray_NDIM(a));
+}
+
 int64_t array_size(PyObject* object) {
     return PyArray_CheckExact(object) ? PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) : 0;
 }

@@ -24,6 +24,8 @@ PyObject* new_array(graph::DType dtype, int ndim, const int64_t* shape, const st
                     bool own_dtype = false);
 // How many elements an exact ndarray has; 0 for every other object.
 int64_t array_size(PyObject* object);
+// A number for the dtype and the rank of an array, 0 for what is none.
+uint32_t array_kind(PyObject* object);
 // Where the elements of an array are: its data, and `rank` strides into `out`.
 char* locate(PyObject* array, int rank, int64_t* out);
 // A view object of `base` (collapsing base chains as NumPy does). `stretched`: it has an axis of its own of

@@ -1,0 +1,15 @@
+// Something to be done on the main thread after a while.
+#pragma once
+
+#include <cstdint>
+
+namespace stator::bindings {
+
+// `what` is called on the main thread, with the GIL, between two instructions of the program, `ns` from now
+// or somewhat later; a wish that waits is replaced. It must not raise. Not in a process that was forked
+// meanwhile.
+void do_later(int64_t ns, void (*what)());
+// Nothing is done any more; the thread that waits is gone when this returns.
+void end_later();
+
+}  // namespace stator::bindings

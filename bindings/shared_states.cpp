@@ -1,0 +1,121 @@
+// See shared_states.h. Nothing here owns a function: the last one that a state was asked for is remembered by
+// a weak reference, because compiling the very same function twice makes two states, each with counters of
+// its own.
+#include "bindings/shared_states.h"
+
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "frontend/pyref.h"
+#include "frontend/replay/driver.h"
+
+namespace stator::bindings {
+namespace {
+
+using frontend::FunctionOptions;
+using frontend::PyRef;
+
+// States without an owner that are kept, and how often a code object has to be compiled for its state to be.
+constexpr size_t kMostKept = 64;
+constexpr int kCompiledOften = 3;
+
+struct OfCode {
+    SharedState* latest = nullptr;
+    PyRef function;  // a weak reference to whom it was made for last
+    int compiled = 0;
+};
+
+// Entries without a state are counts only: one that outlives its code lends its count to the next code at
+// that address.
+std::unordered_map<PyObject*, OfCode>& codes() {
+    static auto* table = new std::unordered_map<PyObject*, OfCode>;  // lives as long as the process
+    return *table;
+}
+std::list<SharedState*>& kept() {
+    static auto* list =
+        new std::list<SharedState*>;  // the last one that was given up by its owners comes first
+    return *list;
+}
+
+PyObject* code_of(const SharedState& s) { return s.state->impl()->code_object.get(); }
+
+// What a weak reference leads to, for comparing it only.
+PyObject* referent(PyObject* weak) {
+    if (!weak) return nullptr;
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* object = nullptr;
+    if (PyWeakref_GetRef(weak, &object) < 0) PyErr_Clear();
+    Py_XDECREF(object);
+    return object;
+#else
+    return PyWeakref_GetObject(weak);
+#endif
+}
+
+bool same(const FunctionOptions& a, const FunctionOptions& b) {
+    return a.fullgraph == b.fullgraph && a.fastmath == b.fastmath && a.async == b.async && a.cuda == b.cuda &&
+           a.on_device == b.on_device;
+}
+
+bool serves(const OfCode& of, PyObject* function, const FunctionOptions& options) {
+    if (!of.latest) return false;
+    const auto& fs = *of.latest->state->impl();
+    return referent(of.function.get()) != function && fs.code_object.get() == PyFunction_GET_CODE(function) &&
+           fs.globals.get() == PyFunction_GET_GLOBALS(function) && same(fs.wanted, options);
+}
+
+void destroy(SharedState* s) {
+    const auto of = codes().find(code_of(*s));
+    if (of != codes().end() && of->second.latest == s) of->second.latest = nullptr;
+    delete s;  // finalizers run, which may come here
+}
+
+}  // namespace
+
+SharedState* acquire_state(PyObject* function, const FunctionOptions& options) {
+    if (!PyFunction_Check(function)) {
+        PyErr_Format(PyExc_TypeError, "stator.compile needs a Python function, found %s",
+                     Py_TYPE(function)->tp_name);
+        return nullptr;
+    }
+    OfCode& of = codes()[PyFunction_GET_CODE(function)];
+    ++of.compiled;
+    SharedState* shared = of.latest;
+    if (serves(of, function, options)) {
+        if (shared->owners == 0) kept().remove(shared);
+    } else {
+        auto state = frontend::FunctionState::create(function, options);
+        if (!state) return nullptr;
+        shared = new SharedState{std::move(state)};
+        of.latest = shared;
+    }
+    of.function = PyRef::steal(PyWeakref_NewRef(function, nullptr));
+    if (!of.function) PyErr_Clear();
+    ++shared->owners;
+    return shared;
+}
+
+void release_state(SharedState* shared) {
+    if (--shared->owners > 0) return;
+    PyObject* code = code_of(*shared);
+    const OfCode& of = codes()[code];
+    const bool nested = reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_NESTED;
+    if (!nested || of.latest != shared || of.compiled < kCompiledOften || shared->running > 0)
+        return destroy(shared);
+    kept().push_front(shared);
+    if (kept().size() <= kMostKept) return;
+    SharedState* oldest = kept().back();
+    kept().pop_back();
+    destroy(oldest);
+}
+
+void forget_kept_states() {
+    std::list<SharedState*> gone;
+    gone.swap(kept());
+    for (SharedState* s : gone) destroy(s);
+    for (auto& [code, of] : codes()) of.compiled = 0;
+}
+
+}  // namespace stator::bindings

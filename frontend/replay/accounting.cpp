@@ -1,0 +1,118 @@
+// What calls of a function cost and save is entered into its accounts here (ledger.h).
+#include <algorithm>
+
+#include "frontend/clock.h"
+#include "frontend/replay/driver.h"
+#include "frontend/replay/headers.h"
+
+namespace stator::frontend {
+
+namespace {
+
+// How much longer Python takes for what native code of a loop does, beyond its own time. Loops over elements
+// gain 10 to 100, those that call routines of NumPy little: there entering and leaving is little, too.
+constexpr int64_t kNativeGain = 6;
+// Entering and leaving one takes less than this, ns: else the thread was interrupted meanwhile.
+constexpr int64_t kMostCost = 100'000;
+// A replay inside a driven frame: what it takes beside its operations, and what these take in Python at
+// least, ns. A call of the host's own function saves nothing.
+constexpr int64_t kReplayCost = 250, kSourceCost = 20, kLibraryCost = 500, kArrayOp = 450, kScalarOp = 40;
+
+}  // namespace
+
+bool FunctionState::Impl::awaits_code() {
+    std::erase_if(awaited, [](const auto& region) { return region->ready() || region->failed(); });
+    return !awaited.empty();
+}
+
+void FunctionState::Impl::settle(int64_t cost) {
+    if (!is_judged()) return;
+    const int64_t now = now_ns(), ran = std::max<int64_t>(0, now - std::exchange(settled_at, now) - cost);
+    if (awaits_code()) {
+        // Until its code is there a loop goes on step by step, which is a part of what the code costs.
+        purse().invest(cost);
+        handing_over |= purse().exhausted();
+        return;
+    }
+    account.pay(cost);
+    account.ran(ran);
+    handing_over |= account.overdrawn();
+    if (!left_loop) return;
+    left_loop->account.pay(cost);
+    left_loop->account.ran(ran);
+    if (left_loop->account.overdrawn()) give_up_loop(*left_places, *left_loop);
+}
+
+void FunctionState::Impl::give_up_loop(CodePlaces& places, LoopHeader& h) {
+    for (auto& [pc, header] : places.headers)
+        if (&header == &h)
+            remark(Reason::LeftTooOften, "", *places.code, places.code->insns[static_cast<size_t>(pc)]);
+    for (auto& region : h.regions) region->retired = true;
+    h.account.open();
+    if (left_loop == &h) left_loop = nullptr;
+    kill(places, h);
+}
+
+void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regions::CompiledRegion& region,
+                                   int64_t took, int64_t weight) {
+    const int64_t cost = weight * std::min(took - region.inside_ns, kMostCost),
+                  saved = weight * kNativeGain * region.native_ns;
+    for (Account* a : {&account, &h.account}) {
+        a->pay(cost);
+        a->earn(saved);
+    }
+    purse().save(std::max<int64_t>(0, saved - cost));
+    if (h.account.overdrawn()) give_up_loop(places, h);
+}
+
+void FunctionState::Impl::note_replay(Place* place, const Trace& t) {
+    if (!is_judged()) return;
+    const int64_t cost = kReplayCost + kSourceCost * t.source_count + kLibraryCost * t.library_ops,
+                  saved = kArrayOp * std::max(0, t.array_ops - t.library_ops) + kScalarOp * t.scalar_ops;
+    for (Account* a : {&account, &place->account}) {
+        a->pay(cost);
+        a->earn(saved);
+    }
+    if (!place->account.overdrawn()) return;
+    remark(Reason::Unprofitable, "", *place->code, place->code->insns[static_cast<size_t>(place->pc)]);
+    place->account.open();
+    kill(place);
+}
+
+// What was given up for other kinds of arguments is tried with these.
+void FunctionState::Impl::revive_all() {
+    for (auto& [code, cp] : codes) cp->revive();
+    account.open();
+    eager_rounds = 0;
+}
+
+// Loops inside run about so often for each iteration of the one around them.
+int64_t CodePlaces::weight_of(const LoopHeader& loop) const {
+    constexpr int64_t kRounds = 8;
+    int64_t weight = 0;
+    for (int pc = loop.first; pc <= loop.last; ++pc) {
+        int64_t times = 1;
+        for (const auto& [other_pc, other] : headers)
+            if (other.first > loop.first && other.has(pc)) times *= kRounds;
+        weight += times;
+    }
+    return weight;
+}
+
+void CodePlaces::revive() {
+    for (auto& [pc, place] : by_pc) {
+        if (!place->dead || place->for_good) continue;
+        place->dead = false;
+        place->fruitless = 0;
+        ++live;
+    }
+    for (auto& [pc, h] : headers) {
+        if (!h.dead || h.for_good) continue;
+        h.dead = false;
+        h.refusals = 0;
+        ++open_headers;
+    }
+    find_last_ahead();
+}
+
+}  // namespace stator::frontend

@@ -1,0 +1,80 @@
+// The bound that accounts keep, and when the purse is open.
+#include "frontend/replay/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "frontend/replay/verdicts.h"
+
+using stator::frontend::Account;
+using stator::frontend::Purse;
+using stator::frontend::Verdicts;
+
+// Whatever is entered in whatever order: as long as the account stays open, cost is within what ledger.h
+// promises.
+TEST(Account, CostIsBoundByWhatPaysForIt) {
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 200; ++round) {
+        Account account;
+        int64_t cost = 0, saved = 0, ran = 0, largest = 0;
+        while (!account.overdrawn() && cost < 1'000'000'000) {
+            const int64_t amount = static_cast<int64_t>(random() % 50'000);
+            switch (random() % (2 + static_cast<unsigned>(round) % 3)) {
+                case 0: account.pay(amount), cost += amount, largest = std::max(largest, amount); break;
+                case 1: account.ran(amount), ran += amount; break;
+                case 2: account.earn(amount / 2), saved += amount / 2; break;
+                default: break;
+            }
+            ASSERT_LE(cost, saved + ran / Account::kShare + Account::kAllowance + largest) << round;
+        }
+    }
+}
+
+TEST(Account, OldSavingsPayForLittle) {
+    Account account;
+    account.earn(1'000'000'000'000);
+    int64_t cost = 0;
+    for (; !account.overdrawn(); cost += 1000) account.pay(1000);
+    EXPECT_LT(cost, 10 * Account::kAllowance);
+}
+
+TEST(Account, WhatOnlyCostsIsOverdrawnSoon) {
+    Account account;
+    account.pay(Account::kAllowance);
+    EXPECT_FALSE(account.overdrawn());
+    account.pay(1);
+    EXPECT_TRUE(account.overdrawn());
+    account.open();
+    EXPECT_FALSE(account.overdrawn());
+}
+
+TEST(Purse, IsOpenUntilItIsSpentAndAgainWhenSomethingWasSaved) {
+    Purse purse;
+    EXPECT_TRUE(purse.open());
+    purse.invest(10'000'000);
+    EXPECT_TRUE(purse.open());
+    purse.invest(1'000'000'000);
+    EXPECT_FALSE(purse.open());
+    EXPECT_TRUE(purse.exhausted());
+    EXPECT_GT(purse.most(), 0) << "what was begun has to be worth something";
+    purse.save(10'000'000'000);
+    EXPECT_TRUE(purse.open());
+    EXPECT_FALSE(purse.exhausted());
+}
+
+TEST(Verdicts, AreGivenForEachCombinationOfKinds) {
+    Verdicts verdicts;
+    bool fresh = false;
+    verdicts.of(7, &fresh).give_up(0);
+    EXPECT_TRUE(fresh);
+    EXPECT_TRUE(verdicts.of(7, &fresh).retired());
+    EXPECT_FALSE(fresh);
+    EXPECT_FALSE(verdicts.of(8, &fresh).retired()) << "other arguments";
+    EXPECT_TRUE(fresh);
+    int64_t size = 0;
+    EXPECT_FALSE(verdicts.all_retired(&size));
+    EXPECT_TRUE(verdicts.any_retired());
+    for (uint64_t kinds = 10; kinds < 100; ++kinds) verdicts.of(kinds, &fresh);
+    EXPECT_FALSE(fresh) << "the last judge has all that are beyond counting";
+}
