@@ -140,6 +140,12 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
         refuse(Reason::TooLong, std::to_string(kMaxNodes));
         return Verdict::Close;
     }
+    // Recording takes some hundred times as long as running: a recursive function over numbers would be followed to its end.
+    constexpr int kLookedAtEach = 512, kWithoutWork = 2000, kForEachNode = 30;
+    if (++instructions_ % kLookedAtEach == 0 && instructions_ > kWithoutWork + kForEachNode * b_.kernel_nodes()) {
+        refuse(Reason::LittleWork, std::to_string(instructions_));
+        return Verdict::Close;
+    }
     if (!table()[static_cast<int>(insn.op)].handler) {
         refuse(Reason::UnknownOp, in_words(insn.op));
         return Verdict::Close;

@@ -22,6 +22,7 @@ constexpr int kMaxRecordings = 24;
 constexpr int kHotExit = 2;
 
 constexpr int64_t kSettledEvery = 10'000;  // ns of cost
+constexpr int64_t kDriving = 300;                              // to begin with a frame, ns
 constexpr int64_t kLeaving = 600;          // to make a frame where there is none, ns
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;
@@ -105,7 +106,7 @@ class FrameDriver {
     bool skip_header_ = false;  // a region has left right here: Python goes on
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
-    int64_t cost_ = 0;          // since the accounts were settled, beyond what the evaluator would take, ns
+    int64_t cost_ = kDriving;   // since the accounts were settled, beyond what the evaluator would take, ns
     Timed timed_;
 };
 
@@ -168,7 +169,7 @@ void FrameDriver::start_recording(Place* place) {
 // Called by the frame in which the recording began, or by an inlined frame in which it ends.
 void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     auto* place = static_cast<Place*>(r.owner);
-    const bool before_loop = r.reason() == Reason::LoopHeader;
+    const bool before_loop = r.reason() == Reason::LoopHeader, little_work = r.reason() == Reason::LittleWork;
     r.close(end);
     if (!r.ok()) {
         ++place->fruitless;
@@ -177,7 +178,7 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     }
     if (r.builder().kernel_nodes() == 0) {
         ++place->fruitless;
-        if (place->fruitless >= 2) fs.kill(place);
+        if (place->fruitless >= 2 || little_work) fs.kill(place);
         return;
     }
     struct Building {
@@ -379,7 +380,8 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         } else if (v == Recorder::Verdict::Close) {
             fs_.remark(recorder_->reason(), recorder_->detail(), code_, insn);
             bool loop = recorder_->reason() == Reason::LoopHeader;
-            wants_place_ = !loop && recorder_->reason() != Reason::CountsReferences;
+            wants_place_ = !loop && recorder_->reason() != Reason::CountsReferences &&
+                           recorder_->reason() != Reason::LittleWork;
             finish_recording(graph::EndKind::Leave);
             if (loop) return Flow::On;  // a region may be entered right here
             if (refused(CallLimits::LeavingToPython)) return raised(result);

@@ -139,7 +139,8 @@ struct FunctionState::Impl {
     void kill(CodePlaces& places, LoopHeader& header, bool for_good = false);
     int64_t entered = 0;     // traces that frames at hand have entered
     int64_t in_regions = 0;  // time of calls that the judge looks at, ns
-    bool judging = false;
+    bool judging = false;       // a call that is timed, and served, is in progress
+    bool timing_plain = false;  // one that is timed as plain Python is: what it calls is not served either
     LoopsAround around;  // frames at hand that loops have called
     int regions_built = 0;
     int64_t last_region = 0;  // when, ns

@@ -580,9 +580,9 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     if (timed_plain) ++fs.counters.eager_calls;
     const int64_t in_regions = fs.in_regions, exits = fs.counters.exits,
                   called = regions::calls_through_python(), begun = thread_ns();
-    fs.judging = true;
+    (timed_plain ? fs.timing_plain : fs.judging) = true;
     PyObject* result = timed_plain ? plain() : serve(&replayed);
-    fs.judging = false;
+    fs.judging = fs.timing_plain = false;
     const int64_t ns = std::max<int64_t>(1, thread_ns() - begun - clock_cost());
     const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
     const bool steady = timed_plain || (!recorded && code_settled(fs));
@@ -624,7 +624,8 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
     }
     if (fs.given_up || recording_on_this_thread()) return plain();
     ++fs.counters.calls;
-    if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get()) {
+    if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get() ||
+        fs.handing_over || fs.timing_plain) {
         ++fs.counters.eager_calls;
         return plain();
     }
@@ -635,7 +636,8 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
     }
     const Trace* unused = nullptr;
     const auto served = [&](const Trace** t) { return serve(fs, func, args, nargsf, kwnames, t); };
-    if (fs.verdicts.serves() || !fs.is_judged()) return served(&unused);
+    // A recursive call is a part of the one that is being timed.
+    if (fs.verdicts.serves() || fs.judging || !fs.is_judged()) return served(&unused);
     return judged(fs, given(args, nargsf, kwnames), plain, served);
 }
 
@@ -650,7 +652,8 @@ PyObject* FunctionState::run(Frame& frame) {
     };
     ++fs.counters.calls;
     const auto served = [&](const Trace**) { return stepped(fs, all, plain, driven); };
-    if (fs.verdicts.serves() || !fs.is_judged()) return served(nullptr);
+    if (fs.handing_over || fs.timing_plain) return ++fs.counters.eager_calls, plain();
+    if (fs.verdicts.serves() || fs.judging || !fs.is_judged()) return served(nullptr);
     return judged(fs, all, plain, served);
 }
 
