@@ -1,6 +1,0 @@
-def add_options(p):
-    pass
-
-
-def run(options):
-    raise SystemExit("not yet")
