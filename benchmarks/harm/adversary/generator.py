@@ -87,6 +87,16 @@ def left_each_iteration(r: random.Random) -> str:
 
 
 @kind
+def one_long_call(r: random.Random) -> str:
+    """One call, of a loop with thousands of iterations: what loses must be noticed in the middle of it."""
+    statements = st.body(r, r.randint(1, 3), r.randint(1, 3), 0, 2, st.LASTING)
+    pool = st.values(r, st.NUMBERS, r.randint(1, 3))
+    return _function("f", r.choice((FOR, WHILE, RANGE)), statements) + _program(
+        _calls(r, "f", 1, pool, r.choice((3000, 10000)))
+    )
+
+
+@kind
 def left_early(r: random.Random) -> str:
     """Loops that break, return or raise soon, in functions that are called often."""
     statements = st.body(r, r.randint(0, 1), r.randint(1, 3), r.randint(1, 2), 2)

@@ -52,6 +52,9 @@ HOSTILE = (
     "s = 1 / (i % 4) if i % 9 == 8 else 1",
 )
 
+# Those whose values do not grow with each iteration, for loops of many thousand.
+LASTING = tuple(s for s in HOSTILE if "helper" not in s and "print" not in s and "append(" not in s)
+
 # What can be native.
 FRIENDLY = (
     "s = s + 1.5",
@@ -96,7 +99,7 @@ ARRAYS = tuple(
 
 EXPRESSIONS = (
     "p + q", "p * q", "p - q", "p == q", "p if q else q", "(p, q)", "[p, q]", "p + 1", "q * 2.0", "np.add(p, q)", "np.sum(p)",
-    "len(p)", "p[0]", "str(p)", "-p", "abs(q)", "p ** 2", "p < q", "np.maximum(p, q)", "np.asarray(p).shape", "float(p)", "q or p",
+    "len(p)", "p[0]", "str(p)", "-p", "abs(q)", "p % 99 ** 2", "p < q", "np.maximum(p, q)", "np.asarray(p).shape", "float(p)", "q or p",
 )  # fmt: skip
 
 PREAMBLE = """\
@@ -138,9 +141,11 @@ def indented(text: str, depth: int) -> str:
     return "".join(f"{' ' * 4 * depth}{line}\n" for line in text.split("\n"))
 
 
-def body(r: random.Random, hostile: int, friendly: int, leaving: int, depth: int) -> str:
+def body(
+    r: random.Random, hostile: int, friendly: int, leaving: int, depth: int, pool: tuple[str, ...] = HOSTILE
+) -> str:
     """Statements in random order."""
-    some = [r.choice(HOSTILE) for _ in range(hostile)]
+    some = [r.choice(pool) for _ in range(hostile)]
     some += [r.choice(FRIENDLY) for _ in range(friendly)]
     some += [r.choice(LEAVING) for _ in range(leaving)]
     r.shuffle(some)
