@@ -102,6 +102,10 @@ def run(options: Any) -> int:
             print(f"left out: {name} is not in {options.folder}")
             continue
         rows.append(measure_suite(name, sources[0], options))
+        times = {
+            m: round(rows[-1].get(f"{m}_cpu", 0) / rows[-1].get("plain_cpu", 1), 3) for m in options.modes
+        }
+        print(f"{name}: {times} times plain's; {rows[-1]['problem'] or rows[-1]['went']}", flush=True)
         report.write(options.json, "suites", rows)
     cells, misses = [], 0
     for r in rows:
