@@ -20,6 +20,7 @@ cat >$source/index.md <<'EOF2'
 :glob:
 README
 docs/*
+docs/dev/*
 api
 CONTRIBUTING
 CHANGELOG
