@@ -6,7 +6,7 @@
 make_venv .venvs/bench .venv/bin/python tools/requirements-bench.txt
 if [ "${TORCH:-1}" = 1 ] && ! .venvs/bench/bin/python -c 'import torch' 2>/dev/null; then
     say "torch, for torch.compile (TORCH=0 leaves it out)"
-    .venvs/bench/bin/python -m pip install --no-input -q torch==2.13.0 >build/bench-torch.log 2>&1 ||
+    tools/torch.sh .venvs/bench/bin/python >build/bench-torch.log 2>&1 ||
         echo "torch could not be installed; the tables go without it (build/bench-torch.log)"
 fi
 # shellcheck disable=SC2086

@@ -86,15 +86,11 @@ if [ $others = yes ]; then
     done < <(other_pythons "$default_version")
 fi
 
-# The CPU build of torch, for the default Python: from PyPI it would bring CUDA's libraries along. Without it the tests of
-# tensors are skipped, which pytest says.
+# torch for the tests of tensors, for the default Python. Without it they are skipped, which pytest says.
 if [ "${TORCH:-1}" = 1 ] && [ "$preset" != asan ] && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
     say "torch for the tests of tensors (TORCH=0 leaves it out)"
-    pip_install=(.venv/bin/python -m pip install --no-input -q --retries 1 --timeout 30)
-    "${pip_install[@]}" torch==2.13.0+cpu >build/test-torch.log 2>&1 ||
-        "${pip_install[@]}" torch==2.13.0+cpu --extra-index-url https://download.pytorch.org/whl/cpu \
-            >>build/test-torch.log 2>&1 ||
-        note skipped "torch" "it could not be installed (build/test-torch.log)"
+    tools/torch.sh >build/test-torch.log 2>&1 ||
+        note skipped "torch" "$(tail -1 build/test-torch.log) (build/test-torch.log)"
 fi
 
 configure "$preset"
