@@ -345,6 +345,7 @@ def test_the_programs_own_signals_and_forks(tmp_path):
     spend(0.1)
     signal.setitimer(signal.ITIMER_REAL, 0)
     print(counts[signal.SIGALRM] > 5, counts[signal.SIGURG] < 3)
+    sys.stdout.flush()  # what is in the buffer a child would write, too
     pid = os.fork()
     if pid == 0:
         spend(0.05)

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 import stepper_corpus as corpus
+from process import alarm, on_alarm
 from stator._stator import _testing
 
 VERSION = sys.version_info[:2]
@@ -418,13 +419,10 @@ def test_signals_are_served_in_loops():
             n += 1
         return n
 
-    old = signal.signal(signal.SIGALRM, lambda *a: hits.append(1))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with on_alarm(lambda *a: hits.append(1)):
+        alarm(0.05)
         assert _testing.step_call(spin, (hits,)) > 0
         assert _testing.last_run()["stopped_unit"] == -1
-    finally:
-        signal.signal(signal.SIGALRM, old)
 
 
 def test_signal_handler_runs_right_after_the_call():
@@ -453,15 +451,12 @@ def test_signal_handler_raises_into_the_frame():
         except TimeoutError as e:
             return n, e.__traceback__.tb_next.tb_frame.f_code.co_name
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
-    old = signal.signal(signal.SIGALRM, handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with on_alarm(handler):
+        alarm(0.05)
         count, name = _testing.step_call(f, ())
         assert count > 0 and name == "handler"
-    finally:
-        signal.signal(signal.SIGALRM, old)
 
 
 def test_other_threads_get_the_gil():

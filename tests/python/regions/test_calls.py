@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import time
 
 import numpy as np
 import pytest
 import stator
 from fuzz.compare import observe, report
+from process import alarm, now, on_alarm
 
 from .whole import check_whole, function_of
 
@@ -497,17 +496,13 @@ def f(x, n, rounds):
         names.append((frame.f_code.co_name, frame.f_back.f_code.co_name))
         raise Interrupted
 
-    before = signal.signal(signal.SIGALRM, handler)
     x = np.zeros(8)
-    try:
-        due = time.perf_counter() + 0.1
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
+    with on_alarm(handler):
+        due = now() + 0.1
+        alarm(0.1)
         with pytest.raises(Interrupted) as caught:
             compiled(x, 10, 10**9)
-        assert time.perf_counter() - due < 0.5
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        assert now() - due < 0.5
     assert names == [("busy", "f")]
     frames = []
     trace = caught.value.__traceback__

@@ -9,8 +9,9 @@ import time
 import numpy as np
 import pytest
 import stator
+from process import alarm, now, on_alarm
 
-# What is promised is 50 ms; a busy machine takes longer to deliver the signal.
+# Of CPU time. What is promised is 50 ms; a busy machine takes longer to deliver the signal.
 LIMIT = 0.5
 FOREVER = 10**9
 
@@ -85,23 +86,20 @@ def _interrupt(function, seconds):
         raise Interrupted
 
     a, b = np.zeros(8), np.zeros(8)
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        due = time.perf_counter() + seconds
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        function(a, b, FOREVER)
-    except Interrupted as error:
-        late = time.perf_counter() - due
-        trace = error.__traceback__
-        assert trace is not None
-        frames = []
-        while trace is not None:
-            frames.append((trace.tb_frame.f_code.co_name, dict(trace.tb_frame.f_locals)))
-            trace = trace.tb_next
-        return a, b, frames, late
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with on_alarm(handler):
+        try:
+            due = now() + seconds
+            alarm(seconds)
+            function(a, b, FOREVER)
+        except Interrupted as error:
+            late = now() - due
+            trace = error.__traceback__
+            assert trace is not None
+            frames = []
+            while trace is not None:
+                frames.append((trace.tb_frame.f_code.co_name, dict(trace.tb_frame.f_locals)))
+                trace = trace.tb_next
+            return a, b, frames, late
     raise AssertionError("the loop ended")
 
 
@@ -173,14 +171,10 @@ def test_counts():
 
 def test_keyboard_interrupt():
     compiled = _warm(scalar_loop)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with on_alarm(signal.default_int_handler):
+        alarm(0.05)
         with pytest.raises(KeyboardInterrupt):
             compiled(np.zeros(8), np.zeros(8), FOREVER)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert np.isfinite(compiled(np.zeros(8), np.zeros(8), 1000))
 
 
@@ -192,7 +186,7 @@ def test_other_threads_run_during_a_loop():
 
     def tick():
         while not done.is_set():
-            ticks.append(time.perf_counter())
+            ticks.append(now())
             time.sleep(0.005)
 
     thread = threading.Thread(target=tick)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import stator
 from fuzz.compare import observe, report
+from process import alarm, on_alarm
 
 from .whole import check_same, check_whole, function_of
 
@@ -270,15 +270,11 @@ def test_an_interrupt_shows_what_was_stored():
         seen.append([list(row) for row in g])
         raise KeyboardInterrupt
 
-    old = signal.signal(signal.SIGALRM, handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with on_alarm(handler):
+        alarm(0.05)
         with pytest.raises(KeyboardInterrupt):
             while True:
                 compiled(g, 50_000_000)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
     assert seen == [g]
     items = sorted(x for row in g for x in row)
     assert items == list(range(items[0], items[0] + 15)) and items[-1] > 100

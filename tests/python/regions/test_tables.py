@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import stator
 from fuzz.compare import observe, report
+from process import alarm, on_alarm
 
 from .whole import check_same, check_whole, function_of
 
@@ -94,8 +95,6 @@ def test_a_tuple_in_the_place_of_a_list():
 
 def test_an_interrupt_shows_what_was_stored():
     """Where a signal's handler runs, the list is as far as the loop is."""
-    import signal
-
     text = "def f(v, n):\n    for i in range(n):\n        v[i % 5] = i\n    return v\n"
     compiled = stator.compile(function_of(text))
     v = [0] * 5
@@ -103,13 +102,9 @@ def test_an_interrupt_shows_what_was_stored():
         compiled(v, 100)
         stator.wait()
     seen = []
-    old = signal.signal(signal.SIGALRM, lambda *_: seen.append(list(v)))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with on_alarm(lambda *_: seen.append(list(v))):
+        alarm(0.05)
         while not seen:
             compiled(v, 50_000_000)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
     (items,) = seen[:1]
     assert max(items) - min(items) == 4 and max(items) > 100
