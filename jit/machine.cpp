@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "kernels/vector_limit.h"
+
 namespace stator::jit {
 namespace {
 
@@ -66,8 +68,10 @@ Machine detect() {
     Machine m;
     unsigned version = 0;
     m.identity = identity(&version);
-    m.avx2 = __builtin_cpu_supports("avx2");
-    m.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    const int limit = kernels::vector_limit();
+    if (limit < 512) m.identity += "at most " + std::to_string(limit) + " bits";
+    m.avx2 = limit >= 256 && __builtin_cpu_supports("avx2");
+    m.avx512 = limit >= 512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     m.halves_512 = m.avx512 && family(version) == kZen4;
     m.vector_bits = m.avx512 ? 512 : m.avx2 ? 256 : 128;

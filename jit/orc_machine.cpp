@@ -7,9 +7,20 @@
 
 #include "jit/machine.h"
 #include "jit/orc.h"
+#include "kernels/vector_limit.h"
 
 namespace stator::jit {
 namespace {
+
+// Whether a feature comes with registers that are wider than tests allow.
+bool is_too_wide(llvm::StringRef feature) {
+    const int limit = kernels::vector_limit();
+    if (limit < 512 && (feature.starts_with("avx512") || feature.starts_with("avx10"))) return true;
+    if (limit >= 256) return false;
+    for (const char* name : {"fma", "fma4", "f16c", "vaes", "vpclmulqdq", "xop"})
+        if (feature == name) return true;
+    return feature.starts_with("avx");
+}
 
 Cpu detect() {
     Cpu cpu;
@@ -17,7 +28,8 @@ Cpu detect() {
     const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
     // Sorted: a hash map's order is nothing to rely on.
     std::vector<std::string> features;
-    for (const auto& f : host) features.push_back((f.second ? "+" : "-") + f.first().str());
+    for (const auto& f : host)
+        features.push_back((f.second && !is_too_wide(f.first()) ? "+" : "-") + f.first().str());
     std::sort(features.begin(), features.end(),
               [](const std::string& a, const std::string& b) { return a.substr(1) < b.substr(1); });
     for (const std::string& f : features) cpu.features += (cpu.features.empty() ? "" : ",") + f;

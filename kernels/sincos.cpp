@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/sincos_lanes.h"
+#include "kernels/vector_limit.h"
 
 namespace stator::kernels {
 
@@ -121,11 +122,13 @@ bool agree(SinCosLanes lanes, const HostLoop& scalar) {
 
 SinCosLanes sincos_lanes(Trig which, int* width) {
 #if defined(__x86_64__)
-    if (sincos::kHasAvx512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    if (vector_limit() >= 512 && sincos::kHasAvx512 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512dq")) {
         *width = 8;
         return which == Trig::Sin ? sincos::sin_avx512 : sincos::cos_avx512;
     }
-    if (sincos::kHasAvx2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (vector_limit() >= 256 && sincos::kHasAvx2 && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma")) {
         *width = 4;
         return which == Trig::Sin ? sincos::sin_avx2 : sincos::cos_avx2;
     }

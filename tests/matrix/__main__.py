@@ -14,6 +14,7 @@ os.environ["STATOR_RETIRE"] = "0"
 os.environ.setdefault("STATOR_CACHE_DIR", tempfile.mkdtemp())
 
 from benchmarks.suite.without_core import without_core
+from tests import levels
 
 from . import served
 from .case import Case, run
@@ -79,11 +80,14 @@ def main() -> int:
         "--tier0", action="store_true", help="without the compiler, by NumPy's loops on chunks"
     )
     parser.add_argument("--write", action="store_true", help="make the calls of docs/ops.md and write it")
+    levels.add_options(parser)
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         worker(options.worker[0], int(options.worker[1]), int(options.worker[2]))
         return 0
+    if (status := levels.run_each("tests.matrix", options)) is not None:
+        return status
     if options.write:
         served.PATH.write_text(served.page())
         return 0

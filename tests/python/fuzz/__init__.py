@@ -10,6 +10,7 @@ branching   the generator of programs with branches, loops, prints and exception
 structured  the generator of programs with loops over scalars, elements and parts of arrays; its statements
 structured_scope  its names and expressions
 leaving     the generator of loops that fault in the middle
+enlarged    adds statements on large arrays
 closures    rewrites programs so that their variables are cells
 features    what a program exercises, for the histogram
 compare     what "the same as eager" means, and how one call is observed

@@ -5,6 +5,7 @@ python -m tests.python.fuzz --kind branching --count 1000
 python -m tests.python.fuzz --kind structured --count 20000
 python -m tests.python.fuzz --kind leaving --count 2000
 python -m tests.python.fuzz --kind orders --count 2000
+python -m tests.python.fuzz --level all --width all  # as on lesser processors, with wide and narrow vectors
 python -m tests.python.fuzz --show 17                # the text of program 17
 python -m tests.python.fuzz --reduce 17 --mode tier0 # its smallest form, written to tests/python/regressions
 """
@@ -15,6 +16,8 @@ import argparse
 import os
 import sys
 import tempfile
+
+from tests import levels
 
 from . import campaign as c
 
@@ -30,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--reduce", type=int, metavar="N", help="shrink program N and write it down as a regression test"
     )
+    levels.add_options(p)
     p.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)
     return p
 
@@ -45,6 +49,8 @@ def main() -> int:
         program = c.generate(options.kind, options.seed, options.show)
         print(program.source(), *map(repr, program.calls), f"keywords: {program.keywords}", sep="\n")
         return 0
+    if (status := levels.run_each("tests.python.fuzz", options)) is not None:
+        return status
     if options.reduce is not None:
         from .reduce import reduce_and_write
 

@@ -156,14 +156,22 @@ def build(specs: Sequence[Spec], seed: int) -> list[Any]:
     return out
 
 
+# At which NumPy, its iterator and its allocator do something else: what is left over behind vectors, pairwise sums (8,
+# 128), small buffers (1,024 bytes), the buffer of casts (8,192 elements), results computed into temporaries (256 KiB of
+# 16, 8, 4 and 2 bytes); and what stator shares among threads.
+THRESHOLDS = (8, 16, 32, 64, 128, 256, 1024, 4096, 8192, 16_384, 32_768, 65_536, 131_072)
+
+
+def near(c: Choices) -> int:
+    """An extent on one side or the other of a threshold, most often one that is passed quickly."""
+    at = min(c.integer(0, len(THRESHOLDS) - 1), c.integer(0, len(THRESHOLDS) - 1))
+    return max(1, THRESHOLDS[at] + c.pick((-1, 0, 1, -1, 0, 1, -3, 3, 7)))
+
+
 def extents(c: Choices) -> tuple[int, ...]:
     """Three extents from which the shapes of one program are made, so that operands often fit each other."""
-    if c.chance(0.04):
-        return (
-            c.pick((5000, 8193, 20000, 4096, 70_001)),
-            1,
-            c.integer(2, 4),
-        )  # the last is shared among threads
+    if c.chance(0.08):
+        return (near(c), 1, c.integer(2, 4))
     table = Weighted(
         (4, 3),
         (4, 5),
@@ -185,16 +193,17 @@ def extents(c: Choices) -> tuple[int, ...]:
 def shape(c: Choices, pool: tuple[int, ...]) -> tuple[int, ...]:
     """A shape of rank 0 to 4 over the pool, trailing axes alike so that most pairs broadcast."""
     rank = c.weighted(Weighted((40, 1), (30, 2), (12, 3), (5, 4), (5, 0)))
-    if pool[0] > 1000:
+    vector = pool[1] == 1 and pool[0] > 1
+    if vector:
         rank = min(rank, 2)
     out = (
         [pool[i] if i < 3 else 2 for i in reversed(range(rank))]
         if c.chance(0.8)
         else [c.pick(pool) for _ in range(rank)]
     )
-    if pool[0] > 1000 and rank == 2:
-        out = [c.pick((1, 2, 3)), pool[0]]
-    while math.prod(out) > 20_000 and rank > 1 and pool[0] <= 1000:
+    if vector and rank == 2:
+        out = [c.pick((1, 2, 3)), pool[0]] if c.chance(0.8) else [pool[0], c.pick((1, 2, 3))]
+    while math.prod(out) > 20_000 and rank > 1 and not vector:
         out[out.index(max(out))] = 2
     return tuple(1 if c.chance(0.05) else n for n in out)
 

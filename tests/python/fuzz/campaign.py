@@ -37,12 +37,22 @@ MODES = {
     "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
 }
 KINDS = ("straight", "branching", "closures", "structured", "leaving", "attributes", "orders")
+REWRITTEN = ("closures", "attributes")  # programs of other kinds, with variables of another sort
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def generate(kind: str, seed: int, number: int) -> Program:
-    """Program `number` of the given kind (one of `KINDS`)."""
+    """Program `number` of the given kind (one of `KINDS`); one in ten works on large arrays, too."""
+    program = _generate(kind, seed, number)
+    if kind in REWRITTEN or number % 10 != 7:
+        return program
+    from .enlarged import enlarged
+
+    return enlarged(Choices.seeded(seed, number, 1), program)
+
+
+def _generate(kind: str, seed: int, number: int) -> Program:
     name = f"{kind}-{seed}-{number}"
     if kind == "closures":
         from .closures import captured
@@ -136,7 +146,14 @@ def environment(mode: str, cache: str) -> dict[str, str]:
         k: v
         for k, v in os.environ.items()
         if not k.startswith("STATOR")
-        or k in ("STATOR_LOG", "STATOR_THREADS", "STATOR_TEST_WINDOW", "STATOR_TEST_FIRST_CODE")
+        or k
+        in (
+            "STATOR_LOG",
+            "STATOR_THREADS",
+            "STATOR_TEST_WINDOW",
+            "STATOR_TEST_FIRST_CODE",
+            "STATOR_TEST_VECTORS",
+        )
     }
     if mode == "tier0":
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [without_core(cache), env.get("PYTHONPATH")]))

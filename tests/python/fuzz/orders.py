@@ -1,5 +1,6 @@
 """Programs of nested operators on arrays in C and Fortran order, above and below the 256 KiB from which NumPy computes
-results into temporaries: what a result's strides are depends on what else refers to an operand, and on its size."""
+results into temporaries: what a result's strides are depends on what else refers to an operand, and on its size, and so
+are the bits of complex products."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ PARAMETERS = ["x", "y", "z", "n", "w", "s"]
 SHAPES = ((20, 20), (200, 200), (300, 140), (30, 20), (182, 182), (181, 181), (1, 40_000), (40_000, 1))
 
 NUMBERS = ("2.0", "3", "s", "np.float32(2)", "np.float64(3)", "np.array(2.0)")
+COMPLEX = Weighted((4, "+"), (8, "*"), (3, "-"), (1, "/"))
 BINARY = Weighted((6, "+"), (6, "*"), (3, "-"), (3, "/"), (1, "//"), (1, "%"))
 UNARY = ("(-{})", "(+{})", "abs({})", "({})**2", "({})**0.5", "({})**-1.0", "({})**3")
 CALLS = ("np.sqrt({})", "np.add({}, 1.5)", "np.where(x > 0.5, 1.0, {})", "twice({})")
@@ -20,27 +22,27 @@ KINDS = Weighted(
 )  # fmt: skip
 
 
-def expression(c: Choices, depth: int) -> str:
+def expression(c: Choices, depth: int, binary: Weighted[str] = BINARY) -> str:
     """Operators nested at most so deep over the names of a program."""
     if depth == 0 or c.chance(0.15):
         return c.pick(("x", "y", "z", "n", "w", "t", "h"))
     kind = c.weighted(KINDS)
     if kind != "binary":
-        return c.pick(kind).format(expression(c, depth - 1))
-    left = expression(c, depth - 1)
-    right = expression(c, depth - 1) if c.chance(0.7) else c.pick(NUMBERS)
+        return c.pick(kind).format(expression(c, depth - 1, binary))
+    left = expression(c, depth - 1, binary)
+    right = expression(c, depth - 1, binary) if c.chance(0.7) else c.pick(NUMBERS)
     if c.chance(0.5):
         left, right = right, left
-    return f"({left} {c.weighted(BINARY)} {right})"
+    return f"({left} {c.weighted(binary)} {right})"
 
 
-def arguments(shape: tuple[int, int]) -> list[Spec]:
+def arguments(shape: tuple[int, int], wide: str, narrow: str) -> list[Spec]:
     return [
-        Array("f8", shape, "C", "tame"),
-        Array("f8", shape, "F", "tame"),
-        Array("f4", shape, "C", "tame"),
+        Array(wide, shape, "C", "tame"),
+        Array(wide, shape, "F", "tame"),
+        Array(narrow, shape, "C", "tame"),
         Array("i8", shape, "F", "tame"),
-        Array("f8", shape, "inner columns", "tame"),
+        Array(wide, shape, "inner columns", "tame"),
         Scalar("float", 2.5),
     ]
 
@@ -49,12 +51,14 @@ def orders(c: Choices, name: str) -> Program:
     """A random program of the kind above."""
     body: list[Statement] = ["t = x", "h = y * 1.0"]
     results = []
+    dtypes = c.pick((("f8", "f4"), ("f8", "f4"), ("c16", "c8"), ("c8", "c8"), ("c16", "f8")))
+    binary = COMPLEX if dtypes[0][0] == "c" else BINARY
     for k in range(c.integer(1, 3)):
-        body.append(f"r{k} = {expression(c, c.integer(2, 4))}")
+        body.append(f"r{k} = {expression(c, c.integer(2, 4), binary)}")
         results.append(f"r{k}")
         if c.chance(0.3):
             body.append(f"{c.pick(('t', 'h'))} = {c.pick(('x', 'y'))} + {c.pick(('1.0', 'y', 'x'))}")
     body.append(f"return {', '.join(results)}")
-    first, second = (arguments(c.pick(SHAPES)) for _ in range(2))
+    first, second = (arguments(c.pick(SHAPES), *dtypes) for _ in range(2))
     helpers: list[Statement] = ["def twice(a):", "    return a * 2.0"]
     return Program(name, list(PARAMETERS), body, [first, second, first, second, first], helpers=helpers)
