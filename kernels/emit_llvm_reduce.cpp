@@ -42,7 +42,12 @@ const Row& row_of(const Stmt& s) {
     llvm_unreachable("reduce.h admits no other reductions");
 }
 
-bool by_host(const Stmt& s) { return s.dtype == DType::F16 || graph::is_complex(s.dtype); }
+// Nobody knows which of two zeros the host's loop takes (schedule.cpp).
+bool of_unknown_order(const Stmt& s) { return s.slot == 0; }
+
+bool by_host(const Stmt& s) {
+    return s.dtype == DType::F16 || graph::is_complex(s.dtype) || of_unknown_order(s);
+}
 
 std::vector<int> lanes_from(int first, int count, int step = 1) {
     std::vector<int> v(static_cast<size_t>(count));
@@ -223,7 +228,9 @@ Value* NestEmitter::run_lanes(int i, Value* acc, Value* begin, Value* end) {
 // the accumulator, then the rest.
 Value* NestEmitter::run_extremum(int i, Value* acc, Value* begin, Value* end) {
     const Stmt& s = n_.stmts[i];
-    int lanes = o_.vector_bits / 8 / graph::info(s.dtype).size;
+    // As wide as NumPy's, which may do without what this processor has.
+    const int bits = s.slot > 0 ? s.slot : o_.vector_bits;
+    int lanes = bits / 8 / graph::info(s.dtype).size;
     bool light = tree_of(i).size() <= 4;
     auto f = [&](Value* a, Value* b, int n) { return combine(s, n, {a, false}, {b, false}).v; };
     auto eight = [&](Value* a, Value* k) {
@@ -243,7 +250,7 @@ Value* NestEmitter::run_extremum(int i, Value* acc, Value* begin, Value* end) {
                               [&](Value* x, Value* k) { return f(x, operand_of(i, lanes, k).v, lanes); });
     // The order in which lanes meet: with AVX-512 the upper half first, down to 128 bits, as GCC's reduce
     // intrinsics.
-    int swap_above = o_.vector_bits == 512 ? 16 / graph::info(s.dtype).size : lanes;
+    int swap_above = bits == 512 ? 16 / graph::info(s.dtype).size : lanes;
     for (int n = lanes; n > 1; n /= 2) {
         Value* low = n == 2 ? b_.CreateExtractElement(a, b_.getInt64(0))
                             : b_.CreateShuffleVector(a, lanes_from(0, n / 2));

@@ -2,6 +2,7 @@
 #include "kernels/reduce.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace stator::kernels {
 
@@ -46,11 +47,22 @@ const Row* row(std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+std::atomic<int> bits_of_extrema{kOwnVectors};
+
+}  // namespace
+
+void set_extremum_bits(int bits) { bits_of_extrema.store(bits, std::memory_order_relaxed); }
+int extremum_bits() { return bits_of_extrema.load(std::memory_order_relaxed); }
+
 bool native_reduce(const Graph& g, Id id) {
     const Node& n = g.node(id);
     DType t = g.node(n.in[0]).dtype;
     const Row* r = row(n.name);
     if (!r || t == DType::F16) return false;
+    const bool extremum = n.name == "maximum" || n.name == "minimum";
+    if (extremum && graph::is_float(t) && extremum_bits() == 0) return false;
     return r->native.find(graph::info(t).kind) != std::string_view::npos;
 }
 

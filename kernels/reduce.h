@@ -20,6 +20,13 @@ bool can_reduce(graph::Graph& g, graph::Id id, bool any_order = false);
 // operand).
 bool native_reduce(const graph::Graph& g, graph::Id id);
 
+// How wide the vectors of the host's loops are that reduce runs of floats to their maximum or minimum, in
+// bits: which of two zeros comes out depends on it. 0: unknown, the loop is called; kOwnVectors, if nobody
+// has said: as wide as generated code's.
+constexpr int kOwnVectors = -1;
+void set_extremum_bits(int bits);
+int extremum_bits();
+
 // Number of non-unit axes in the trailing run of reduced axes; 0 when the last non-unit axis is kept.
 int trailing_run(const graph::Graph& g, graph::Id id);
 

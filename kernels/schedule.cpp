@@ -404,6 +404,10 @@ void Scheduler::sink_reduce(Id v) {
     s.stmt.in = {rank0(in) ? eval_scalar(d, in) : eval(d, in, identity(shape))};
     s.stmt.order = run ? RunOrder::Run : RunOrder::Sequential;
     s.stmt.start = ReduceStart::First;
+    // Which of two zeros is the greatest depends on how wide the host's vectors are: what a run is reduced
+    // with.
+    const bool extremum = n.name == "maximum" || n.name == "minimum";
+    if (!arg && !gpu() && extremum && graph::is_float(n.dtype)) s.stmt.slot = extremum_bits();
     s.level = Level::Parallel;
     if (!arg && n.name != "maximum" && n.name != "minimum") {
         uint64_t bits = 0;

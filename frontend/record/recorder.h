@@ -95,7 +95,7 @@ class Recorder {
     int pops(const Insn& insn) const;
     bool counts_references(const Insn& insn) const;
     bool may_be_temporary(const Operand& o) const;
-    bool settle_layout(const numpy::TemporaryReuse& reuse);
+    bool settle_reuse(const numpy::TemporaryReuse& reuse);
     static int made_function_operands(const Insn& insn);
     ShadowRef cell_at(int slot);
     bool begins_comprehension(const Insn& get_iter);

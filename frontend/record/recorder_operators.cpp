@@ -49,24 +49,29 @@ numpy::TemporaryReuse::Held Recorder::references() const {
     return {held(0), held(1)};
 }
 
-// Where NumPy computes large results into a temporary with other strides than a small result has, the trace
-// is for sizes on this side.
-bool Recorder::settle_layout(const numpy::TemporaryReuse& reuse) {
+// Where NumPy computes large results into a temporary with other strides than a small result has, or with the
+// operands exchanged, the trace is for sizes on this side.
+bool Recorder::settle_reuse(const numpy::TemporaryReuse& reuse) {
     if (!reuse.is_possible()) return true;
     for (const Operand& o : ops_)
         if (numpy::would_show(o.obj, top().frame->peek(0)) && may_be_temporary(o))
             return refuse(Reason::TemporaryOrder);
+    if (reuse.may_exchange() &&
+        std::ranges::any_of(ops_, [&](const Operand& o) { return may_be_temporary(o); }))
+        return refuse(Reason::TemporaryOrder);
     if (reuse.operand() < 0) return true;
-    const bool binary = ops_.size() == 2;  // else the last one: of a sign, or of abs()
-    Operand& o = binary ? ops_[static_cast<size_t>(reuse.operand())] : ops_.back();
+    // The topmost ones: behind them there is what is called.
+    Operand& o = ops_[ops_.size() - static_cast<size_t>(reuse.operands() - reuse.operand())];
     if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     if (o.shadow->kind != ShadowKind::Array || o.shadow->input >= 0) return refuse(Reason::TemporaryOrder);
     const graph::Sym elements = b_.syms().product(b_.shape(o.shadow));
     const graph::Sym bytes = b_.syms().mul(elements, b_.int_const(reuse.itemsize()));
     const bool large = b_.hint(bytes) >= numpy::kReusedBytes;
-    return b_.require(large ? guards::Relation::Ge : guards::Relation::Lt, bytes,
-                      b_.int_const(numpy::kReusedBytes)) ||
-           refuse(Reason::TemporaryOrder);
+    if (!b_.require(large ? guards::Relation::Ge : guards::Relation::Lt, bytes,
+                    b_.int_const(numpy::kReusedBytes)))
+        return refuse(Reason::TemporaryOrder);
+    if (large && reuse.exchanges()) std::swap(ops_[ops_.size() - 2], ops_[ops_.size() - 1]);
+    return true;
 }
 
 bool Recorder::on_binary_op(const Insn& insn) {

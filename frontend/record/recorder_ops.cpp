@@ -188,7 +188,7 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
 Recorder::Verdict Recorder::after(const Insn& insn, const numpy::TemporaryReuse& reuse) {
     b_.reason = Reason::None;
     b_.reason_detail.clear();
-    bool ok = settle_layout(reuse) && (this->*table()[static_cast<int>(insn.op)].handler)(insn);
+    bool ok = settle_reuse(reuse) && (this->*table()[static_cast<int>(insn.op)].handler)(insn);
     if (!ok)
         b_.rollback(mark_);
     else

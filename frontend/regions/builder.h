@@ -616,6 +616,8 @@ class Builder {
     bool promote_complex(const Value& a, const Value& b, DType* out);
     bool binary_complex(int nb_op, const Value& a, const Value& b, Value* out);
     bool several(const Value& dest);
+    bool keeps_order(int nb_op, const Value& right);
+    bool squares_into(const Value& dest);
     bool binary_complex_ufunc(const std::string& name, const Value& a, const Value& b, Value* out);
     bool compare_complex(int py_op, const Value& a, const Value& b, Value* out);
     bool unary_complex(const std::string& name, const Value& a, Value* out);

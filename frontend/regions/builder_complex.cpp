@@ -4,10 +4,12 @@
 // this process's loops have is found out by asking them (numpy/complex_forms.h); of what they do otherwise
 // (division, transcendentals) nothing is known here.
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/hosts/numpy/complex_forms.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/temporaries.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -131,7 +133,10 @@ bool Builder::binary_complex(int nb, const Value& a, const Value& b, Value* out)
         }
         case Power:
         case Multiply: {
-            if (!numpy::complex_forms(t).fused_product) return unknown("a product of complex arrays");
+            const numpy::ComplexForms& forms = numpy::complex_forms(t);
+            const bool backward = std::ranges::any_of(in, [](const Value& v) { return v.backward; });
+            if (!forms.fused_product || (backward && !forms.backward_product))
+                return unknown("a product of complex arrays");
             const ExprRef minus = op_expr(Op::Negative, p, {part_op(Op::Multiply, 1, 1)});
             re = fma(x->in[0], y->in[0], minus);
             im = fma(x->in[0], y->in[1], part_op(Op::Multiply, 1, 0));
@@ -150,6 +155,28 @@ bool Builder::several(const Value& dest) {
     for (const ValueId e : extents_of(dest))
         n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
     return guard(pointwise(graph::Op::NotEqual, DType::I64, DType::Bool, {n, const_int(1)}));
+}
+
+// NumPy computes `a * b` of a large b that is a temporary as `b * a` into b: where that shows, large products
+// with what may be one are Python's. What a variable holds, too, is none.
+bool Builder::keeps_order(int nb_op, const Value& right) {
+    const bool made = right.kind == Kind::Lazy || (right.kind == Kind::Array && right.fresh && !right.part);
+    if (nb_op != Multiply || !made || !numpy::exchanges_operands(right.dtype)) return true;
+    const auto is_right = [&](const Value& v) {
+        return v.kind == right.kind && (v.kind == Kind::Lazy ? v.expr == right.expr : v.id == right.id);
+    };
+    if (std::ranges::any_of(s_.slots, is_right)) return true;
+    ValueId bytes = const_int(graph::info(right.dtype).size);
+    for (const ValueId e : extents_of(right))
+        bytes = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {bytes, e});
+    return guard(
+        pointwise(graph::Op::Less, DType::I64, DType::Bool, {bytes, const_int(numpy::kReusedBytes)}));
+}
+
+// Whether a square may be computed to where `dest` lies, of what has been there or lies like it.
+bool Builder::squares_into(const Value& dest) {
+    return !graph::is_complex(dest.dtype) || dest.kind == Kind::Lazy || is_dense(dest) ||
+           numpy::complex_forms(dest.dtype).gapped_square || unknown("a square into " + describe(dest));
 }
 
 bool Builder::compare_complex(int py_op, const Value& a, const Value& b, Value* out) {

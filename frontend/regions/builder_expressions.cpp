@@ -290,7 +290,7 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
     if (nb == Matmul) return !in_place && a.is_array() && b.is_array() ? product(a, b, out) : unknown("@=");
     Value lazy;
     if (is_complex(a) || is_complex(b)) {
-        if (in_place && a.is_array() && !several(a)) return false;
+        if (in_place && a.is_array() && (!several(a) || (nb == Power && !squares_into(a)))) return false;
         if (!binary_complex(nb, a, b, &lazy)) return false;
     } else if (!binary_real(nb, a, b, &lazy)) {
         return false;

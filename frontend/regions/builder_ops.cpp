@@ -313,6 +313,7 @@ bool Builder::on_binary(const Insn& insn) {
 }
 
 bool Builder::operator_arrays(int nb, bool in_place, const Value& a, const Value& b, Value* out) {
+    if (!(in_place && a.is_array()) && !keeps_order(nb, b)) return false;
     if (binary_arrays(nb, in_place, a, b, out)) return true;
     return otherwise([&] { return operator_by_host(nb, in_place, a, b, out); });
 }

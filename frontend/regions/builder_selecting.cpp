@@ -16,7 +16,8 @@ bool is_operand(const Value& v) { return v.is_number() || v.is_array() || v.is_c
 bool Builder::call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out) {
     const Value dest = args.back();
     Value result;
-    if (graph::is_complex(dest.dtype) && !several(dest)) return false;
+    if (graph::is_complex(dest.dtype) && (!several(dest) || (name == "square" && !squares_into(dest))))
+        return false;
     const bool done = args.size() == 2 ? unary_ufunc(name, args[0], &result)
                                        : binary_ufunc(name, args[0], args[1], &result);
     return done && into(dest, result, out);

@@ -227,3 +227,127 @@ def test_what_a_python_step_gives_may_be_held_elsewhere(first):
                 queue = deque([y if held else y.copy("F")])
                 results.append(outcome(function, queue, x))
             assert results[0] == results[1], (shape, held, keep is None)
+
+
+def plane(n, dtype, seed):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))).astype(dtype)
+
+
+# NumPy computes `a * b` of a large temporary b as `b * a`, which fused products of complex numbers show.
+PRODUCTS = {
+    "a sum": lambda a, b: a * (b + 1),
+    "a copy": lambda a, b: a * b.copy(),
+    "two temporaries": lambda a, b: (a + 1) * (b + 1),
+    "the left one": lambda a, b: (b + 1) * a,
+    "nested": lambda a, b: a * (b * (a + 1)),
+    "exp": lambda a, b: a * np.exp(b),
+    "conj": lambda a, b: a * np.conj(b),
+    "matrix product": lambda a, b: a * (b @ b),
+    "transform": lambda a, b: a * np.fft.fft(b),
+    "in Fortran order": lambda a, b: a * np.asfortranarray(b + 1),
+    "transposed": lambda a, b: a.T * (b + 1),
+    "backwards": lambda a, b: a[::-1] * (b[::-1] + 1),
+    "rows": lambda a, b: a[::2] * (b[::2] + 1),
+    "a column": lambda a, b: a[:, :1] * (b + 1),
+    "a narrower one": lambda a, b: a.real.astype(np.float32) * (b + 1),
+    "a float": lambda a, b: 0.1 * (b + 1),
+    "a complex number": lambda a, b: (0.1 + 0.3j) * (b + 1),
+    "a NumPy number": lambda a, b: np.complex64(0.1 + 0.3j) * (b + 1),
+    "without axes": lambda a, b: np.array(0.1 + 0.3j, a.dtype) * (b + 1),
+    "named": lambda a, b: (a * (t := b + 1), t),
+    "by its name": lambda a, b: np.multiply(a, b + 1),
+    "of a helper": lambda a, b: a * shifted(b),
+    "square": lambda a, b: (b + 1) ** 2 * a,
+    "a sum of products": lambda a, b: (a * (b + 1)).sum(),
+    "behind a step": lambda a, b: identity(a) * (b + 1),
+    "of a step": lambda a, b: a * identity(b + 1),
+}
+
+
+def shifted(b):
+    return b + 1
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_products_of_complex_temporaries(name, dtype):
+    with np.errstate(all="ignore"):
+        for sizes in ((64, 256), (256, 64)):
+            as_eager(PRODUCTS[name], *((plane(n, dtype, 1), plane(n, dtype, 2)) for n in sizes))
+
+
+def test_such_products_stay_in_traces():
+    compiled = as_eager(PRODUCTS["a sum"], (plane(256, complex, 1), plane(256, complex, 2)))
+    stats = stator.stats(compiled)
+    assert (stats["recordings"], stats["opaque_steps"], stats["exits"]) == (1, 0, 0), stats
+
+
+def in_place(a, b):
+    a *= b + 1
+    b[...] = a * (b + 1)
+    np.multiply(a, b + 1, out=a)
+    np.multiply(b, a, out=a)
+    s = 0.5 + 0.25j
+    s *= b + 1
+    return a, b, s
+
+
+def in_a_loop(a, b):
+    for k in range(3):
+        t = b + k
+        a = a * (b * 0.5 + k) + a * t
+        b = (a - 1) * (b + 1) * 0.125
+    return a, b
+
+
+def rows_in_a_loop(a, b):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * (b[i] + 1)
+        a[i, ::2] **= 2
+        b[::-1, i] *= a[i, ::-1]
+    return a, b
+
+
+@pytest.mark.parametrize("f", [in_place, in_a_loop, rows_in_a_loop], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_stored_products(f, dtype):
+    with np.errstate(all="ignore"):
+        compiled = stator.compile(f)
+        for n in (64, 128, 256, 64, 256):
+            found = outcome(compiled, plane(n, dtype, 1) * 0.25, plane(n, dtype, 2) * 0.25)
+            assert found == outcome(f, plane(n, dtype, 1) * 0.25, plane(n, dtype, 2) * 0.25), n
+            stator.wait()
+
+
+def long_rows(a, b):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * (b[i] + 1) + b[i]
+    return a
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_rows_that_are_large(dtype):
+    compiled = stator.compile(long_rows)
+    for n in (100, 40_000, 100):
+        a, b = (np.resize(plane(200, dtype, k), (4, n)) for k in (1, 2))
+        for _ in range(3):
+            assert compiled(a.copy(), b).tobytes() == long_rows(a.copy(), b).tobytes()
+            stator.wait()
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor"])
+def test_of_all_operators_that_are_exchanged_only_complex_products_show_it(name):
+    """If this fails, NumPy has another loop of that kind: see `order_shows` in temporaries.cpp."""
+    ufunc = getattr(np, name)
+    for types in ufunc.types:
+        left, right = types.split("->")[0]
+        if left != right or left in "OmMgG":
+            continue
+        a, b = (plane(40, np.complex128, k) * 50 for k in (1, 2))
+        with np.errstate(all="ignore"):
+            if left not in "FD":
+                a, b = a.real, b.real
+            a, b = a.astype(left), b.astype(left)
+            shows = ufunc(a, b).tobytes() != ufunc(b, a).tobytes()
+        assert not shows or (name == "multiply" and left in "FD"), types

@@ -1,5 +1,6 @@
 #include "frontend/hosts/numpy/complex_forms.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -57,50 +58,83 @@ T modulus(std::complex<T> z) {
     return std::sqrt(std::fma(q, q, T(1))) * larger;
 }
 
+// Numbers in memory, and what the loops make of them.
+template <class T>
+struct Asked {
+    using Z = std::complex<T>;
+    static constexpr int64_t size = sizeof(Z);
+
+    kernels::HostLoop multiply, square, absolute;
+    std::vector<Z> a = probes<T>(), b{a.rbegin(), a.rend()}, z = std::vector<Z>(2 * a.size());
+    int64_t n = static_cast<int64_t>(a.size());
+
+    static bool same(Z x, Z y) { return same_number(x.real(), y.real()) && same_number(x.imag(), y.imag()); }
+    static char* at(std::vector<Z>& v, int64_t i) { return reinterpret_cast<char*>(v.data() + i); }
+
+    // Whether count products have the form, of operands and into a result that lie so many elements apart.
+    bool products_fused(int64_t count, int64_t step_a, int64_t step_b, int64_t step_z) {
+        const int64_t first_a = step_a < 0 ? n - 1 : 0, first_b = step_b < 0 ? n - 1 : 0;
+        char* args[] = {at(a, first_a), at(b, first_b), at(z, 0)};
+        const int64_t strides[] = {step_a * size, step_b * size, step_z * size};
+        multiply.fn(args, &count, strides, multiply.data);
+        for (int64_t i = 0; i < count; ++i)
+            if (!same(z[static_cast<size_t>(i * step_z)],
+                      product(a[static_cast<size_t>(first_a + i * step_a)],
+                              b[static_cast<size_t>(first_b + i * step_b)])))
+                return false;
+        return true;
+    }
+    bool squares_fused(int64_t count, int64_t step_a, int64_t step_z) {
+        const int64_t first = step_a < 0 ? n - 1 : 0;
+        char* args[] = {at(a, first), at(z, 0)};
+        const int64_t strides[] = {step_a * size, step_z * size};
+        square.fn(args, &count, strides, square.data);
+        for (int64_t i = 0; i < count; ++i) {
+            const Z x = a[static_cast<size_t>(first + i * step_a)];
+            if (!same(z[static_cast<size_t>(i * step_z)], product(x, x))) return false;
+        }
+        return true;
+    }
+    bool moduli_plain(int64_t count, int64_t step_a) {
+        char* args[] = {at(a, 0), at(z, 0)};
+        const int64_t strides[] = {step_a * size, static_cast<int64_t>(sizeof(T))};
+        absolute.fn(args, &count, strides, absolute.data);
+        const T* found = reinterpret_cast<const T*>(z.data());
+        for (int64_t i = 0; i < count; ++i)
+            if (!same_number(found[i], modulus(a[static_cast<size_t>(i * step_a)]))) return false;
+        return true;
+    }
+    bool products_commute() {
+        std::vector<Z> ab(a.size()), ba(a.size());
+        const int64_t strides[] = {size, size, size};
+        char *forth[] = {at(a, 0), at(b, 0), at(ab, 0)}, *back[] = {at(b, 0), at(a, 0), at(ba, 0)};
+        multiply.fn(forth, &n, strides, multiply.data);
+        multiply.fn(back, &n, strides, multiply.data);
+        return std::equal(ab.begin(), ab.end(), ba.begin(), same);
+    }
+};
+
 template <class T>
 ComplexForms ask(DType t, DType part) {
-    using Z = std::complex<T>;
     ComplexForms forms;
-    std::vector<Z> a = probes<T>(), b(a.rbegin(), a.rend()), z(a.size());
-    const auto n = static_cast<int64_t>(a.size());
-    constexpr int64_t size = sizeof(Z);
-    auto* pa = reinterpret_cast<char*>(a.data());
-    auto* pb = reinterpret_cast<char*>(b.data());
-    auto* pz = reinterpret_cast<char*>(z.data());
-    const kernels::HostLoop multiply = find_loop({"multiply", {t, t, t}}),
-                            square = find_loop({"square", {t, t}}),
-                            absolute = find_loop({"absolute", {t, part}});
-    if (!multiply.fn || !square.fn || !absolute.fn) return forms;
+    Asked<T> ask{find_loop({"multiply", {t, t, t}}), find_loop({"square", {t, t}}),
+                 find_loop({"absolute", {t, part}})};
+    if (!ask.multiply.fn || !ask.square.fn || !ask.absolute.fn) return forms;
+    const int64_t n = ask.n;
+    forms.product_commutes = ask.products_commute();
     forms.fused_product = forms.plain_modulus = true;
     // In one piece, element by element, every second one, and with one operand that stands still.
     const struct {
         int64_t count, a, b;
-    } ways[] = {{n, 1, 1}, {1, 1, 1}, {n / 2, 2, 1}, {n, 0, 1}, {n, 1, 0}};
+    } ways[] = {{n, 1, 1}, {1, 1, 1}, {n / 2, 2, 1}, {n / 2, 2, 2}, {n, 0, 1}, {n, 1, 0}};
     for (const auto& w : ways) {
-        char* args[] = {pa, pb, pz};
-        const int64_t strides[] = {w.a * size, w.b * size, size};
-        multiply.fn(args, &w.count, strides, multiply.data);
-        for (int64_t i = 0; i < w.count; ++i) {
-            const Z want = product(a[static_cast<size_t>(i * w.a)], b[static_cast<size_t>(i * w.b)]);
-            const Z& found = z[static_cast<size_t>(i)];
-            forms.fused_product &=
-                same_number(found.real(), want.real()) && same_number(found.imag(), want.imag());
-        }
-        char* unary[] = {pa, pz};
-        const int64_t steps[] = {w.a * size, size};
-        square.fn(unary, &w.count, steps, square.data);
-        for (int64_t i = 0; i < w.count; ++i) {
-            const Z x = a[static_cast<size_t>(i * w.a)], want = product(x, x);
-            const Z& found = z[static_cast<size_t>(i)];
-            forms.fused_product &=
-                same_number(found.real(), want.real()) && same_number(found.imag(), want.imag());
-        }
-        const int64_t floats[] = {w.a * size, static_cast<int64_t>(sizeof(T))};
-        absolute.fn(unary, &w.count, floats, absolute.data);
-        for (int64_t i = 0; i < w.count; ++i)
-            forms.plain_modulus &=
-                same_number(reinterpret_cast<T*>(pz)[i], modulus(a[static_cast<size_t>(i * w.a)]));
+        forms.fused_product &= ask.products_fused(w.count, w.a, w.b, 1) &&
+                               ask.products_fused(w.count, w.a, w.b, 2) && ask.squares_fused(w.count, w.a, 1);
+        forms.plain_modulus &= ask.moduli_plain(w.count, w.a);
     }
+    forms.backward_product = ask.products_fused(n, -1, -1, 1) && ask.products_fused(n, -1, 1, 1) &&
+                             ask.products_fused(n, 1, -1, 1) && ask.squares_fused(n, -1, 1);
+    forms.gapped_square = ask.squares_fused(n / 2, 2, 2);
     return forms;
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/operators.h"
 #include "frontend/once.h"
 #include "frontend/record/array_meta.h"
 
@@ -136,6 +137,8 @@ bool power_is_unary(PyObject* array, PyObject* exponent) {
 }
 
 PyObject* operator_function(int nb_op) { return operator_named(kOperators[nb_op % kOperatorCount].function); }
+
+PyObject* unary_function(const char* name) { return operator_named(name); }
 
 ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Operand& b, PyObject* result) {
     if (nb_op < 0 || nb_op >= 2 * kOperatorCount) return tb.fail(Reason::UnknownOp, "this operator");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/hosts/numpy/extremum_order.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/reductions.h"
 #include "frontend/hosts/numpy/sum_order.h"
@@ -112,6 +113,7 @@ Id reduce_node(TraceBuilder& tb, const Reduction& r, const char* ufunc, DType dt
     Id v = tb.value(r.array->shadow);
     if (v == kNone) return kNone;
     v = tb.cast(v, dtype);
+    if (ordered) settle_extremum_order();
     Id id = tb.reduce(ufunc, v, r.axes, dtype);
     if (kernels::can_reduce(tb.graph, id, !ordered) && (!ordered || run_is_whole(tb, id, shape, r.axes)))
         return id;

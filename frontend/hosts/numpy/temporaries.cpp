@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "frontend/hosts/numpy/api.h"
+#include "frontend/hosts/numpy/complex_forms.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/operators.h"
 #include "frontend/once.h"
 
 namespace stator::frontend::numpy {
@@ -31,7 +33,7 @@ enum Nb : int {
 
 constexpr char kProbeSource[] = R"(
 def probe():
-    import numpy
+    import numpy, operator
     c = numpy.zeros((256, 256))
     seen = []
     def noted(a):
@@ -39,10 +41,11 @@ def probe():
         return a
     reuses = (c.T * 1.0 + c).flags.f_contiguous
     behind_number = id(numpy.float64(1) * noted(c * 1.0)) == seen[0]
-    return reuses + 2 * behind_number
+    by_call = operator.add(c.T * 1.0, c).flags.f_contiguous
+    return reuses + 2 * behind_number + 4 * by_call
 )";
 
-enum Reuses : long { kReuses = 1, kBehindNumber = 2 };
+enum Reuses : long { kReuses = 1, kBehindNumber = 2, kByCall = 4 };
 
 // NumPy may have been built without it, and where CPython's symbols are stripped it cannot see who calls. A
 // NumPy number on the left calls the ufunc itself from some version on.
@@ -86,6 +89,13 @@ bool takes(PyArrayObject* temporary, PyObject* other) {
     return PyArray_CanCastArrayTo(o, PyArray_DESCR(temporary), NPY_SAFE_CASTING);
 }
 
+// Where `b OP a` has other bits than `a OP b`, of operators that NumPy takes to commute: sums, and products
+// of integers and floats, are what they are.
+bool order_shows(int op, int type) {
+    graph::DType t;
+    return op == kMultiply && dtype_of_number(type, &t) && exchanges_operands(t);
+}
+
 bool commutes(int op) { return op == kAdd || op == kMultiply || op == kAnd || op == kOr || op == kXor; }
 
 // The operand of `a OP b` that is reused, 0 or 1; -1: neither.
@@ -116,38 +126,72 @@ PyObject* builtin_abs() {
     return once([] { return PyDict_GetItemString(PyEval_GetBuiltins(), "abs"); });
 }
 
+// What an instruction does with its topmost operands. Functions of the module operator are the operators,
+// called by CPython as the evaluator is.
+struct Operation {
+    int operands = 0;  // 0: nothing that NumPy would reuse an operand for
+    int op = -1;       // of two: Nb
+    bool in_place = false;
+    bool of_complex_gives_float = false, by_call = false;
+};
+
+Operation operation_of(const Frame& f, const Insn& insn) {
+    switch (insn.op) {
+        case Opcode::BinaryOp: {
+            const bool in_place = insn.arg >= kInPlace;
+            return {2, in_place ? insn.arg - kInPlace : insn.arg, in_place};
+        }
+        case Opcode::UnaryNegative:
+        case Opcode::UnaryPositive:
+        case Opcode::UnaryInvert: return {1};
+        case Opcode::Call: break;
+        default: return {};
+    }
+    if (insn.arg != 1 && insn.arg != 2) return {};
+    if (!PyArray_Check(f.peek(0)) && (insn.arg == 1 || !PyArray_Check(f.peek(1)))) return {};
+    const CallOperands call = call_operands(f, insn);
+    if (call.self || call.kwnames || !PyCFunction_CheckExact(call.callable)) return {};
+    if (insn.arg == 1) {
+        const bool is_abs = call.callable == builtin_abs() || call.callable == unary_function("abs");
+        for (const char* name : {"neg", "pos", "invert"})
+            if (call.callable == unary_function(name)) return {1, -1, false, false, true};
+        return is_abs ? Operation{1, -1, false, true, true} : Operation{};
+    }
+    for (int op = 0; op < kInPlace; ++op)
+        if (call.callable == operator_function(op)) return {2, op, false, false, true};
+    return {};
+}
+
 }  // namespace
 
-TemporaryReuse::TemporaryReuse(const Frame& f, const Insn& insn, Held held) {
-    PyObject* temporary = nullptr;
-    if (insn.op == Opcode::BinaryOp) {
+TemporaryReuse::TemporaryReuse(Frame& f, const Insn& insn, Held held) {
+    const Operation o = operation_of(f, insn);
+    if (o.by_call && !numpy_reuses(kByCall)) return;
+    operands_ = o.operands;
+    if (o.operands == 2) {
         PyObject *a = f.peek(1), *b = f.peek(0);
+        possible_ = (PyArray_Check(a) && !o.in_place) || PyArray_Check(b);
         // Where the left operand has no operator in place, the plain one is called.
-        const bool in_place = insn.arg >= kInPlace;
-        possible_ = (PyArray_Check(a) && !in_place) || PyArray_Check(b);
-        if (!possible_ || (in_place && PyArray_Check(a))) return;
-        operand_ = reused_of(in_place ? insn.arg - kInPlace : insn.arg, a, b, held);
-        temporary = operand_ == 0 ? a : b;
-    } else if (insn.op == Opcode::UnaryNegative || insn.op == Opcode::UnaryPositive ||
-               insn.op == Opcode::UnaryInvert) {
-        temporary = f.peek(0);
-        possible_ = PyArray_Check(temporary);
-        operand_ = is_temporary(temporary, held.top) ? 0 : -1;
-    } else if (insn.op == Opcode::Call && insn.arg == 1) {
-        temporary = f.peek(0);
-        if (!is_reusable(temporary) || PyArray_ISCOMPLEX(as_array(temporary))) return;
-        const CallOperands call = call_operands(f, insn);
-        possible_ = call.callable == builtin_abs() && !call.self && !call.kwnames;
-        operand_ = possible_ && is_temporary(temporary, held.top) ? 0 : -1;
+        if (!possible_ || (o.in_place && PyArray_Check(a))) return;
+        operand_ = reused_of(o.op, a, b, held);
+        may_exchange_ =
+            is_reusable(b) && order_shows(o.op, PyArray_TYPE(as_array(b))) && takes(as_array(b), a);
+    } else if (o.operands == 1) {
+        PyObject* a = f.peek(0);
+        if (o.of_complex_gives_float && PyArray_Check(a) && PyArray_ISCOMPLEX(as_array(a))) return;
+        possible_ = PyArray_Check(a);
+        operand_ = possible_ && is_temporary(a, held.top) ? 0 : -1;
     }
     if (operand_ < 0) return;
-    PyArrayObject* array = as_array(temporary);
+    PyArrayObject* array = as_array(f.peek(o.operands - 1 - operand_));
     rank_ = PyArray_NDIM(array);
     itemsize_ = PyArray_ITEMSIZE(array);
-    if (rank_ > kMaxRank)
-        operand_ = -1;
-    else
-        std::copy_n(PyArray_STRIDES(array), rank_, strides_);
+    std::copy_n(PyArray_STRIDES(array), rank_, strides_);
+    exchanges_ = operand_ == 1 && may_exchange_;
+    if (exchanges_ && PyArray_NBYTES(array) >= kReusedBytes) {
+        PyObject *b = f.pop(), *a = f.pop();
+        f.push(b), f.push(a);
+    }
 }
 
 void TemporaryReuse::settle(Frame& f) {
@@ -166,6 +210,10 @@ void TemporaryReuse::settle(Frame& f) {
     if (!in_order || PyArray_CopyInto(as_array(in_order.get()), result) < 0) return PyErr_Clear();
     Py_XDECREF(f.pop());
     f.push(in_order.release());
+}
+
+bool exchanges_operands(graph::DType t) {
+    return graph::is_complex(t) && !complex_forms(t).product_commutes && numpy_reuses(kReuses);
 }
 
 bool would_show(PyObject* operand, PyObject* result) {
