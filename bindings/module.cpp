@@ -14,6 +14,7 @@
 #include "bindings/profile.h"
 #include "bindings/shared_states.h"
 #include "bindings/testing.h"
+#include "frontend/cpython/builtins.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
 #include "frontend/profile/doing.h"
@@ -375,6 +376,7 @@ PYBIND11_MODULE(_stator_bindings, m) {
     m.doc() = "The compiled part of stator; use the package stator.";
     m.attr("__version__") = STATOR_VERSION;
     check_hosts();
+    stator::frontend::builtins_at_import();
     if (!add_compiled_function(m.ptr())) throw py::error_already_set();
     add_inspection(m);
     add_functions(m);

@@ -1,5 +1,6 @@
 #include "frontend/cpython/raw.h"
 // raw.h must come first.
+#include "frontend/cpython/builtins.h"
 #include "frontend/cpython/generator_list.h"
 
 #include <opcode.h>
@@ -164,8 +165,7 @@ bool merely_collects(PyObject* callable) {
     if (callable == reinterpret_cast<PyObject*>(&PyTuple_Type) ||
         callable == reinterpret_cast<PyObject*>(&PyList_Type))
         return true;
-    return callable && PyCFunction_CheckExact(callable) &&
-           callable == PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+    return callable && PyCFunction_CheckExact(callable) && callable == builtin("sorted");
 }
 
 bool collects_generator(PyCodeObject* code) {

@@ -1,6 +1,7 @@
 // Calls: Python functions are followed into their frames (inlining), what the host knows becomes graph
 // values, a few pure builtins are decided from guards; every other call is an opaque step.
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/record/recorder.h"
 
 #include "frontend/cpython/functions.h"
@@ -268,7 +269,7 @@ ShadowRef Recorder::dict_get(std::span<const Operand> args, PyObject* kwnames) {
 }
 
 static PyObject* isinstance_function() {
-    static PyObject* const function = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
+    static PyObject* const function = builtin("isinstance");
     return function;
 }
 

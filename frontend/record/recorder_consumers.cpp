@@ -1,5 +1,6 @@
 // sum, any and all of what a trace knows item by item: the additions and tests that they make, one after the
 // other.
+#include "frontend/cpython/builtins.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
@@ -9,15 +10,17 @@ namespace stator::frontend {
 
 namespace {
 
-PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 PyObject* sum_function() {
-    return once([] { return builtin("sum"); });
+    static PyObject* const function = builtin("sum");
+    return function;
 }
 PyObject* any_function() {
-    return once([] { return builtin("any"); });
+    static PyObject* const function = builtin("any");
+    return function;
 }
 PyObject* all_function() {
-    return once([] { return builtin("all"); });
+    static PyObject* const function = builtin("all");
+    return function;
 }
 
 PyObject* add_function() {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/cpython/generator_list.h"
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/recorder.h"
@@ -59,7 +60,7 @@ bool walks_dict(const Shadow& s) {
 }
 
 PyObject* iter_function() {
-    static PyObject* const function = PyDict_GetItemString(PyEval_GetBuiltins(), "iter");
+    static PyObject* const function = builtin("iter");
     return function;
 }
 

@@ -1,19 +1,20 @@
 // What programs ask about objects: type(x), hasattr(x, name), getattr(x, name), `a is b`.
 #include <array>
 
-#include "frontend/once.h"
+#include "frontend/cpython/builtins.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
 
 namespace {
 
-PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 PyObject* hasattr_function() {
-    return once([] { return builtin("hasattr"); });
+    static PyObject* const function = builtin("hasattr");
+    return function;
 }
 PyObject* getattr_function() {
-    return once([] { return builtin("getattr"); });
+    static PyObject* const function = builtin("getattr");
+    return function;
 }
 
 // Made by this trace, and nothing else is the same object: numbers that are equal may be.

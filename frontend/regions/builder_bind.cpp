@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
@@ -48,9 +49,7 @@ Parameters parse(std::string_view text) {
 const Parameters* parameters_of(PyObject* callable) {
     static const std::map<PyObject*, Parameters> table = [] {
         const auto NUMPY = numpy::numpy_function, ARRAY = numpy::array_method;
-        const auto BUILTIN = [](const char* name) {
-            return PyDict_GetItemString(PyEval_GetBuiltins(), name);
-        };
+        const auto BUILTIN = builtin;
         std::map<PyObject*, Parameters> all;
 #define SIGNATURE(owner, name, text) \
     if (PyObject* f = owner(#name)) all.emplace(f, parse(text));

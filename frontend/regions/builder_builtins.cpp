@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
 
 namespace {
-
-PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 
 bool is_sequence(const Value& v) { return v.kind == Kind::Tuple || v.kind == Kind::List; }
 bool is_string(const Value& v) { return v.kind == Kind::Known && PyUnicode_CheckExact(v.obj); }

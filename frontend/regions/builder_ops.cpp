@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
@@ -17,8 +18,6 @@ namespace {
 
 constexpr bool kSelfBelow = PY_MINOR_VERSION < 13;  // [NULL or method, callable or self, ...]
 constexpr int kInPlace = 13;                        // NB_INPLACE_ADD
-
-PyObject* builtin(const char* name) { return PyDict_GetItemString(PyEval_GetBuiltins(), name); }
 
 }  // namespace
 

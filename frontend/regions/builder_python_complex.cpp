@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/regions/builder.h"
 
 namespace stator::frontend::regions {
@@ -14,7 +15,7 @@ using graph::Op;
 
 // complex(re, im), and abs() of what it makes or of NumPy's doubles, which ask the C library's hypot, too.
 std::optional<bool> Builder::call_complex(PyObject* callable, const std::vector<Value>& args, Value* out) {
-    static PyObject* const abs = PyDict_GetItemString(PyEval_GetBuiltins(), "abs");
+    static PyObject* const abs = builtin("abs");
     const bool doubles = args.size() == 1 && args[0].is_complex_number() && args[0].dtype == DType::C128;
     if (callable == abs && doubles) {
         if (!c_function("complex hypot", {args[0].items[0].id, args[0].items[1].id}, out)) return false;

@@ -4,6 +4,7 @@
 // written. What these calls write depends on the elements alone, not on how they lie.
 #include <algorithm>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
 #include "guards/check.h"
@@ -121,10 +122,7 @@ ShadowRef lower_matmul_in_place(TraceBuilder& tb, const Operand& a, const Operan
 }
 
 bool lower_set_part(TraceBuilder& tb, const Operand& a, PyObject* name, const Operand& value) {
-    PyObject* setter = once([] {
-        PyObject* builtins = PyEval_GetBuiltins();
-        return Py_XNewRef(PyDict_GetItemString(builtins, "setattr"));
-    });
+    PyObject* setter = builtin("setattr");
     Operand array = a;
     if (!setter || !array_operand(tb, &array) || !graph::is_complex(a.shadow->dtype)) return false;
     const Operand args[] = {a, {tb.constant(name), name}, value};

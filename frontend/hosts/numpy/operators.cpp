@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/operators.h"
 #include "frontend/once.h"
@@ -64,7 +65,7 @@ probe = make()
 PyObject* power_probe() {
     return once([] {
         PyRef globals = PyRef::steal(PyDict_New());
-        PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
+        PyDict_SetItemString(globals.get(), "__builtins__", builtins_at_import());
         PyRef done = PyRef::steal(PyRun_String(kProbeSource, Py_file_input, globals.get(), globals.get()));
         PyObject* found = done ? PyDict_GetItemString(globals.get(), "probe") : nullptr;
         Py_XINCREF(found);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/builtins.h"
 #include "frontend/hosts/numpy/api.h"
 #include "frontend/hosts/numpy/complex_forms.h"
 #include "frontend/hosts/numpy/lower.h"
@@ -52,7 +53,7 @@ enum Reuses : long { kReuses = 1, kBehindNumber = 2, kByCall = 4 };
 bool numpy_reuses(Reuses how) {
     const long answers = once([] {
         const PyRef globals = PyRef::steal(PyDict_New());
-        PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
+        PyDict_SetItemString(globals.get(), "__builtins__", builtins_at_import());
         PyRef done = PyRef::steal(PyRun_String(kProbeSource, Py_file_input, globals.get(), globals.get()));
         PyObject* probe = done ? PyDict_GetItemString(globals.get(), "probe") : nullptr;
         const PyRef answer = PyRef::steal(probe ? PyObject_CallNoArgs(probe) : nullptr);
@@ -123,7 +124,8 @@ int reused_of(int op, PyObject* a, PyObject* b, TemporaryReuse::Held held) {
 }
 
 PyObject* builtin_abs() {
-    return once([] { return PyDict_GetItemString(PyEval_GetBuiltins(), "abs"); });
+    static PyObject* const abs = builtin("abs");
+    return abs;
 }
 
 // What an instruction does with its topmost operands. Functions of the module operator are the operators,
