@@ -25,11 +25,12 @@ ShadowRef of_kind(ShadowKind kind, std::vector<ShadowRef> items) {
 ShadowRef Recorder::sequence_binary(int nb_op, PyObject* result) {
     constexpr int kAdd = 0, kMultiply = 5, kInplace = 13;  // NB_* of CPython's opcode.h
     const Operand &a = ops_[0], &b = ops_[1];
-    const bool lists = a.shadow->kind == ShadowKind::List || b.shadow->kind == ShadowKind::List;
-    if (nb_op >= kInplace && lists) return nullptr;  // changes the list
+    // Changes the list, also one that was there at entry.
+    if (nb_op >= kInplace && (PyList_Check(a.obj) || PyList_Check(b.obj))) return nullptr;
     const bool repeats = nb_op % kInplace == kMultiply;
+    // Only of what is known item by item: that one is empty is guarded, and no code of a class has run.
     for (const Operand& o : ops_)
-        if (o.obj == result && !repeats) return o.shadow;
+        if (o.obj == result && !repeats && sequence(a.shadow) && sequence(b.shadow)) return o.shadow;
     if (nb_op % kInplace == kAdd && sequence(a.shadow) && b.shadow->kind == a.shadow->kind) {
         std::vector<ShadowRef> items = a.shadow->items;
         items.insert(items.end(), b.shadow->items.begin(), b.shadow->items.end());

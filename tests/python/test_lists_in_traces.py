@@ -219,3 +219,33 @@ def test_lists_that_come_from_outside():
     mine, plain = [None], [None]
     for _ in range(4):
         assert flat(compiled(X, mine)) == flat(f(X, plain)) and flat(mine) == flat(plain)
+
+
+def test_lists_that_were_there_are_changed_in_place():
+    def f(log, more, x):
+        log += more
+        return log, x * 2.0
+
+    def g(x, n):
+        log = []
+        items = sorted((3, 1, n))
+        print(items)
+        log += items
+        return log, items, x * 2.0
+
+    for function, arguments in ((f, lambda: ([], [1, 2], np.arange(3.0))), (g, lambda: (np.arange(3.0), 2))):
+        compiled = stator.compile(function)
+        for _ in range(4):
+            assert flat(compiled(*arguments())) == flat(function(*arguments()))
+
+
+def test_adding_to_a_tuple_of_a_class_depends_on_its_length():
+    class Parts(tuple):
+        pass
+
+    def f(x, parts):
+        return (1, 2) + parts, x * 2.0
+
+    compiled = stator.compile(f)
+    for parts in (Parts(()), Parts(()), Parts((3,)), Parts(())):
+        assert flat(compiled(np.arange(3.0), parts)) == flat(f(np.arange(3.0), parts))
