@@ -193,6 +193,7 @@ bool handle(void*, Frame& frame, PyObject** result) {
     if (frontend::stance() == frontend::Stance::Eager || frontend::is_traced(frame.ts(), code)) return false;
     if (!c.state && !admit(c, frame, code)) return false;
     if (frame.globals() != c.state->impl()->globals.get()) return false;  // the same code in another module
+    if (c.state->passes(frame)) return false;
     c.running = true;
     const int64_t served = c.state->counters().served;
     *result = c.state->run(frame);

@@ -78,6 +78,20 @@ py::object compile(py::object function, bool fullgraph, bool fastmath, const std
     return py::reinterpret_steal<py::object>(f);
 }
 
+// stator.compile of a plain function without options, which programs do each time that they make a function:
+// the compiled function, or None where there is more to it.
+PyObject* compile_plainly(PyObject*, PyObject* function) {
+    const jit::Options& o = options();
+    if (Py_TYPE(function) != &PyFunction_Type || !o.only.empty() || !o.skip.empty() || !o.dump.empty())
+        Py_RETURN_NONE;
+    frontend::FunctionOptions wanted;
+    wanted.async = o.async;
+    preload_core();
+    return make_compiled(function, wanted);
+}
+
+PyMethodDef compile_plainly_method = {"compile_plainly", compile_plainly, METH_O, nullptr};
+
 py::object disable(py::object callable) {
     PyObject* f = make_disabled(callable.ptr());
     if (!f) throw py::error_already_set();
@@ -349,6 +363,8 @@ void add_functions(py::module_& m) {
     m.def("reset", &reset);
     m.def("start_all", &start_all);
     m.def("forget_kept_states", &forget_kept_states);
+    m.attr("compile_plainly") =
+        py::reinterpret_steal<py::object>(PyCFunction_New(&compile_plainly_method, nullptr));
     m.def("at_exit", [] {
         apply_stance(frontend::Stance::Eager);
         end_all();

@@ -140,9 +140,11 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
         refuse(Reason::TooLong, std::to_string(kMaxNodes));
         return Verdict::Close;
     }
-    // Recording takes some hundred times as long as running: a recursive function over numbers would be followed to its end.
+    // Recording takes some hundred times as long as running: a recursive function over numbers would be
+    // followed to its end.
     constexpr int kLookedAtEach = 512, kWithoutWork = 2000, kForEachNode = 30;
-    if (++instructions_ % kLookedAtEach == 0 && instructions_ > kWithoutWork + kForEachNode * b_.kernel_nodes()) {
+    if (++instructions_ % kLookedAtEach == 0 &&
+        instructions_ > kWithoutWork + kForEachNode * b_.kernel_nodes()) {
         refuse(Reason::LittleWork, std::to_string(instructions_));
         return Verdict::Close;
     }

@@ -22,7 +22,7 @@ constexpr int kMaxRecordings = 24;
 constexpr int kHotExit = 2;
 
 constexpr int64_t kSettledEvery = 10'000;  // ns of cost
-constexpr int64_t kDriving = 300;                              // to begin with a frame, ns
+constexpr int64_t kDriving = 300;          // to begin with a frame, ns
 constexpr int64_t kLeaving = 600;          // to make a frame where there is none, ns
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;

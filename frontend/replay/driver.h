@@ -103,7 +103,10 @@ struct FunctionState::Impl {
     std::string name;
     int trace_count = 0;
     bool given_up = false;  // cannot be decoded
-    int eager_rounds = 0;   // calls in a row that neither recorded nor ran a kernel
+    // Reads the code, which waits until a call is going to be served: of a thousand functions that are
+    // decorated, few may ever be. False where it cannot be read: then it is given up.
+    bool decode();
+    int eager_rounds = 0;  // calls in a row that neither recorded nor ran a kernel
     Verdicts verdicts;
     // While everything that was tried is given up, so many calls are not even looked at, unless their arrays
     // have more elements than this.
@@ -137,11 +140,11 @@ struct FunctionState::Impl {
     Place* place(const CodeInfo& code, int pc, bool create);
     void kill(Place* place, bool for_good = false);
     void kill(CodePlaces& places, LoopHeader& header, bool for_good = false);
-    int64_t entered = 0;     // traces that frames at hand have entered
-    int64_t in_regions = 0;  // time of calls that the judge looks at, ns
+    int64_t entered = 0;        // traces that frames at hand have entered
+    int64_t in_regions = 0;     // time of calls that the judge looks at, ns
     bool judging = false;       // a call that is timed, and served, is in progress
     bool timing_plain = false;  // one that is timed as plain Python is: what it calls is not served either
-    LoopsAround around;  // frames at hand that loops have called
+    LoopsAround around;         // frames at hand that loops have called
     int regions_built = 0;
     int64_t last_region = 0;  // when, ns
     // Code of traces that end in front of a loop: asked for behind the loop's region, which is wanted first.

@@ -282,20 +282,26 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
     fs.globals = PyRef::borrow(PyFunction_GET_GLOBALS(func));
     fs.wanted = fs.options = options;
     fs.name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
-    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
-    const char* why = nullptr;
-    fs.code = CodeInfo::get(code, &why);
-    if (!fs.code) {
-        if (PyErr_Occurred()) PyErr_Clear();
-        fs.given_up = true;
-        constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-        Reason reason = code->co_flags & kGenerators ? Reason::Generator : Reason::CannotDecode;
-        fs.remarks.push_back(
-            {reason, why ? why : "", PyUnicode_AsUTF8(code->co_filename), fs.name, code->co_firstlineno, 1});
-        return state;
-    }
-    fs.entry = fs.place(*fs.code, 0, true);
+    constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    if (reinterpret_cast<PyCodeObject*>(fs.code_object.get())->co_flags & kGenerators) fs.decode();
     return state;
+}
+
+bool FunctionState::Impl::decode() {
+    auto* object = reinterpret_cast<PyCodeObject*>(code_object.get());
+    const char* why = nullptr;
+    code = CodeInfo::get(object, &why);
+    if (code) {
+        entry = place(*code, 0, true);
+        return true;
+    }
+    if (PyErr_Occurred()) PyErr_Clear();
+    given_up = true;
+    constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    const Reason reason = object->co_flags & kGenerators ? Reason::Generator : Reason::CannotDecode;
+    remarks.push_back(
+        {reason, why ? why : "", PyUnicode_AsUTF8(object->co_filename), name, object->co_firstlineno, 1});
+    return false;
 }
 
 namespace {
@@ -600,7 +606,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
 }
 
 Given given(const FunctionState::Impl& fs, const Frame& frame) {
-    const PyCodeObject* code = fs.code->code;
+    const auto* code = reinterpret_cast<PyCodeObject*>(fs.code_object.get());
     const int parameters = code->co_argcount + code->co_kwonlyargcount;
     Given all;
     for (int i = 0; i < parameters; ++i) all.add(frame.slot(i));
@@ -609,19 +615,33 @@ Given given(const FunctionState::Impl& fs, const Frame& frame) {
 
 }  // namespace
 
+// A call of what is given up, for as many of them as are not looked at. Only larger arrays are.
+template <class Argument>
+static bool passes_unlooked(FunctionState::Impl& fs, Py_ssize_t count, Argument argument) {
+    --fs.unlooked;
+    int64_t size = 0;
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (PyObject* o = argument(i)) size += numpy::array_size(o);
+    if (size > fs.unlooked_size) return false;
+    ++fs.counters.calls;
+    ++fs.counters.eager_calls;
+    return true;
+}
+
+bool FunctionState::passes(const Frame& frame) {
+    Impl& fs = *impl_;
+    if (fs.unlooked <= 0) return false;
+    const auto* code = reinterpret_cast<PyCodeObject*>(fs.code_object.get());
+    return passes_unlooked(fs, code->co_argcount + code->co_kwonlyargcount,
+                           [&](Py_ssize_t i) { return frame.slot(static_cast<int>(i)); });
+}
+
 PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     Impl& fs = *impl_;
     const auto plain = [&] { return PyObject_Vectorcall(func, args, nargsf, kwnames); };
-    if (fs.unlooked > 0) {
-        --fs.unlooked;
-        int64_t size = 0;
-        for (Py_ssize_t i = 0; i < PyVectorcall_NARGS(nargsf); ++i) size += numpy::array_size(args[i]);
-        if (size <= fs.unlooked_size) {
-            ++fs.counters.calls;
-            ++fs.counters.eager_calls;
-            return plain();
-        }
-    }
+    if (fs.unlooked > 0 &&
+        passes_unlooked(fs, PyVectorcall_NARGS(nargsf), [&](Py_ssize_t i) { return args[i]; }))
+        return plain();
     if (fs.given_up || recording_on_this_thread()) return plain();
     ++fs.counters.calls;
     if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get() ||
@@ -629,6 +649,9 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
         ++fs.counters.eager_calls;
         return plain();
     }
+    // Nothing is known of it, and there is nothing to find out with.
+    if (!fs.code && !fs.may_invest()) return ++fs.counters.eager_calls, plain();
+    if (!fs.code && !fs.decode()) return plain();
     if (is_traced(PyThreadState_Get(), fs.code->code)) [[unlikely]] {
         ++fs.counters.eager_calls;
         fs.remark(Reason::Traced, "", *fs.code, fs.code->insns[0]);
@@ -651,6 +674,7 @@ PyObject* FunctionState::run(Frame& frame) {
         return drive(fs, frame, *fs.code, 0, nullptr, false);
     };
     ++fs.counters.calls;
+    if (!fs.code && (!fs.may_invest() || !fs.decode())) return ++fs.counters.eager_calls, plain();
     const auto served = [&](const Trace**) { return stepped(fs, all, plain, driven); };
     if (fs.handing_over || fs.timing_plain) return ++fs.counters.eager_calls, plain();
     if (fs.verdicts.serves() || fs.judging || !fs.is_judged()) return served(nullptr);
@@ -688,7 +712,6 @@ void FunctionState::reset() {
     fs.credited = 0;
     fs.account.open();
     fs.awaited.clear();
-    fs.given_up = fs.code == nullptr;
     fs.entry = fs.code ? fs.place(*fs.code, 0, true) : nullptr;
 }
 

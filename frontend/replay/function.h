@@ -78,6 +78,8 @@ class FunctionState {
     PyObject* call(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames);
     // A call that the interpreter has made a frame for, at whose beginning it is (STATOR=all). Consumes it.
     PyObject* run(Frame& frame);
+    // Whether such a call is known to be plain Python's: then nothing was done but counting it.
+    bool passes(const Frame& frame);
 
     const Counters& counters() const;
     std::vector<const Trace*> traces() const;  // in order of recording

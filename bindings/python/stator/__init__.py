@@ -116,6 +116,8 @@ def compile(function=None, /, **options):
     if function is None:
         _check_options(options)
         return lambda f: compile(f, **options)
+    if _enabled and not options and (plain := _stator.compile_plainly(function)) is not None:
+        return plain
     _check_options(options)
     if not callable(function) and not isinstance(function, (staticmethod, classmethod)):
         from stator import _refuse
