@@ -72,11 +72,15 @@ class HookScope {
     HookScope(FrameHandler handler, void* ctx);
     ~HookScope();
     HookScope(const HookScope&) = delete;
+    // The handler has what it waited for, and is in the middle of it: frames from now on are not offered to
+    // it, and do not go through the hook on its account.
+    void end();
 
   private:
     FrameHandler saved_handler_;
     void* saved_ctx_;
     int saved_depth_;
+    bool ended_ = false;
 };
 // From now on the calling thread's frames that no scope's handler takes are offered to `watcher`. After every
 // `often` hooked calls `stays` is asked; when it says no the hook goes, unless somebody else needs it, until

@@ -204,9 +204,14 @@ HookScope::HookScope(FrameHandler handler, void* ctx)
 }
 
 HookScope::~HookScope() {
+    end();
+    thread.depth = saved_depth_;
+}
+
+void HookScope::end() {
+    if (std::exchange(ended_, true)) return;
     thread.handler = saved_handler_;
     thread.ctx = saved_ctx_;
-    thread.depth = saved_depth_;
     thread.scopes--;
     remove();
 }

@@ -122,6 +122,7 @@ struct InlineContext {
     FunctionState::Impl* fs;
     Recorder* recorder;
     LoopsAround around;  // the call
+    HookScope* scope = nullptr;
 };
 
 bool inline_handler(void* ctx, Frame& frame, PyObject** result) {
@@ -130,6 +131,7 @@ bool inline_handler(void* ctx, Frame& frame, PyObject** result) {
     if (!r || !r->pending_function() || frame.function() != r->pending_function()) return false;
     const CodeInfo* code = CodeInfo::get(frame.code());
     if (!code) return false;
+    c->scope->end();
     frame.link();
     r->enter_inlined(frame, *code);
     const LoopsAround outside = std::exchange(c->fs->around, c->around);
@@ -329,6 +331,7 @@ struct CalleeContext {
     FunctionState::Impl* fs;
     PyObject* function;
     LoopsAround around;  // the call
+    HookScope* scope = nullptr;
 };
 
 bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
@@ -336,6 +339,7 @@ bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
     if (!c->function || frame.function() != std::exchange(c->function, nullptr)) return false;
     const CodeInfo* code = CodeInfo::get(frame.code());
     if (!code) return false;
+    c->scope->end();
     frame.link();
     const LoopsAround outside = std::exchange(c->fs->around, c->around);
     *result = FrameDriver(*c->fs, frame, *code, 0, nullptr).run(true);
@@ -356,6 +360,7 @@ Step FrameDriver::step_with_loops(const Insn& insn) {
                 !is_traced(f_.ts(), code->code)) {
                 CalleeContext ctx{&fs_, callable, loops_around(fs_, places_, pc_)};
                 HookScope scope(callee_handler, &ctx);
+                ctx.scope = &scope;
                 return step(f_, code_, &pc_);
             }
             if (code && code->has_loops) return step(f_, code_, &pc_);
@@ -395,6 +400,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         InlineContext ctx{&fs_, recording, loops_around(fs_, places_, pc_)};
         Recorder* outer = std::exchange(active_recorder, recording);
         HookScope scope(inline_handler, &ctx);
+        ctx.scope = &scope;
         s = step(f_, code_, &pc_);
         active_recorder = outer;
     } else {

@@ -309,15 +309,15 @@ namespace {
 struct DriveContext {
     FunctionState::Impl* fs;
     PyObject* func;
-    bool taken;
+    HookScope* scope;
 };
 
 // Takes the first frame of the decorated function that the call pushes.
 bool entry_handler(void* ctx, Frame& frame, PyObject** result) {
     auto* c = static_cast<DriveContext*>(ctx);
-    if (c->taken || frame.function() != c->func) return false;
+    if (frame.function() != c->func) return false;
     if (frame.code() != c->fs->code->code) return false;
-    c->taken = true;
+    c->scope->end();
     frame.link();
     *result = drive(*c->fs, frame, *c->fs->code, 0, nullptr, false);
     return true;
@@ -325,8 +325,9 @@ bool entry_handler(void* ctx, Frame& frame, PyObject** result) {
 
 PyObject* call_driven(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, size_t nargsf,
                       PyObject* kwnames) {
-    DriveContext ctx{&fs, func, false};
+    DriveContext ctx{&fs, func, nullptr};
     HookScope scope(entry_handler, &ctx);
+    ctx.scope = &scope;
     return PyObject_Vectorcall(func, args, nargsf, kwnames);
 }
 
