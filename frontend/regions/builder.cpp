@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "frontend/clock.h"
 #include "frontend/hosts/host.h"
 #include "graph/region_cfg.h"
 #include "graph/region_passes.h"
@@ -20,8 +23,36 @@ bool falls_through(Opcode op) {
 
 }  // namespace
 
-Builder::Builder(Frame& f, const CodeInfo& code, int header)
-    : f_(f), code_(code), header_(header), nlocals_(code.nlocalsplus) {}
+Builder::Builder(Frame& f, const CodeInfo& code, int header, BuildBudget budget)
+    : f_(f), code_(code), header_(header), nlocals_(code.nlocalsplus), budget_(budget) {}
+
+// False, with a reason, when that was more than there is.
+bool Builder::spend(int64_t work) {
+    constexpr int64_t kBetweenLooks = 256;  // asking for the time takes as long as looking at an instruction
+    work_ += work;
+    bool late = false;
+    if (work_ - looked_at_clock_ >= kBetweenLooks) {
+        looked_at_clock_ = work_;
+        late = thread_ns() - begun_ > budget_.ns;
+    }
+    if (work_ <= budget_.work && !late) return true;
+    reason_ = Reason::RegionBudget;
+    detail_ = late ? fmt::format("that took more than {} ms", budget_.ns / 1'000'000)
+                   : fmt::format("more than {} steps", budget_.work);
+    return false;
+}
+
+// Whether what follows, passes here and the compiler on its thread, takes a bounded time.
+bool Builder::is_small_enough() {
+    constexpr size_t kMostInstructions = 6000;
+    size_t instructions = 0;
+    for (const graph::Block& block : r_->blocks) instructions += block.insts.size();
+    for (const graph::NestBody& nest : r_->nests) instructions += nest.insts.size();
+    if (instructions <= kMostInstructions) return true;
+    reason_ = Reason::RegionBudget;
+    detail_ = fmt::format("its code would have {} instructions", instructions);
+    return false;
+}
 
 bool Builder::refuse(Reason reason, std::string detail) {
     if (reason_ == Reason::None) {
@@ -164,6 +195,7 @@ bool Builder::run(Version&& v) {
             if (!jump_to(pc_)) return false;
             break;
         }
+        if (!spend(1)) return false;
         if (wants_resume(pc_, s_, false)) {
             forget_dead(&s_, pc_);
             s_.resume = resume_at(pc_, s_);
@@ -213,12 +245,13 @@ bool Builder::on_branch(const Insn& insn) {
 // with that known.
 std::unique_ptr<BuiltRegion> Builder::build() {
     constexpr int kMostAttempts = 60;
+    begun_ = thread_ns();
     pc_ = header_;
     find_loop();
     for (int i = 0; i < kMostAttempts; ++i) {
         const int before = widened_;
         auto built = attempt();
-        if (built || widened_ == before) return built;
+        if (built || widened_ == before || reason_ == Reason::RegionBudget) return built;
     }
     refuse(Reason::RegionTypes, "the kinds of its variables change too often");
     return nullptr;
@@ -255,6 +288,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
+    stale_ = false;
     appended_.clear(), stored_lists_.clear();
     reason_ = Reason::None;
     detail_.clear();
@@ -275,6 +309,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
             return nullptr;
         }
     }
+    if (stale_ || !is_small_enough()) return nullptr;
     if (!goes_round()) {
         refuse(Reason::RegionOp,
                out_->left_out.empty() ? "it never comes round" : out_->left_out.front().detail);

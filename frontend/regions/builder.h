@@ -8,7 +8,12 @@
 // **Versions.** The code at an instruction is made once for each signature of the frame (the kinds of all
 // slots) with which it is reached. So a variable that is an int in the first iteration and a float later
 // simply gives two versions of the loop's header, of which the second is the loop and the first its peeled
-// iteration. A place that would need more than kMostVersions is refused.
+// iteration. Where versions of a place multiply (variables that branches bind to different things), it is
+// treated like a header: variables become ones that may hold either. A place that would need more than
+// kMostVersions is refused.
+//
+// **Budget.** All of this happens on the thread of a caller who waits, so all attempts together look at a
+// bounded number of instructions.
 //
 // **Exits.** Where the region cannot do what Python would (an index out of range, overflow, a floating-point
 // flag), Python does it. It is resumed not at the very instruction but at the last *resume point*: an
@@ -208,15 +213,24 @@ bool find_objects(const BuiltRegion& b, Frame& f, std::vector<PyObject*>* slots,
 // changes. `slots`: as find_objects finds them.
 bool rows_apart(const BuiltRegion& b, const std::vector<PyObject*>& slots);
 
+// What building a region may take. Work decides, so that a program gets the same answer in each process: one
+// for each instruction looked at, and for what a state's copies and NumPy's answers take as much as it is in
+// instructions. Time is for what no count foresees. The largest loops of NPBench take 5,000 and 10 ms.
+struct BuildBudget {
+    int64_t work = 9'000;
+    int64_t ns = 35'000'000;  // of the thread's own time
+};
+
 class Builder {
   public:
-    Builder(Frame& f, const CodeInfo& code, int header);
+    Builder(Frame& f, const CodeInfo& code, int header, BuildBudget budget = {});
     // nullptr with a reason when the loop cannot be a region (as it is now).
     std::unique_ptr<BuiltRegion> build();
     Reason reason() const { return reason_; }
     const std::string& detail() const { return detail_; }
     const CodeInfo& failed_code() const { return *failed_code_; }
     int failed_pc() const { return pc_; }
+    int64_t work() const { return work_; }  // done so far, in the measure of BuildBudget
 
   private:
     struct Version {
@@ -226,6 +240,8 @@ class Builder {
     };
 
     // ---- builder.cpp: control flow ----
+    bool spend(int64_t work);
+    bool is_small_enough();
     void find_loop();
     bool find_exposed(int local) const;
     int loop_end(const CodeInfo& code, int header);
@@ -268,6 +284,8 @@ class Builder {
     int version_at(int pc, State& s);  // -1: too many
     void predict(int pc, const State& s);
     void normalize(int pc, State* s);  // variants where the loop's header has them
+    bool is_crowded(const Level& level, int pc) const { return crowded_.contains({level.path, pc}); }
+    bool is_widened(int pc, const std::string& where, const State& s, int* other);
     Value as_variant(const Value& v, const Value& like);
     Value as_held(const Value& v, const Value& like);
     bool widen(int pc, const State& a, const State& b);
@@ -533,6 +551,8 @@ class Builder {
     bool call_host(PyObject* callable, std::vector<Value> args, PyObject* names, Value* out);
     bool operator_by_host(int nb, bool in_place, const Value& a, const Value& b, Value* out);
     bool operand_for_host(Value* v);
+    bool probed(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
+                const std::vector<int64_t>& ints, HostResult* out, std::string* why);
     int routine_index(const std::string& name, DType t, LibraryRoutine routine);
 
     // ---- builder_aliasing.cpp: which arrays share memory ----
@@ -727,6 +747,17 @@ class Builder {
     // attempts).
     std::set<std::pair<int, int>> apart_, shared_;
     int widened_ = 0;
+    bool stale_ = false;  // this attempt has found out something because of which all is built again
+    // Places, by path and instruction, of which there were too many versions (kept between attempts).
+    std::set<std::pair<int, int>> crowded_;
+    const BuildBudget budget_;
+    int64_t work_ = 0, begun_ = 0, looked_at_clock_ = 0;
+    struct Probed {
+        bool known;
+        HostResult gives;
+        std::string why;
+    };
+    std::map<std::string, Probed> probed_;  // by call: what NumPy answered (kept between attempts)
     std::map<std::string, int> sites_;
     int cells_ = 0;
     int site_ordinal_ = 0;  // within the instruction

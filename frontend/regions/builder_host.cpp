@@ -12,6 +12,8 @@ namespace stator::frontend::regions {
 namespace {
 
 constexpr int64_t kProbeExtent = 2, kProbeNumber = 1, kLargestProbe = 8;
+constexpr int64_t kLargestNumber =
+    32;  // which may be an extent: of what kind the result is, it does not matter
 
 // Values that the words of a call hold, in the order in which host_call.cpp reads them.
 void words_of(const Value& v, std::vector<ValueId>* out) {
@@ -89,6 +91,50 @@ bool Builder::operator_by_host(int nb, bool in_place, const Value& a, const Valu
     return true;
 }
 
+namespace {
+
+// What the answer to a probe depends on.
+std::string probe_key(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
+                      const std::vector<int64_t>& ints) {
+    std::string key;
+    const auto pointer = [&](const void* p) { append(&(key += ' '), reinterpret_cast<intptr_t>(p)); };
+    const auto value = [&](const auto& self, const Value& v) -> void {
+        append(&(key += ';'), static_cast<int>(v.kind));
+        append(&(key += ':'), static_cast<int>(v.dtype));
+        pointer(v.kind == Kind::Known ? v.obj : nullptr);
+        for (const Value& item : v.items) self(self, item);
+        if (!v.items.empty()) key += ')';
+    };
+    pointer(f.callable.get());
+    for (Py_ssize_t i = 0; f.names && i < PyTuple_GET_SIZE(f.names.get()); ++i)
+        key += PyUnicode_AsUTF8(PyTuple_GET_ITEM(f.names.get(), i)), key += ',';
+    for (const Value& v : f.args) value(value, v);
+    for (const auto& shape : extents) {
+        key += '[';
+        for (const int64_t e : shape) append(&(key += ' '), e);
+    }
+    for (const int64_t i : ints) append(&(key += '#'), i);
+    return key;
+}
+
+}  // namespace
+
+// What the call gives, asked of NumPy once while the region is built, however many attempts and versions that
+// takes. Not known, with a reason, also where there is no budget to ask.
+bool Builder::probed(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
+                     const std::vector<int64_t>& ints, HostResult* out, std::string* why) {
+    constexpr int64_t kWork = 60;  // a call with its operands, in instructions
+    const auto [it, fresh] = probed_.try_emplace(probe_key(f, extents, ints));
+    Probed& p = it->second;
+    if (fresh) {
+        p.known = probe_host(f, extents, ints, &p.gives, &p.why);
+        if (!spend(kWork)) return false;
+    }
+    *out = p.gives;
+    *why = p.why;
+    return p.known;
+}
+
 bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* names, Value* out) {
     std::string text = name_for_messages(callable);
     if (text.empty()) text = "a function";
@@ -107,7 +153,9 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
     for (const ValueId id : operands) {
         const graph::RegionType t = r_->types[static_cast<size_t>(id)];
         if (!t.is_array()) {
-            if (t.dtype == DType::I64) ints.push_back(known_int(id).value_or(kProbeNumber));
+            if (t.dtype == DType::I64)
+                ints.push_back(
+                    std::clamp(known_int(id).value_or(kProbeNumber), -kLargestNumber, kLargestNumber));
             continue;
         }
         extents.emplace_back();
@@ -121,7 +169,8 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
     HostFunction f{PyRef::borrow(callable), PyRef::borrow(names), args, quiet};
     HostResult gives;
     std::string why;
-    if (!probe_host(f, extents, ints, &gives, &why)) return unknown(what + " with " + why);
+    if (!probed(f, extents, ints, &gives, &why))
+        return reason_ == Reason::None && unknown(what + " with " + why);
     LibraryRoutine routine = host_routine(std::move(f), gives);
     if (gives.kind != Kind::Array) {
         Value cell;

@@ -16,6 +16,7 @@ namespace stator::frontend::regions {
 namespace {
 
 constexpr int kMostVersions = 24;     // of one instruction
+constexpr int kManyVersions = 8;      // of one that is no header: then it is treated like one
 constexpr size_t kMostBlocks = 1200;  // what is compiled grows with the source, and with this at most
 
 graph::RegionType type_of(const graph::Region& r, ValueId id) { return r.types[static_cast<size_t>(id)]; }
@@ -206,8 +207,10 @@ void Builder::predict(int pc, const State& s) {
 
 void Builder::normalize(int pc, State* s) {
     const Level& top = s->levels.back();
-    if (!top.code->is_header[static_cast<size_t>(pc)]) return;
-    predict(pc, *s);
+    if (top.code->is_header[static_cast<size_t>(pc)])
+        predict(pc, *s);
+    else if (!is_crowded(top, pc))
+        return;
     for (auto it = variants_.lower_bound({top.path, pc, INT_MIN});
          it != variants_.end() && std::get<0>(it->first) == top.path && std::get<1>(it->first) == pc; ++it) {
         const size_t place = place_of(top, std::get<2>(it->first));
@@ -301,6 +304,20 @@ void Builder::name_anew(State* s, graph::Block* block) {
     for (size_t i = 0; i < arrays.size(); ++i) *arrays[i] = *arrays[same[i]];
 }
 
+// Whether another version of the place, which `other` becomes, and this state lead to variables that may be
+// what they are in both.
+bool Builder::is_widened(int pc, const std::string& where, const State& s, int* other) {
+    for (const int version : header_versions_[{pc, where}]) {
+        if (!widen(pc, versions_[static_cast<size_t>(version)].state, s)) continue;
+        ++widened_;
+        *other = version;
+        return true;
+    }
+    return false;
+}
+
+// At a place that is no header, an attempt that is going to be made again goes on for the others' sake: there
+// may be many, and of each the next attempt would be the first to know.
 int Builder::version_at(int pc, State& s) {
     const Level& top = s.levels.back();
     const bool header = top.code->is_header[static_cast<size_t>(pc)];
@@ -332,18 +349,25 @@ int Builder::version_at(int pc, State& s) {
     if (!resumes) append(&(key += '#'), reinterpret_cast<intptr_t>(s.resume.get()));
     auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
     if (!fresh) return it->second;
-    if (header) {
-        for (int other : header_versions_[{pc, where}])
-            if (widen(pc, versions_[static_cast<size_t>(other)].state, s)) {
-                ++widened_;
-                return -1;
-            }
+    int& versions = versions_per_pc_[{top.path, pc}];
+    if (header || is_crowded(top, pc)) {
+        if (int other = -1; is_widened(pc, where, s, &other)) {
+            if (header) return -1;
+            stale_ = true;
+            version_index_.erase(it);
+            return other;
+        }
         header_versions_[{pc, where}].push_back(it->second);
+    } else if (versions >= kManyVersions) {
+        crowded_.insert({top.path, pc});
+        stale_ = true;
+        ++widened_;
     }
-    if (++versions_per_pc_[{top.path, pc}] > kMostVersions || r_->blocks.size() > kMostBlocks) {
+    if (++versions > kMostVersions || r_->blocks.size() > kMostBlocks) {
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");
         return -1;
     }
+    if (!spend(2 + static_cast<int64_t>(s.slots.size()) / 4)) return -1;
     Version v{pc, s, static_cast<graph::BlockId>(r_->blocks.size())};
     r_->blocks.emplace_back();
     name_anew(&v.state, &r_->blocks.back());

@@ -22,6 +22,9 @@ namespace stator::frontend::regions {
 namespace {
 
 constexpr int kMostArguments = 12;
+// Of arrays that calls take and give. A product has the axes of both its operands, so that a loop that goes
+// on with it has more of them in each version of its code, and a probe twice the elements with every axis.
+constexpr int kMostAxes = 8;
 
 struct Span {
     const char *begin, *end;
@@ -342,7 +345,7 @@ bool describe_result(PyObject* o, HostResult* out) {
         auto* a = reinterpret_cast<PyArrayObject*>(o);
         *out = {Kind::Array, DType::F64, PyArray_NDIM(a), PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) != 0};
         out->flat = !out->owns && shows_vector(a);
-        return out->rank > 0 && numpy::dtype_of(PyArray_DESCR(a), &out->dtype);
+        return out->rank > 0 && out->rank <= kMostAxes && numpy::dtype_of(PyArray_DESCR(a), &out->dtype);
     }
     if (PyFloat_CheckExact(o)) return *out = {Kind::Float, DType::F64, -1}, true;
     if (PyComplex_CheckExact(o)) return *out = {Kind::Complex, DType::C128, -1}, true;
@@ -357,6 +360,8 @@ bool describe_result(PyObject* o, HostResult* out) {
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why) {
     if (f.args.size() > kMostArguments) return *why = "so many arguments", false;
+    for (const auto& shape : extents)
+        if (shape.size() > kMostAxes) return *why = "arrays of so many axes", false;
     Prober p{extents, ints};
     std::vector<PyRef> args;
     for (const Value& v : f.args) {

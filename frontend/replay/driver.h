@@ -60,6 +60,7 @@ struct LoopHeader {
     Account account;         // of its regions, and of what Python does where they were left
     bool dead = false;
     bool for_good = false;  // dead, also for arguments of other kinds
+    int64_t build_work = 0;  // of all attempts (BuildBudget::work)
 };
 
 struct CodePlaces {
@@ -146,6 +147,7 @@ struct FunctionState::Impl {
     bool timing_plain = false;  // one that is timed as plain Python is: what it calls is not served either
     LoopsAround around;         // frames at hand that loops have called
     int regions_built = 0;
+    int loops_too_large = 0;  // whose regions would have taken longer to build than they may
     int64_t last_region = 0;  // when, ns
     // Code of traces that end in front of a loop: asked for behind the loop's region, which is wanted first.
     std::vector<kernels::CompileRequest> postponed;

@@ -87,6 +87,17 @@ std::unique_ptr<regions::DeviceRegion> on_device(FunctionState::Impl& fs,
     return nullptr;
 }
 
+// What is left of what the attempts at one loop may take together. Where a loop took all of it, its inner
+// loops and its neighbours are likely to: they get half as much each time.
+regions::BuildBudget budget_for(const FunctionState::Impl& fs, const LoopHeader& h) {
+    constexpr int kMostHalvings = 10;
+    regions::BuildBudget budget;
+    const int halvings = std::min(fs.loops_too_large, kMostHalvings);
+    budget.work = std::max<int64_t>((budget.work >> halvings) - h.build_work, 0);
+    budget.ns >>= halvings;
+    return budget;
+}
+
 void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code,
            int pc) {
     ++h.attempts;
@@ -102,7 +113,9 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         const int64_t begun = thread_ns();
         ~Built() { purse().invest(thread_ns() - begun); }
     } const built_for;
-    regions::Builder builder(f, code, pc);
+    const bool logged = log_enabled(LogTopic::Traces);
+    const int64_t begun = logged ? thread_ns() : 0;
+    regions::Builder builder(f, code, pc, budget_for(fs, h));
     std::unique_ptr<regions::BuiltRegion> built;
     try {
         // The builder asks Python and goes another way where that fails: a handler's exception would be lost.
@@ -111,6 +124,10 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     } catch (const std::exception& e) {
         return internal_error(e.what());
     }
+    h.build_work += builder.work();
+    if (logged)
+        log(LogTopic::Traces, fmt::format("{} region {}: {} steps, {:.2f} ms", built ? "built" : "refused",
+                                          name, builder.work(), 1e-6 * (thread_ns() - begun)));
     if (!built) {
         const CodeInfo& where = builder.failed_code();
         fs.remark(builder.reason(), builder.detail(), where,
@@ -118,7 +135,9 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         // A loop that has run natively may end with variables that no region can have.
         const bool has_run = std::any_of(h.regions.begin(), h.regions.end(),
                                          [](const auto& r) { return !r->retired && r->entries > 0; });
-        if (++h.refusals >= kMostRefusals && !has_run) fs.kill(places, h);
+        const bool too_large = builder.reason() == Reason::RegionBudget;
+        fs.loops_too_large += too_large;
+        if ((++h.refusals >= kMostRefusals || too_large) && !has_run) fs.kill(places, h);
         return;
     }
     apply_mutation(*built->graph);
@@ -137,7 +156,6 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     fs.last_region = now_ns();
     fs.awaited.push_back(h.regions.back());
     ++fs.regions_built;
-    if (log_enabled(LogTopic::Traces)) log(LogTopic::Traces, "built region " + name);
 }
 
 // Whether it is worth making something of: a loop of a few short iterations, in a function that is called
@@ -149,7 +167,7 @@ bool is_hot(const FunctionState::Impl& fs, LoopHeader& h, const Frame& f) {
     // Of a range that was just begun all iterations are to come; else this one is.
     const bool begun_here = o && is_range_iter(o) && !h.cold;
     if (std::exchange(h.in_call, fs.counters.calls) != fs.counters.calls) h.since_call = now_ns();
-    h.seen += h.weight * (begun_here ? std::max<int64_t>(range_iter_state(o).left, 1) : 1);
+    h.seen += h.weight * (begun_here ? std::clamp<int64_t>(range_iter_state(o).left, 1, kHotWork) : 1);
     h.cold = h.seen < kHotWork && now_ns() - h.since_call < kHotTime;
     return !h.cold;
 }
