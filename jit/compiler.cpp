@@ -260,7 +260,8 @@ void compile_now(const Work& w) {
         first = {wanted.from, [&](const Object& o) { return publish_first(w, o, prefix), !wanted.only; }};
     const Object object = w.emit(emission, first);
     std::string error = object.error;
-    if (error.empty() && object.bytes.empty() && wanted.only) return;
+    // The code in a hurry stays: no other is wanted, or it would be too large.
+    if (error.empty() && object.bytes.empty() && (wanted.only || w.slot.ready)) return;
     const auto code = error.empty() ? load(w, object.bytes, prefix, error) : nullptr;
     if (!code && w.slot.ready) return log_line(LogArtifact::Kernels, w.name + ": no better code: " + error);
     if (!code) return fail(w.slot, error);

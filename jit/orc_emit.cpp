@@ -186,6 +186,15 @@ std::unique_ptr<llvm::Module> ready_module(Make make, llvm::LLVMContext& context
     return module;
 }
 
+// What a program or a loop may hold of the thread that compiles for all of them: LLVM takes 50 to 100 us for
+// an instruction, and a quarter of that in a hurry. Beyond kMostBetter the code in a hurry stays, beyond
+// kMostFirst there is none.
+constexpr int64_t kMostBetter = 10'000, kMostFirst = 30'000;
+
+std::string too_large(int64_t instructions) {
+    return "it would be too large: " + std::to_string(instructions) + " instructions";
+}
+
 // `make` yields the module in a context and `finish` may work on it before code is generated (false: it need
 // not be); the object or text of `type` comes back through `bytes`. What `make_first` yields is for code in a
 // hurry.
@@ -202,14 +211,18 @@ std::string with_module(MakeFirst make_first, Make make, Finish finish, llvm::Co
         llvm::LLVMContext context;
         context.setDiagnosticHandler(std::make_unique<Diagnostics>(&errors));
         std::unique_ptr<llvm::Module> module;
+        bool has_first = false;
         if (wanted.take) {
             Object first;
             module = ready_module(make_first, context, c, first.emit_seconds, errors);
             if (!module) return errors;
-            if (static_cast<int64_t>(module->getInstructionCount()) >= wanted.from) {
+            const auto size = static_cast<int64_t>(module->getInstructionCount());
+            if (size > kMostFirst) return too_large(size);
+            if (size >= wanted.from) {
                 generate_first(c, *module, first);
                 if (!errors.empty()) return errors;
                 lock.unlock();
+                has_first = first.error.empty();
                 if (!wanted.take(std::move(first))) return "";
                 lock.lock();
                 if (!c.target_machine) return "LLVM gave up meanwhile";
@@ -217,6 +230,9 @@ std::string with_module(MakeFirst make_first, Make make, Finish finish, llvm::Co
         }
         module = ready_module(make, context, c, object.emit_seconds, errors);
         if (!module) return errors;
+        const auto size = static_cast<int64_t>(module->getInstructionCount());
+        if (size > kMostBetter && has_first) return "";
+        if (size > kMostFirst) return too_large(size);
         const auto start = Clock::now();
         if (!finish(*module, *c.target_machine)) return "";
         llvm::SmallVector<char, 0> buffer;
