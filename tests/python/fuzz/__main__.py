@@ -5,6 +5,8 @@ python -m tests.python.fuzz --kind branching --count 1000
 python -m tests.python.fuzz --kind structured --count 20000
 python -m tests.python.fuzz --kind leaving --count 2000
 python -m tests.python.fuzz --kind orders --count 2000
+python -m tests.python.fuzz --kind objects --count 2000
+python -m tests.python.fuzz --kind rebinding --count 2000
 python -m tests.python.fuzz --level all --width all  # as on lesser processors, with wide and narrow vectors
 python -m tests.python.fuzz --show 17                # the text of program 17
 python -m tests.python.fuzz --reduce 17 --mode tier0 # its smallest form, written to tests/python/regressions

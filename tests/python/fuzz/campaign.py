@@ -36,7 +36,17 @@ MODES = {
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
     "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
 }
-KINDS = ("straight", "branching", "closures", "structured", "leaving", "attributes", "orders")
+KINDS = (
+    "straight",
+    "branching",
+    "closures",
+    "structured",
+    "leaving",
+    "attributes",
+    "orders",
+    "objects",
+    "rebinding",
+)
 REWRITTEN = ("closures", "attributes")  # programs of other kinds, with variables of another sort
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,6 +86,14 @@ def _generate(kind: str, seed: int, number: int) -> Program:
         from .orders import orders
 
         return orders(Choices.seeded(seed, number), name)
+    if kind == "objects":
+        from .objects import objects
+
+        return objects(Choices.seeded(seed, number), name)
+    if kind == "rebinding":
+        from .rebinding import rebinding
+
+        return rebinding(Choices.seeded(seed, number), name)
     if kind == "structured":
         from .structured import structured
 

@@ -216,7 +216,7 @@ def _run_source(
 
     def load() -> Callable:
         namespace: dict[str, Any] = {"__name__": "program"}
-        exec(compile(source, "<regression>", "exec"), namespace)
+        exec(compile(source, "<regression>", "exec", dont_inherit=True), namespace)
         return namespace[function]
 
     eager, compiled = load(), stator.compile(load())

@@ -64,7 +64,7 @@ class Program:
         text = self.source()
         linecache.cache[self.filename] = (len(text), None, text.splitlines(True), self.filename)
         namespace: dict[str, Any] = {"__name__": "program"}
-        exec(compile(text, self.filename, "exec"), namespace)
+        exec(compile(text, self.filename, "exec", dont_inherit=True), namespace)
         return namespace["f"]
 
     def statements(self) -> int:
