@@ -54,6 +54,7 @@ class TraceBuilder {
     graph::Graph graph;
     guards::GuardProgram guards;
     std::vector<PyRef> objects;  // the trace's object table (recipes and library nodes refer to it)
+    std::vector<int32_t> location_globals;  // per location of the graph: of its frame, in `objects`
 
     // The trace is for a GPU: what the host's bits on the CPU hang on (strides seen by a loop, the order of a
     // sum) decides nothing.
@@ -242,7 +243,8 @@ class TraceBuilder {
     void finish();
 
     int kernel_nodes() const;  // nodes that do array work
-    void set_location(int32_t loc) { location_ = loc; }
+    // Nodes that follow are of this location, in a frame with these globals.
+    void set_location(int32_t loc, PyObject* globals);
     std::function<int32_t()>* snapshot_hook =
         nullptr;  // set by the recorder: snapshot at the current instruction
 

@@ -21,6 +21,12 @@ int32_t TraceBuilder::object_index(PyObject* obj) {
     return static_cast<int32_t>(objects.size()) - 1;
 }
 
+void TraceBuilder::set_location(int32_t loc, PyObject* globals) {
+    location_ = loc;
+    while (location_globals.size() <= static_cast<size_t>(loc))
+        location_globals.push_back(object_index(globals));
+}
+
 int32_t TraceBuilder::recipe(const ShadowRef& s, PyObject* obj) {
     if (auto it = recipe_memo_.find(s.get()); it != recipe_memo_.end()) return it->second;
     Recipe r;

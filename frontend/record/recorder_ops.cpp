@@ -112,7 +112,7 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     reason_ = Reason::None;
     detail_.clear();
     if (insn.boundary) cached_snapshot_ = -1;
-    b_.set_location(location_of(b_.graph, *l.code, insn));
+    b_.set_location(location_of(b_.graph, *l.code, insn), l.frame->globals());
     if (checkpoint_due_ && insn.boundary) {
         checkpoint_due_ = false;
         int32_t snapshot = take_snapshot();

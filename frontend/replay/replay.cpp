@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "frontend/hosts/call_pure.h"
+#include "frontend/hosts/kept_warnings.h"
 #include "frontend/hosts/numpy/benign.h"
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -301,6 +303,14 @@ struct Held {
     }
 };
 
+// At the line of the program that makes the call. False: an error, which Python raises when it makes it.
+bool tell(KeptWarnings& warnings, const Node& n, const Trace& t) {
+    if (n.loc < 0 || static_cast<size_t>(n.loc) >= t.location_globals.size()) return false;
+    const graph::Location& at = t.graph.locations[static_cast<size_t>(n.loc)];
+    PyObject* globals = t.objects[static_cast<size_t>(t.location_globals[static_cast<size_t>(n.loc)])].get();
+    return PyDict_CheckExact(globals) && warnings.tell(at.file.c_str(), at.line, globals);
+}
+
 PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
                 const ReplayState& st) {
     if (n.host == graph::HostId::NumPy) {
@@ -308,7 +318,13 @@ PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs
         numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
         return call_pure(callable, argv, nargs, kwnames);
     }
+    // A function written in Python has a frame, which its warnings name.
+    std::optional<KeptWarnings> warnings;
+    if (!PyFunction_Check(callable)) warnings.emplace();
     PyRef result = call_pure(callable, argv, nargs, kwnames);
+    if (result && warnings && warnings->any()) [[unlikely]]
+        if (!tell(*warnings, n, st.trace)) return {};
+    warnings.reset();
     const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
     if (result && n.ints[3] == graph::kGivesPlain && n.box == graph::Box::Array &&
         !lies_apart(n.host, result.get(), argv, count))

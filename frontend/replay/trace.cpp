@@ -445,6 +445,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->graph = std::move(b.graph);
     t->guards = std::move(b.guards);
     t->objects = std::move(b.objects);
+    t->location_globals = std::move(b.location_globals);
     Cutter cutter{*t, options, wanted_values(t->graph), {}, {}};
     cutter.gpu = t->gpu >= 0;
     if (cutter.gpu) mark_host_numbers(t->graph);

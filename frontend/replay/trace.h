@@ -114,6 +114,7 @@ struct Trace {
     graph::Graph recorded;                             // before the passes, for inspection
     guards::GuardProgram guards;
     std::vector<PyRef> objects;
+    std::vector<int32_t> location_globals;  // per location of the graph, in `objects`
     std::vector<Segment> segments;
     int gpu = -1;  // ordinal of the GPU on which all its arrays live: its programs are for there only
     graph::HostId gpu_host = graph::HostId::NumPy;  // whose arrays they are
