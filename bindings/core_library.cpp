@@ -184,8 +184,11 @@ bool selected(const std::string& module, const std::string& qualname) {
     return (current.only.empty() || any(current.only)) && !any(current.skip);
 }
 
+static std::vector<std::string> problems;
+
+const std::vector<std::string>& option_problems() { return problems; }
+
 void start_options() {
-    std::vector<std::string> problems;
     current = jit::parse_environment(environ, problems);
     for (const std::string& line : problems) write_line(line);
     if (const char* log = std::getenv("STATOR_LOG");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "jit/options.h"
 #include "kernels/compiler.h"
@@ -28,6 +29,7 @@ bool change_option(std::string_view field, std::string_view text, std::string& e
 bool selected(const std::string& module, const std::string& qualname);
 // Reads the environment and connects the log; one line on standard error for each thing wrong with it.
 void start_options();
-void write_line(const std::string& line);  // "stator: " and the line on standard error; takes no GIL
+const std::vector<std::string>& option_problems();  // of the environment, as they were told of
+void write_line(const std::string& line);           // "stator: " and the line on standard error; takes no GIL
 
 }  // namespace stator::bindings

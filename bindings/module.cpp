@@ -371,6 +371,7 @@ void add_functions(py::module_& m) {
     });
     m.def("core_info", &core_info, py::arg("open") = true);
     m.def("option_table", &option_table);
+    m.def("option_problems", &option_problems);
     m.def("set_option", &set_option);
     m.def("get_option", [](const std::string& field) { return jit::get_option(options(), field); });
     m.def("help_text", &jit::help_text);

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <vector>
 
 #include "jit/core.h"
@@ -68,11 +69,40 @@ bool read_all(int fd, std::string& out, size_t size) {
     return true;
 }
 
-// Makes the folder and those above it; an existing one is fine.
-bool make_folders(const std::string& path) {
-    for (size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
-        mkdir(path.substr(0, slash).c_str(), 0700);
-    return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+std::string variable_home() {
+    const char* home = std::getenv("HOME");
+    return home && home[0] == '/' ? home : "";
+}
+
+std::string account_home() {
+    std::vector<char> buffer(4096);
+    passwd entry{}, *found = nullptr;
+    const bool ok = getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found &&
+                    found->pw_dir[0] == '/';
+    return ok ? found->pw_dir : "";
+}
+
+// Whether the folder is a home or one above a home. Where that is not there (an account of a service, a disk
+// that is not mounted) it is not ours to make.
+bool leads_to_home(const std::string& folder) {
+    for (const std::string& h : {variable_home(), account_home()}) {
+        const std::string home = std::filesystem::path(h).lexically_normal().string() + "/";
+        if (!h.empty() && home.starts_with(folder + "/")) return true;
+    }
+    return false;
+}
+
+// Makes the folder and those above it; an existing one is fine. "", or what is wrong.
+std::string make_folders(const std::string& path) {
+    for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const std::string folder = path.substr(0, slash);
+        struct stat st{};
+        if (stat(folder.c_str(), &st) != 0) {
+            if (errno == ENOENT && leads_to_home(folder)) return "there is no folder '" + folder + "'";
+            if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return std::strerror(errno);
+        }
+        if (slash == path.npos) return "";
+    }
 }
 
 // "" when the entries may live there, else what is wrong.
@@ -125,14 +155,9 @@ void ObjectCache::forget_folder() {
 std::string ObjectCache::default_dir() {
     if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && xdg[0] == '/')
         return std::string(xdg) + "/stator";
-    if (const char* home = std::getenv("HOME"); home && home[0] == '/')
-        return std::string(home) + "/.cache/stator";
-    std::vector<char> buffer(4096);
-    passwd entry{}, *found = nullptr;
-    if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found &&
-        found->pw_dir[0] == '/')
-        return std::string(found->pw_dir) + "/.cache/stator";
-    return "";
+    std::string home = variable_home();
+    if (home.empty()) home = account_home();
+    return home.empty() ? "" : home + "/.cache/stator";
 }
 
 bool ObjectCache::usable() {
@@ -168,11 +193,12 @@ bool ObjectCache::open_locked() {
     if (dir_.empty()) {
         problem = "there is no home folder";
     } else {
-        const std::string path = dir_ + "/" + kFolder;
-        const bool made = make_folders(path);
-        const int made_error = errno;
-        fd_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        problem = fd_ >= 0 ? check_folder(fd_) : std::strerror(made ? errno : made_error);
+        const std::string path = std::filesystem::path(dir_ + "/" + kFolder).lexically_normal().string();
+        problem = make_folders(path);
+        if (problem.empty()) {
+            fd_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+            problem = fd_ >= 0 ? check_folder(fd_) : std::strerror(errno);
+        }
         struct stat st{};
         if (problem.empty() && fstat(fd_, &st) != 0) problem = std::strerror(errno);
         device_ = st.st_dev;
@@ -181,9 +207,12 @@ bool ObjectCache::open_locked() {
     if (problem.empty()) return true;
     if (fd_ >= 0) close(fd_);
     fd_ = -1;
-    log_warning("the object cache is off: cannot use folder '" + dir_ + "' (" + problem + "); set " +
-                (chosen ? "STATOR_CACHE_DIR to a folder you can write to"
-                        : "STATOR_CACHE_DIR, or STATOR_CACHE_SIZE=0 to do without"));
+    const std::string says = "the object cache is off: cannot use folder '" + dir_ + "' (" + problem +
+                             "); set " +
+                             (chosen ? "STATOR_CACHE_DIR to a folder you can write to"
+                                     : "STATOR_CACHE_DIR, or STATOR_CACHE_SIZE=0 to do without");
+    // Of a folder that nobody asked for nobody wants to read in a program's output.
+    chosen ? log_warning(says) : log_line(LogArtifact::Cache, says);
     return false;
 }
 

@@ -30,7 +30,8 @@ struct Word {
     std::string_view text;
     int value;
 };
-constexpr Word kModes[] = {{"0", 0}, {"1", 1}, {"all", 2}};
+constexpr Word kModes[] = {{"0", 0},  {"1", 1},   {"all", 2},   {"off", 0}, {"on", 1},
+                           {"no", 0}, {"yes", 1}, {"false", 0}, {"true", 1}};
 constexpr Word kFlags[] = {{"0", 0},  {"1", 1},   {"off", 0},   {"on", 1},
                            {"no", 0}, {"yes", 1}, {"false", 0}, {"true", 1}};
 
@@ -100,8 +101,14 @@ std::string read(OptionKind kind, std::string_view text, int64_t& out) {
 std::string read(OptionKind, std::string_view text, std::string& out) { return out = text, ""; }
 
 std::string read(OptionKind, std::string_view text, std::vector<std::string>& out) {
-    out.clear();
-    for (const std::string_view part : split(text)) out.emplace_back(part);
+    std::vector<std::string> found;
+    for (const std::string_view part : split(text)) {
+        // What no function's name contains would match none, in silence.
+        if (part.find_first_of("[]{}()+^$|\\'\"!/ ") != part.npos)
+            return "function name patterns with * and ?, separated by commas";
+        found.emplace_back(part);
+    }
+    out = std::move(found);
     return "";
 }
 

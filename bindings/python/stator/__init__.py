@@ -41,10 +41,10 @@ def _why_not():
     if sys.implementation.name != "cpython":
         return f"stator plugs into CPython, not {sys.implementation.name}"
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
-        return f"stator supports Python 3.11 to 3.14, not {sys.version_info[0]}.{sys.version_info[1]}"
+        return f"Python 3.11 to 3.14 is needed, found {sys.version_info[0]}.{sys.version_info[1]}"
     if "t" in getattr(sys, "abiflags", ""):
         # Loading the extension would turn the GIL back on.
-        return "stator does not support free-threaded Python yet; use the build with the GIL"
+        return "free-threaded Python is not supported yet; use the build with the GIL"
     return None
 
 

@@ -16,8 +16,11 @@ def _cache_folder(options):
 def _writable(folder):
     """None, or why files cannot be made there."""
     try:
-        existing = folder
+        existing = os.path.abspath(folder)
         while not os.path.isdir(existing) and os.path.dirname(existing) != existing:
+            # Nobody makes a home folder, or what it lies in, in passing (jit/object_cache.cpp).
+            if (os.path.expanduser("~") + os.sep).startswith(existing + os.sep):
+                return f"there is no folder {existing!r}"
             existing = os.path.dirname(existing)
         with tempfile.TemporaryFile(dir=existing):
             return None
@@ -110,6 +113,8 @@ def _checks():
         yield False, "frame hook", "another one is installed: functions are recorded only while it is not"
     else:
         yield True, "frame hook", "free"
+    for problem in stator._stator.option_problems():
+        yield False, "options", problem
     changed = [f"{row[1]}={row[5]}" for row in stator._stator.option_table() if row[5] != _default(row)]
     yield True, "options", ", ".join(changed) or "all at their defaults"
 

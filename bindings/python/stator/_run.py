@@ -62,14 +62,15 @@ class Options:
 def main(options: Options) -> int:
     import stator
 
-    if options.mode:
-        os.environ["STATOR"] = options.mode
-    os.environ.setdefault("STATOR", "all")  # for this process, and those it starts
+    mode = options.mode or (None if os.environ.get("STATOR") else "all")
+    if mode:
+        os.environ["STATOR"] = mode  # for this process, and those it starts
     if not options.module and options.name != "-" and not os.path.exists(options.name):
         raise ValueError(f"cannot open {options.name!r}: no such file")
     if stator._stator is not None:
-        stator._stator.set_option("mode", os.environ["STATOR"])
-        stator._enabled = os.environ["STATOR"] != "0"
+        if mode:
+            stator._stator.set_option("mode", mode)
+        stator._enabled = stator._stator.get_option("mode") != "0"
         stator._start_all()
     # What is registered first is done last: behind the program's own exit handlers.
     if options.stats:
@@ -161,7 +162,7 @@ def _run_script(options: Options, main_module: types.ModuleType) -> None:
     sys.argv = [options.name, *options.arguments]
     path = options.name
     if path == "-":
-        if not sys.flags.safe_path:
+        if not _safe_path():
             sys.path[0] = ""
         exec(compile(sys.stdin.read(), "<stdin>", "exec"), main_module.__dict__)
         return
@@ -174,7 +175,7 @@ def _run_script(options: Options, main_module: types.ModuleType) -> None:
     from importlib.machinery import SourceFileLoader
 
     path = os.path.abspath(path)
-    if not sys.flags.safe_path:
+    if not _safe_path():
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     main_module.__dict__.update(
         __file__=path, __cached__=None, __package__=None, __loader__=SourceFileLoader("__main__", path)
@@ -182,6 +183,11 @@ def _run_script(options: Options, main_module: types.ModuleType) -> None:
     with io.open_code(path) as f:
         source = f.read()
     exec(compile(source, path, "exec", dont_inherit=True), main_module.__dict__)
+
+
+def _safe_path() -> bool:
+    """`python -P`, which 3.10 does not have: there programs run as plain Python, but they run."""
+    return getattr(sys.flags, "safe_path", False)
 
 
 def _is_source(path: str) -> bool:

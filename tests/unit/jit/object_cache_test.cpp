@@ -177,6 +177,45 @@ TEST_F(ObjectCacheTest, AnUnusableFolderCostsOneLine) {
     EXPECT_NE(lines[0].find("file"), std::string::npos);
 }
 
+// A variable of the environment as long as this lives.
+class Environment {
+  public:
+    Environment(const char* name, const std::string& value) : name_(name), before_(std::getenv(name) ?: "") {
+        setenv(name, value.c_str(), 1);
+    }
+    ~Environment() { setenv(name_, before_.c_str(), 1); }
+
+  private:
+    const char* name_;
+    std::string before_;
+};
+
+TEST_F(ObjectCacheTest, AHomeThatIsNotThereIsNotMade) {
+    const fs::path people = dir_ / "people", home = people / "nobody";
+    const Environment variable("HOME", home.string() + "/");
+    for (const fs::path& folder : {home / ".cache" / "stator", home, people / "cache"}) {
+        ObjectCache cache(folder, kLarge);
+        EXPECT_FALSE(cache.store("k", "o")) << folder;
+        EXPECT_FALSE(cache.store("k", "o")) << "said once";
+        EXPECT_FALSE(fs::exists(people)) << folder;
+    }
+    ASSERT_EQ(lines.size(), 3u);
+    EXPECT_NE(lines[0].find("there is no folder"), std::string::npos) << lines[0];
+    ObjectCache elsewhere(dir_ / "a" / "b", kLarge);
+    EXPECT_TRUE(elsewhere.store("k", "o"));
+    fs::create_directories(home);
+    ObjectCache there(home / ".cache" / "stator", kLarge);
+    EXPECT_TRUE(there.store("k", "o"));
+}
+
+TEST_F(ObjectCacheTest, OfADefaultThatCannotBeUsedOnlyTheLogTells) {
+    const Environment variable("HOME", (dir_ / "nobody").string()), other("XDG_CACHE_HOME", "");
+    ObjectCache cache("", kLarge);
+    EXPECT_FALSE(cache.usable());
+    EXPECT_TRUE(lines.empty());
+    EXPECT_FALSE(fs::exists(dir_ / "nobody"));
+}
+
 TEST_F(ObjectCacheTest, SizeZeroTurnsItOffSilently) {
     ObjectCache cache(dir_, 0);
     EXPECT_FALSE(cache.store("k", "o"));

@@ -70,10 +70,22 @@ TEST(Options, OneClearLineForEachProblem) {
     EXPECT_NE(only_problem("STATOR_CACHE_SIZE=9999999999G").find("64M"), std::string::npos);
     EXPECT_NE(only_problem("STATOR_LOG=kernel").find("STATOR_LOG=help"), std::string::npos);
     EXPECT_NE(only_problem("STATOR=2").find("0, 1 or all"), std::string::npos);
+    EXPECT_NE(only_problem("STATOR_ONLY=[").find("function name patterns"), std::string::npos);
+    EXPECT_NE(only_problem("STATOR_SKIP=f, (g|h)").find("function name patterns"), std::string::npos);
     std::vector<std::string> problems;
     const Options o = parse({"STATOR_THREADS=-1", "STATORIZE=1"}, problems);
     EXPECT_EQ(problems.size(), 1u) << "other programs' variables are none of ours";
     EXPECT_EQ(o.threads, 0);
+}
+
+TEST(Options, WordsForOnAndOff) {
+    std::vector<std::string> problems;
+    for (const char* off : {"STATOR=0", "STATOR=off", "STATOR=False", "STATOR=no"})
+        EXPECT_EQ(get_option(parse({off}, problems), "mode"), "0") << off;
+    for (const char* on : {"STATOR=1", "STATOR=on", "STATOR=TRUE", "STATOR=yes", "STATOR="})
+        EXPECT_EQ(get_option(parse({on}, problems), "mode"), "1") << on;
+    EXPECT_EQ(get_option(parse({"STATOR=ALL"}, problems), "mode"), "all");
+    EXPECT_TRUE(problems.empty());
 }
 
 TEST(Options, SetByName) {
