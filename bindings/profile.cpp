@@ -62,6 +62,8 @@ py::dict row_dict(const SampleRow& r) {
     d["by"] = name(r.native);
     d["seconds"] = static_cast<double>(r.ns) / 1e9;
     d["samples"] = r.samples;
+    d["first"] = static_cast<double>(r.first_ns) / 1e9;
+    d["early"] = r.early;
     const frontend::Reason why = r.code ? never_taken(r) : frontend::Reason::None;
     d["reason"] = remark_reason({why, {}, {}, {}, 0, 0});
     return d;

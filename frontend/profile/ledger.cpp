@@ -74,7 +74,8 @@ Spent Ledger::in_region(Native worker) {
     }
 }
 
-void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* stack, int64_t ns) {
+void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* stack, int64_t ns,
+                   int64_t at) {
     const bool waits = m.words == 0;
     Native native = waits ? Native::Unknown : images_.worker(stack, m.words);
     Place place = place_of(frames, m.frames);
@@ -107,8 +108,16 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
     if (waits) spent = Spent::Waiting;
     const bool own_line = m.in_stator && !python && m.doing.line && what != Activity::Recording;
     const SourceLine* line = own_line ? &*lines_.insert(*m.doing.line).first : place.line;
-    SampleRow& row = rows_[{line, spent, native}];
-    row.spent = spent, row.native = native;
+    bool early = false;
+    if (line) {
+        if (spent == Spent::Generated || spent == Spent::Library)
+            captured_.emplace(line->file, line->function);
+        else
+            early = !captured_.contains({line->file, line->function});
+    }
+    SampleRow& row = rows_[{line, spent, native, early}];
+    row.spent = spent, row.native = native, row.early = early;
+    if (row.samples == 0) row.first_ns = at;
     if (line) row.line = *line;
     if (line == place.line) row.first_line = place.first_line, row.code = place.code, row.flags = place.flags;
     row.ns += ns, ++row.samples;

@@ -23,8 +23,8 @@ struct Moment {
 class Ledger {
   public:
     explicit Ledger(SourceRules rules) : rules_(std::move(rules)) {}
-    // Adds `ns` to the row of this moment.
-    void enter(const Moment& m, const FrameMark* frames, const void* const* stack, int64_t ns);
+    // Adds `ns` to the row of this moment, which is `at` ns after sampling began.
+    void enter(const Moment& m, const FrameMark* frames, const void* const* stack, int64_t ns, int64_t at);
     std::vector<SampleRow> rows() const;
 
   private:
@@ -45,7 +45,8 @@ class Ledger {
     Images images_;
     std::unordered_map<const void*, CodeText> texts_;
     std::set<SourceLine> lines_;
-    std::map<std::tuple<const SourceLine*, Spent, Native>, SampleRow> rows_;  // line: of lines_
+    std::set<std::pair<std::string, std::string>> captured_;  // functions that had compiled code: file, name
+    std::map<std::tuple<const SourceLine*, Spent, Native, bool>, SampleRow> rows_;  // line: of lines_
 };
 
 }  // namespace stator::frontend

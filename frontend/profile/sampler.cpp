@@ -166,7 +166,7 @@ void Ticker::look_for_threads() {
 void Ticker::collect(Watched& w) {
     if (w.state.load(std::memory_order_acquire) != Watched::Answered) return;
     if (w.thread_state) {
-        ledger_.enter(w.moment, w.frames, w.stack, w.running);
+        ledger_.enter(w.moment, w.frames, w.stack, w.running, w.seen - began_wall_);
         w.running = 0;
     }
     w.state.store(Watched::Idle, std::memory_order_release);
@@ -199,7 +199,7 @@ void Ticker::look_at(Watched& w, int64_t now) {
     read_doing(doing, &w.moment);
     w.moment.frames = walk_frames(w.thread_state, w.frames, kFrames, read_own);
     w.moment.words = 0;
-    ledger_.enter(w.moment, w.frames, w.stack, w.waiting);
+    ledger_.enter(w.moment, w.frames, w.stack, w.waiting, now - began_wall_);
     w.waiting = 0;
 }
 

@@ -43,7 +43,9 @@ struct SampleRow {
     int flags = 0;               // of the code
     Spent spent = Spent::Plain;
     Native native = Native::Unknown;  // who did the work
+    bool early = false;               // before the function had any generated code or library nodes
     int64_t ns = 0, samples = 0;
+    int64_t first_ns = 0;  // when it was first seen, since sampling began
 };
 
 struct SampledProgram {

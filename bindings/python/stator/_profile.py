@@ -147,6 +147,10 @@ class Function(Line):
         self.file, self.name = file, name
         self.lines: dict[int, Line] = {}
         self.why: dict[str, float] = {}  # reasons of the sampler, by seconds
+        self.early = 0.0  # of what is lost: before there was code for it
+        self.compiled_at: float | None = (
+            None  # seconds into the profile at which its code was first seen to run
+        )
         self.group = "own"  # of GROUPS
 
     def add_row(self, row: dict[str, Any]) -> None:
@@ -155,6 +159,10 @@ class Function(Line):
         self.lines.setdefault(row["line"], Line(row["line"])).add(part, row["seconds"])
         if row["first_line"]:
             self.line = row["first_line"]
+        if part in LOST and row["early"]:
+            self.early += row["seconds"]
+        if part in CAPTURED:
+            self.compiled_at = min(row["first"], self.compiled_at or row["first"])
         if row["spent"] == "plain" and row["reason"] != "None":
             self.why[row["reason"]] = self.why.get(row["reason"], 0.0) + row["seconds"]
 
@@ -280,10 +288,12 @@ def _group(functions: Iterable[Function]) -> None:
 
 def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, Any]], folder: str) -> None:
     """Gives functions and lines the reasons that stator has for leaving them to Python."""
-    retired = set()
+    retired, looked_at = set(), set()
     for k in known:
+        place = (os.path.join(folder, k["file"]), k["function"])
+        looked_at.add(place)
         if k["retired"]:
-            retired.add((os.path.join(folder, k["file"]), k["function"]))
+            retired.add(place)
         for r in k["remarks"]:
             function = functions.get((os.path.join(folder, r.file), _INNER.sub("", r.function)))
             if function is None or not (r.is_break or r.is_about_region):
@@ -298,20 +308,33 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
             function.reasons = [
                 r for r in function.reasons if r["reason"] not in ("Unprofitable", "NoArrays")
             ]
-        if function.sum(CAPTURED) and not any(at.reasons for at in (function, *function.lines.values())):
+        told = any(at.reasons for at in (function, *function.lines.values()))
+        if function.compiled_at is not None:
+            function.why = {"NotYet": function.early}
+            if not told and function.early < function.lost / 4:
+                function.why = {"Compared": function.lost}
+        elif place in looked_at and not told and not function.why:
             function.why = {"NotYet": function.lost}
         for reason, seconds in function.why.items():
             if function.lost and seconds >= function.lost / 4:
-                text, hint = _reason_text(reason)
+                text, hint = _reason_text(reason, function)
                 function.reasons.append(
                     {"reason": reason, "text": text, "hint": hint, "count": 1, "line": function.line}
                 )
 
 
-def _reason_text(reason: str) -> tuple[str, str]:
-    from stator import _stator
+def _reason_text(reason: str, function: Function) -> tuple[str, str]:
+    from stator import _report, _stator
 
+    if reason == "NotYet" and function.compiled_at is None:
+        return "there was no code for it yet when the program ended", ""
     if reason == "NotYet":
-        return "these are calls before its code was there, and a few that are timed for comparison", ""
+        before, at = _report.duration(function.early), _report.duration(function.compiled_at or 0.0)
+        return f"there was code for it from {at} into the program on; {before} of this was before that", ""
+    if reason == "Compared":
+        return (
+            "these are a few calls that are timed for comparison, and what is left around compiled code",
+            "",
+        )
     text, hint = _stator.reason_text(reason)
     return text, hint

@@ -35,9 +35,9 @@ def summary(report: Report) -> str:
 
 
 def facts(report: Report) -> str:
-    compiling = f", compiler {_seconds(report.compile)} on a thread of its own" if report.compile else ""
+    compiling = f", compiler {duration(report.compile)} on a thread of its own" if report.compile else ""
     threads = f", {report.threads} threads of Python's" if report.threads > 1 else ""
-    return f"{_seconds(report.wall)} by the clock, {_seconds(report.cpu)} of CPU{compiling}{threads}"
+    return f"{duration(report.wall)} by the clock, {duration(report.cpu)} of CPU{compiling}{threads}"
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _parts(report: Report) -> Iterator[str]:
         seconds = report.parts[name]
         if seconds:
             share = "" if name in ("import", "waiting") else _percent(report.share(seconds))
-            yield f"  {title:18}{share:>7}{_seconds(seconds):>10}   {meaning}"
+            yield f"  {title:18}{share:>7}{duration(seconds):>10}   {meaning}"
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -98,10 +98,10 @@ def place(function: Function) -> str:
 
 
 def split(at: Line) -> str:
-    parts = [f"{SHORT[n]} {_seconds(at.parts[n])}" for n in LOST if at.parts.get(n)]
+    parts = [f"{SHORT[n]} {duration(at.parts[n])}" for n in LOST if at.parts.get(n)]
     captured = at.sum(CAPTURED) / at.seconds if at.seconds else 0.0
     if not parts and not captured:
-        return f"{_seconds(at.seconds)} in other libraries and stator itself"
+        return f"{duration(at.seconds)} in other libraries and stator itself"
     return ", ".join(parts) + (f"; {_percent(captured)} of its time is captured" if captured else "")
 
 
@@ -118,7 +118,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def _seconds(seconds: float) -> str:
+def duration(seconds: float) -> str:
     if seconds >= 10:
         return f"{seconds:.1f} s"
     return f"{seconds:.2f} s" if seconds >= 1 else f"{1e3 * seconds:.{seconds < 0.01:d}f} ms"
@@ -152,7 +152,7 @@ def page(report: Report) -> str:
 def _bar(parts: dict[str, float], whole: float) -> str:
     """Widths are shares of `whole`."""
     pieces = [
-        f'<i class="{name}" style="width:{100 * seconds / whole:.2f}%" title="{PARTS[name][0]} {_seconds(seconds)}"></i>'
+        f'<i class="{name}" style="width:{100 * seconds / whole:.2f}%" title="{PARTS[name][0]} {duration(seconds)}"></i>'
         for name in PARTS
         if (seconds := parts.get(name, 0.0)) and whole and name not in ("import", "waiting")
     ]
@@ -166,7 +166,7 @@ def _legend(report: Report) -> str:
             share = "" if name in ("import", "waiting") else _percent(report.share(seconds))
             rows.append(
                 f'<tr><td><i class="{name}"></i>{title}</td><td class="n">{share}</td>'
-                f'<td class="n">{_seconds(seconds)}</td><td class="dim">{meaning}</td></tr>'
+                f'<td class="n">{duration(seconds)}</td><td class="dim">{meaning}</td></tr>'
             )
     return f'<table class="legend">{"".join(rows)}</table>'
 
