@@ -20,7 +20,12 @@ const Row& row(const frontend::Remark& r) { return kRows[static_cast<size_t>(r.r
 }  // namespace
 
 const char* remark_reason(const frontend::Remark& r) { return row(r).id; }
-const char* remark_hint(const frontend::Remark& r) { return row(r).hint; }
+const char* remark_hint(const frontend::Remark& r) {
+    // Loops are left for other reasons, too, and where warnings are ignored already there is nothing to say.
+    const bool other =
+        r.reason == frontend::Reason::Faults && r.detail.find("floating-point") == r.detail.npos;
+    return other ? "" : row(r).hint;
+}
 
 frontend::Reason reason_called(const std::string& id) {
     for (size_t i = 0; i < std::size(kRows); ++i)

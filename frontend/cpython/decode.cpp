@@ -213,11 +213,14 @@ bool read_lines(PyCodeObject* co, std::vector<Insn>& insns) {
     PyRef iter = PyRef::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(co), "co_lines", nullptr));
     if (!iter) return false;
     size_t i = 0;
+    // What belongs to no line (a prologue that makes cells, the end of a handler) is told of at the line
+    // before it.
+    int number = co->co_firstlineno;
     while (PyRef row = PyRef::steal(PyIter_Next(iter.get()))) {
         int start, end;
         PyObject* line;
         if (!PyArg_ParseTuple(row.get(), "iiO", &start, &end, &line)) return false;
-        int number = line == Py_None ? -1 : static_cast<int>(PyLong_AsLong(line));
+        if (line != Py_None) number = static_cast<int>(PyLong_AsLong(line));
         for (; i < insns.size() && insns[i].op_unit * 2 < end; i++) insns[i].line = number;
     }
     return !PyErr_Occurred();

@@ -2,6 +2,9 @@
 // raw.h must come first.
 #include "frontend/cpython/functions.h"
 
+#include <cctype>
+#include <cstring>
+
 namespace stator::frontend {
 
 PyObject* new_function(PyObject* code, PyObject* globals) {
@@ -48,6 +51,19 @@ std::string name_for_messages(PyObject* callable, const char* attribute) {
     const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     PyErr_Clear();
     return text ? text : "";
+}
+
+std::string kind_for_messages(PyTypeObject* type) {
+    const std::string name = type->tp_name;
+    // As it is said: a vowel takes "an", but for the u of "unit", "user" and "ufunc"; "ndarray" begins with
+    // its n.
+    const auto vowel = [&](size_t i) {
+        return i < name.size() && strchr("aeiou", std::tolower(static_cast<unsigned char>(name[i])));
+    };
+    const bool long_u = std::tolower(static_cast<unsigned char>(name[0])) == 'u' &&
+                        (name.starts_with("ufunc") || (!vowel(1) && vowel(2)));
+    const bool an = (vowel(0) && !long_u) || name == "ndarray";
+    return (an ? "an " : "a ") + name;
 }
 
 }  // namespace stator::frontend

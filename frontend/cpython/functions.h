@@ -26,5 +26,8 @@ void set_function_part(PyObject* function, int part, PyObject* steal);
 bool asking_runs_no_code(PyObject* o, const char* attribute);
 // The name of what is called, for messages; empty where asking for it could run code of the program.
 std::string name_for_messages(PyObject* callable, const char* attribute = "__name__");
+// What kind of object it is, with the article that it takes: "a list", "an int", "an iterator".
+std::string kind_for_messages(PyTypeObject* type);
+inline std::string kind_for_messages(PyObject* o) { return kind_for_messages(Py_TYPE(o)); }
 
 }  // namespace stator::frontend

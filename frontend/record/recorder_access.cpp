@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/torch/sizes.h"
 #include "frontend/record/named_tuples.h"
 #include "frontend/record/recorder.h"
@@ -130,16 +131,17 @@ bool Recorder::on_subscript(const Insn& insn) {
     } else if ((base.shadow->kind == ShadowKind::Tuple || base.shadow->kind == ShadowKind::List ||
                 is_parts(base)) &&
                PyLong_CheckExact(key.obj)) {
-        if (!b_.require_constant(key.shadow, key.obj)) return refuse(Reason::UnknownOp, "subscript");
+        if (!b_.require_constant(key.shadow, key.obj))
+            return refuse(Reason::UnknownOp, "a subscript that varies");
         Py_ssize_t i = PyLong_AsSsize_t(key.obj), n = static_cast<Py_ssize_t>(base.shadow->items.size());
         out = base.shadow->items[i < 0 ? i + n : i];
     } else if (base.shadow->kind == ShadowKind::Tuple && PySlice_Check(key.obj)) {
         out = sequence_slice(base, key, result);
         if (out && is_size(*base.shadow)) out = torch::size_shadow(b_, out->items);
-        if (!out) return refuse(Reason::UnknownOp, "a slice of tuple");
+        if (!out) return refuse(Reason::UnknownOp, "a slice of a tuple");
     } else if (base.shadow->kind == ShadowKind::Dict) {
         out = dict_get(ops_, nullptr);
-        if (!out) return refuse(Reason::UnknownOp, "a subscript of dict");
+        if (!out) return refuse(Reason::UnknownOp, "a subscript of a dict");
     } else if (base.shadow->kind == ShadowKind::Opaque && base.shadow->source != guards::kNoSource &&
                (PyList_CheckExact(base.obj) || PyDict_CheckExact(base.obj)) &&
                (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
@@ -148,10 +150,9 @@ bool Recorder::on_subscript(const Insn& insn) {
             return refuse(Reason::UnknownOp, "an item of a dict of attributes");
     } else if (base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone) {
         out = host_of(base).lower_subscript(b_, base, key, result);
-        if (!out)
-            return refuse(Reason::UnknownOp, std::string("a subscript of ") + Py_TYPE(base.obj)->tp_name);
+        if (!out) return refuse(Reason::UnknownOp, "a subscript of " + kind_for_messages(base.obj));
     } else {
-        return refuse(Reason::UnknownOp, std::string("a subscript of ") + Py_TYPE(base.obj)->tp_name);
+        return refuse(Reason::UnknownOp, "a subscript of " + kind_for_messages(base.obj));
     }
     ShadowRef b = pop(), a = pop();
     if (push_result(out)) return true;
@@ -174,7 +175,7 @@ bool Recorder::on_slice(const Insn&) {
     const bool object =
         base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone;  // np.r_
     if (!is_ndarray(base) && base.shadow->kind != ShadowKind::Tuple && !object)
-        return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
+        return refuse(Reason::UnknownOp, "a slice of " + kind_for_messages(base.obj));
     PyRef key = PyRef::steal(PySlice_New(ops_[1].obj, ops_[2].obj, nullptr));
     Operand k{slice_shadow(std::span(ops_).subspan(1, 2), b_.constant(Py_None)), key.get()};
     PyObject* result = top().frame->peek(0);
@@ -184,7 +185,7 @@ bool Recorder::on_slice(const Insn&) {
                         ? (size ? nullptr : sequence_slice(base, k, result))
                         : host_of(base).lower_subscript(b_, base, k, result);
     if (!out && (object || b_.reason == Reason::None))
-        return refuse(Reason::UnknownOp, std::string("a slice of ") + Py_TYPE(base.obj)->tp_name);
+        return refuse(Reason::UnknownOp, "a slice of " + kind_for_messages(base.obj));
     ShadowRef s[3] = {pop(), pop(), pop()};
     if (push_result(out)) return true;
     for (int i = 2; i >= 0; --i) push(s[i]);
@@ -198,8 +199,7 @@ bool Recorder::store_before(const Insn& insn) {
     if (base.shadow->kind == ShadowKind::List && insn.op == Opcode::StoreSubscr && list_store(nullptr))
         return true;
     if (insn.op == Opcode::StoreSubscr && dict_store_before()) return true;
-    if (!is_ndarray(base))
-        return refuse(Reason::Effect, std::string("a store into ") + Py_TYPE(base.obj)->tp_name);
+    if (!is_ndarray(base)) return refuse(Reason::Effect, "a store into " + kind_for_messages(base.obj));
     Operand key = ops_[2];
     PyRef slice;
     if (insn.op == Opcode::StoreSlice) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
@@ -87,7 +88,7 @@ bool Recorder::store_attr_before(const Insn& insn) {
     const std::string text = std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj);
     if (s->kind == ShadowKind::Instance) return true;
     if (s->kind != ShadowKind::Opaque || s->value != graph::kNone || s->source == guards::kNoSource)
-        return refuse(Reason::Effect, text + " of a " + Py_TYPE(base.obj)->tp_name);
+        return refuse(Reason::Effect, text + " of " + kind_for_messages(base.obj));
     if (!guards::GuardProgram::can_store(base.obj, insn.obj) || !b_.apart_from_dicts(base.obj))
         return refuse(Reason::Effect, text + ", which may run code,");
     b_.guards.expect_stored(s->source, Py_TYPE(base.obj), insn.obj);

@@ -317,13 +317,13 @@ bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, 
 bool Recorder::on_before_with(const Insn&) {
     Operand manager = ops_[0];
     if (manager.shadow->kind != ShadowKind::Made)
-        return refuse(Reason::UnknownOp, std::string("with ") + Py_TYPE(manager.obj)->tp_name);
+        return refuse(Reason::UnknownOp, "with " + kind_for_messages(manager.obj));
     PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(manager.obj));
     PyRef enter = PyRef::steal(PyObject_GetAttrString(type, "__enter__"));
     PyRef leave = PyRef::steal(PyObject_GetAttrString(type, "__exit__"));
     PyErr_Clear();
     if (!enter || !leave || !numpy_host().knows(enter.get()))
-        return refuse(Reason::UnknownOp, std::string("with ") + Py_TYPE(manager.obj)->tp_name);
+        return refuse(Reason::UnknownOp, "with " + kind_for_messages(manager.obj));
     ShadowRef out =
         numpy_host().lower_call(b_, {enter.get(), std::span(&manager, 1), nullptr, top().frame->peek(0)});
     if (!out) return refuse(b_.reason, b_.reason_detail);
@@ -341,7 +341,7 @@ bool Recorder::on_load_special(const Insn&) {
     Operand manager = ops_[0];
     PyObject *method = top().frame->peek(1), *self = top().frame->peek(0);
     if (manager.shadow->kind != ShadowKind::Made || self != manager.obj || !method)
-        return refuse(Reason::UnknownOp, std::string("with ") + Py_TYPE(manager.obj)->tp_name);
+        return refuse(Reason::UnknownOp, "with " + kind_for_messages(manager.obj));
     pop();
     push(b_.constant(method));
     push(manager.shadow);

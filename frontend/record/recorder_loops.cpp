@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "frontend/cpython/builtins.h"
+#include "frontend/cpython/functions.h"
 #include "frontend/cpython/generator_list.h"
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/recorder.h"
@@ -135,7 +136,7 @@ bool Recorder::begins_comprehension(const Insn& get_iter) {
 bool Recorder::loop_over(const Operand& over) {
     if (!iterable(over))
         return refuse(b_.reason == Reason::None ? Reason::UnknownOp : b_.reason,
-                      std::string("a loop over ") + Py_TYPE(over.obj)->tp_name);
+                      "a loop over " + kind_for_messages(over.obj));
     ShadowRef s = pop();
     push(PyIter_Check(over.obj) ? s : made_of(iter_function(), {s}, b_));
     return true;
@@ -234,7 +235,7 @@ bool Recorder::on_get_iter(const Insn& insn) {
     if (over.shadow->kind == ShadowKind::Iter) return true;
     if (!b_.resolve(over.shadow, over.obj)) return refuse(b_.reason, b_.reason_detail);
     if (loop_over_modules(over)) return true;
-    std::string what = std::string("an iterator over ") + Py_TYPE(over.obj)->tp_name;
+    std::string what = "an iterator over " + kind_for_messages(over.obj);
     if (!begins_comprehension(insn)) return loop_over(over);
     if (PyIter_Check(over.obj) || PyDict_CheckExact(over.obj) ||
         is_dict_view(*over.shadow)) {  // zip, enumerate

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "frontend/cpython/functions.h"
 #include "guards/check_module.h"
 
 namespace stator::frontend {
@@ -91,7 +92,7 @@ bool Recorder::on_binary_op(const Insn& insn) {
     else if (is_ndarray_with_sequence(ops_[0], ops_[1]) || is_ndarray_with_sequence(ops_[1], ops_[0]))
         out = host.lower_binary(b_, insn.arg, ops_[0], ops_[1], result);
     if (!out && b_.reason == Reason::None)
-        return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(ops_[0].obj)->tp_name);
+        return refuse(Reason::UnknownOp, "an operator on " + kind_for_messages(ops_[0].obj));
     ShadowRef b = pop(), a = pop();
     if (push_result(out)) return true;
     push(a), push(b);
@@ -111,7 +112,7 @@ bool Recorder::on_compare(const Insn& insn) {
     else if (is_number(ops_[0]) && is_number(ops_[1]))
         out = host.lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
     else if (!(out = sequence_compare(insn.arg, result)))
-        return refuse(Reason::UnknownOp, std::string("a comparison of ") + Py_TYPE(ops_[0].obj)->tp_name);
+        return refuse(Reason::UnknownOp, "a comparison of " + kind_for_messages(ops_[0].obj));
     if (out && (insn.flags & Insn::kToBool) && out->kind != ShadowKind::Object && PyBool_Check(result)) {
         bool decided = false;
         if (out->kind == ShadowKind::Scalar && out->box == graph::Box::PyBool) {
@@ -170,8 +171,7 @@ bool Recorder::on_contains(const Insn&) {
 bool Recorder::on_unary(const Insn& insn) {
     Operand a = ops_[0];
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
-    if (!is_number(a))
-        return refuse(Reason::UnknownOp, std::string("an operator on ") + Py_TYPE(a.obj)->tp_name);
+    if (!is_number(a)) return refuse(Reason::UnknownOp, "an operator on " + kind_for_messages(a.obj));
     Host::Unary op = insn.op == Opcode::UnaryNegative   ? Host::Unary::Negative
                      : insn.op == Opcode::UnaryPositive ? Host::Unary::Positive
                                                         : Host::Unary::Invert;
@@ -198,7 +198,7 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
         case ShadowKind::Opaque:
             if ((!guards::is_plain_dict(a.obj) && !PyList_CheckExact(a.obj)) ||
                 a.shadow->source == guards::kNoSource || (PyDict_Check(a.obj) && b_.stored_items()))
-                return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
+                return refuse(Reason::UnknownOp, "the truth of " + kind_for_messages(a.obj));
             b_.guards.expect_length(a.shadow->source, PyObject_Size(a.obj));
             return true;
         case ShadowKind::Int: b_.decide(guards::Relation::Ne, a.shadow->sym, b_.int_const(0)); return true;
@@ -214,8 +214,7 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
             return emit_guard(cond, actual);
         }
         default:
-            return refuse(Reason::UnknownOp,
-                          std::string("the truth of ") + (a.obj ? Py_TYPE(a.obj)->tp_name : "?"));
+            return refuse(Reason::UnknownOp, "the truth of " + (a.obj ? kind_for_messages(a.obj) : "this"));
     }
 }
 
@@ -244,7 +243,7 @@ bool Recorder::on_branch(const Insn& insn) {
                 PyLong_CheckExact(a.obj) || PyFloat_CheckExact(a.obj) || a.obj == Py_None ||
                 PyUnicode_CheckExact(a.obj) || PyTuple_CheckExact(a.obj) || PyList_CheckExact(a.obj) ||
                 guards::is_plain_dict(a.obj);
-    if (!pure) return refuse(Reason::UnknownOp, std::string("the truth of ") + Py_TYPE(a.obj)->tp_name);
+    if (!pure) return refuse(Reason::UnknownOp, "the truth of " + kind_for_messages(a.obj));
     int actual = PyObject_IsTrue(a.obj);
     if (actual < 0) {
         PyErr_Clear();

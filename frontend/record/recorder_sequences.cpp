@@ -2,6 +2,7 @@
 // are computed with them (`(2,) + a.shape`, `a.shape[:-1]`, `a.shape == b.shape`), and what comes out has to
 // stay symbolic.
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/torch/sizes.h"
 #include "frontend/record/recorder.h"
 
@@ -102,7 +103,7 @@ bool Recorder::on_list_extend(const Insn& insn) {
     if (!b_.resolve(from.shadow, from.obj)) return refuse(b_.reason, b_.reason_detail);
     if (list->kind != ShadowKind::List ||
         (from.shadow->kind != ShadowKind::Tuple && from.shadow->kind != ShadowKind::List))
-        return refuse(Reason::Effect, "list extension");
+        return refuse(Reason::Effect, "extending a list");
     list->items.insert(list->items.end(), from.shadow->items.begin(), from.shadow->items.end());
     pop();
     return true;
@@ -110,7 +111,7 @@ bool Recorder::on_list_extend(const Insn& insn) {
 
 bool Recorder::on_list_to_tuple(const Insn&) {
     ShadowRef list = ops_[0].shadow;
-    if (list->kind != ShadowKind::List) return refuse(Reason::UnknownOp, "list to tuple");
+    if (list->kind != ShadowKind::List) return refuse(Reason::UnknownOp, "a tuple of this list");
     pop();
     push(b_.tuple(list->items));
     return true;
@@ -143,7 +144,7 @@ bool Recorder::on_dict_merge(const Insn& insn) {
     if (insn.op == Opcode::DictUpdate && into->kind == ShadowKind::Dict &&
         b_.resolve(ops_[0].shadow, ops_[0].obj)) {
         const auto pairs = PyDict_CheckExact(ops_[0].obj) ? pairs_of(ops_[0].shadow) : std::nullopt;
-        if (!pairs) return refuse(Reason::Effect, "a dict is changed");
+        if (!pairs) return refuse(Reason::Effect, "an update of a dict");
         for (size_t i = 0; i < pairs->size(); i += 2) set_item(into->items, (*pairs)[i], (*pairs)[i + 1]);
         pop();
         return true;
@@ -151,7 +152,7 @@ bool Recorder::on_dict_merge(const Insn& insn) {
     CallParts from;
     if (into->kind != ShadowKind::Dict || !b_.resolve(ops_[0].shadow, ops_[0].obj) ||
         !spread_keywords(ops_[0], &from) || (from.any_order && from.args.size() > 1))
-        return refuse(Reason::Effect, "a dict is changed");
+        return refuse(Reason::Effect, "an update of a dict");
     auto merged = std::make_shared<Shadow>(*into);
     for (size_t i = 0; i < from.args.size(); ++i) {
         PyObject* key = PyTuple_GET_ITEM(from.kwnames.get(), static_cast<Py_ssize_t>(i));
@@ -230,7 +231,7 @@ bool Recorder::on_unpack(const Insn& insn) {
     if (a.shadow->kind == ShadowKind::Opaque && a.shadow->source != guards::kNoSource) {
         auto items = fields_at_entry(a);
         if (!items || std::ssize(*items) != insn.arg)
-            return refuse(Reason::UnknownOp, std::string("unpacking ") + Py_TYPE(a.obj)->tp_name);
+            return refuse(Reason::UnknownOp, "unpacking " + kind_for_messages(a.obj));
         pop();
         for (size_t i = items->size(); i-- > 0;) push(std::move((*items)[i]));
         return true;
@@ -238,7 +239,7 @@ bool Recorder::on_unpack(const Insn& insn) {
     const bool parts = a.shadow->kind == ShadowKind::Opaque && a.shadow->value != graph::kNone;
     if ((a.shadow->kind != ShadowKind::Tuple && a.shadow->kind != ShadowKind::List && !parts) ||
         static_cast<int>(a.shadow->items.size()) != insn.arg)
-        return refuse(Reason::UnknownOp, std::string("unpacking ") + Py_TYPE(a.obj)->tp_name);
+        return refuse(Reason::UnknownOp, "unpacking " + kind_for_messages(a.obj));
     ShadowRef s = pop();
     for (size_t i = s->items.size(); i-- > 0;) push(s->items[i]);
     return true;

@@ -24,16 +24,63 @@ inline const char* in_words(Opcode op) {
         case Opcode::BuildConstKeyMap:
         case Opcode::MapAdd: return "a dict";
         case Opcode::UnpackEx: return "an assignment with a starred target";
+        case Opcode::DeleteGlobal:
+        case Opcode::DeleteDeref:
         case Opcode::DeleteFast: return "a del statement";
+        case Opcode::DeleteAttr: return "a del statement of an attribute";
         case Opcode::DeleteSubscr: return "a del statement of an item";
         case Opcode::CallFunctionEx: return "a call with * or **";
         case Opcode::BeforeWith:
         case Opcode::LoadSpecial: return "a with statement";
         case Opcode::PushExcInfo:
         case Opcode::CheckExcMatch:
+        case Opcode::CheckEgMatch:
+        case Opcode::Reraise:
         case Opcode::PopExcept: return "an exception handler";
+        case Opcode::WithExceptStart: return "an exception in a with statement";
+        case Opcode::GetLen:
         case Opcode::MatchOp: return "a match statement";
-        default: return name(op);
+        case Opcode::LoadName:
+        case Opcode::StoreName:
+        case Opcode::LoadClassDeref:
+        case Opcode::LoadBuildClass: return "a class statement";
+        case Opcode::LoadSuperAttr: return "super()";
+        case Opcode::DictUpdate:
+        case Opcode::DictMerge: return "an update of a dict";
+        case Opcode::SetFunctionAttribute: return "a function made here";
+        case Opcode::BuildInterpolation:
+        case Opcode::BuildTemplate: return "a t-string";
+        case Opcode::LoadGlobal: return "a global variable";
+        case Opcode::LoadDeref: return "a variable that functions share";
+        case Opcode::LoadAttr:
+        case Opcode::LoadMethod: return "an attribute";
+        case Opcode::BinaryOp:
+        case Opcode::UnaryNegative:
+        case Opcode::UnaryPositive:
+        case Opcode::UnaryInvert:
+        case Opcode::UnaryNot: return "an operator";
+        case Opcode::CompareOp: return "a comparison";
+        case Opcode::ContainsOp: return "a containment test";
+        case Opcode::IsOp: return "an identity test";
+        case Opcode::ToBool: return "a test of truth";
+        case Opcode::BinarySubscr:
+        case Opcode::BinarySlice:
+        case Opcode::BuildSlice: return "a subscript";
+        case Opcode::StoreSubscr:
+        case Opcode::StoreSlice: return "a store to an item";
+        case Opcode::BuildTuple:
+        case Opcode::ListToTuple: return "a tuple";
+        case Opcode::BuildList:
+        case Opcode::ListAppend:
+        case Opcode::ListExtend: return "a list";
+        case Opcode::UnpackSequence: return "an unpacking";
+        case Opcode::Call: return "a call";
+        case Opcode::GetIter:
+        case Opcode::ForIter:
+        case Opcode::EndFor:
+        case Opcode::PopIter: return "a loop";
+        case Opcode::ReturnValue: return "a return";
+        default: return "what the interpreter does here";
     }
 }
 

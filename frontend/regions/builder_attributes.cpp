@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 
@@ -84,7 +85,7 @@ bool Builder::on_store_attr(const Insn& insn) {
         if (!GuardProgram::can_store(o, insn.obj)) return unknown(text + ", which may run code");
         if (GuardProgram::classify_attr(o, insn.obj, &now) != GuardProgram::AttrPlace::Instance)
             return unknown(text + ", which is not there yet");
-        if (!can_be_variable(now)) return unknown(text + ", which holds a " + Py_TYPE(now)->tp_name);
+        if (!can_be_variable(now)) return unknown(text + ", which holds " + kind_for_messages(now));
         StoredAttribute a{PyRef::borrow(o), PyRef::borrow(insn.obj), owner.slot, {}};
         while (a.from >= out_->depth) {
             const EntrySource& s = out_->sources[static_cast<size_t>(a.from - out_->depth)];

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
@@ -256,7 +257,7 @@ bool Builder::read_entry() {
         if (on_stack || named[static_cast<size_t>(i)]) {
             auto v = entry_value(o, i);
             if (!v && changes) {
-                return unknown(std::string("a variable that holds a ") + Py_TYPE(o)->tp_name);
+                return unknown("a variable that holds " + kind_for_messages(o));
             }
             if (v) {
                 if (!o) out_->empty.push_back(i);
@@ -270,7 +271,7 @@ bool Builder::read_entry() {
                 s_.slots.push_back(std::move(*v));
                 continue;
             }
-            if (on_stack) return unknown(std::string("a loop over a ") + (o ? Py_TYPE(o)->tp_name : "NULL"));
+            if (on_stack) return unknown("a loop over " + (o ? kind_for_messages(o) : "nothing"));
         }
         s_.slots.push_back(passed);
     }

@@ -691,7 +691,7 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         return subscript(args[0], key, out);
     }
     const std::string name = name_for_messages(callable, "__qualname__");
-    return unknown("a call of " + (name.empty() ? std::string(Py_TYPE(callable)->tp_name) : name));
+    return unknown("a call of " + (name.empty() ? kind_for_messages(callable) : name));
 }
 
 }  // namespace stator::frontend::regions

@@ -3,6 +3,7 @@
 #include "frontend/regions/region.h"
 
 #include <alloca.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -638,6 +639,24 @@ bool CompiledRegion::would_admit(Frame& f) {
 bool CompiledRegion::copies_pay() const {
     constexpr int64_t kGain = 30, kTried = 1'000'000;  // ns
     return copying_ns_ < kTried + kGain * inside_ns_;
+}
+
+std::string CompiledRegion::why_left() const {
+    size_t most = taken.size();
+    for (size_t x = 0; x < taken.size(); ++x)
+        if (ways_[x] == Left::Check && (most == taken.size() || taken[x] > taken[most])) most = x;
+    if (most == taken.size()) return "";
+    const ResumePoint::Stop& stop = built_->exits[most]->frames.back();
+    const int line = stop.code->insns[static_cast<size_t>(stop.pc)].line;
+    for (const BuiltRegion::LeftOut& part : built_->left_out)
+        if (part.code == stop.code && part.code->insns[static_cast<size_t>(part.pc)].line == line)
+            return fmt::format("{} times at line {}, for {}", taken[most], line, part.detail);
+    if (!built_->left_out.empty()) return fmt::format("{} times at line {}", taken[most], line);
+    constexpr uint32_t kAnyFault = ~uint32_t{0};
+    const bool warns = built_->raises && numpy::faults_that_matter(kAnyFault) != 0;
+    return fmt::format("{} times at line {}, for {}", taken[most], line,
+                       warns ? "a floating-point warning, an error or a number that is out of range"
+                             : "an error or a number that is out of range");
 }
 
 int CompiledRegion::traverse(visitproc visit, void* arg) const {

@@ -92,6 +92,8 @@ class CompiledRegion {
     const DeviceRegion* device() const { return device_.get(); }
     // Whether what it does is worth copying lists each time that it is entered.
     bool copies_pay() const;
+    // Where it was left most often for Python to do a statement, and what for, as far as that is known.
+    std::string why_left() const;
 
     int64_t entries = 0, checks = 0;
     // While `metered`, how long the last run was in its code, ns; and the same less what it called Python's

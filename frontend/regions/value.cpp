@@ -91,10 +91,10 @@ std::string describe(const Value& v) {
         case Kind::Known: {
             if (v.obj == Py_None) return "None";
             const std::string name = name_for_messages(v.obj);
-            return name.empty() ? std::string("a ") + Py_TYPE(v.obj)->tp_name : name;
+            return name.empty() ? kind_for_messages(v.obj) : name;
         }
         case Kind::Passed:
-            return v.obj ? std::string("a ") + reinterpret_cast<PyTypeObject*>(v.obj)->tp_name
+            return v.obj ? kind_for_messages(reinterpret_cast<PyTypeObject*>(v.obj))
                          : "an object of another kind";
         case Kind::Int: return "an int";
         case Kind::Float: return "a float";

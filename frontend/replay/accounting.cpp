@@ -44,9 +44,10 @@ void FunctionState::Impl::settle(int64_t cost) {
 }
 
 void FunctionState::Impl::give_up_loop(CodePlaces& places, LoopHeader& h) {
+    const std::string why = h.regions.empty() ? "" : h.regions.front()->why_left();
     for (auto& [pc, header] : places.headers)
         if (&header == &h)
-            remark(Reason::LeftTooOften, "", *places.code, places.code->insns[static_cast<size_t>(pc)]);
+            remark(Reason::Faults, why, *places.code, places.code->insns[static_cast<size_t>(pc)]);
     for (auto& region : h.regions) region->retired = true;
     h.account.open();
     if (left_loop == &h) left_loop = nullptr;

@@ -35,7 +35,10 @@ void locate_end(const Trace& t, DeviceWait& wait) {
     auto* c = reinterpret_cast<PyCodeObject*>(code);
     wait.file = PyUnicode_AsUTF8(c->co_filename);
     wait.function = PyUnicode_AsUTF8(c->co_name);
-    wait.line = PyCode_Addr2Line(c, 2 * frames.back().unit);
+    // As CodeInfo tells lines: what belongs to none is told of at the one before it.
+    const CodeInfo* info = CodeInfo::get(c);
+    const int at = info ? info->index_at(frames.back().unit) : -1;
+    wait.line = at < 0 ? c->co_firstlineno : info->insns[static_cast<size_t>(at)].line;
 }
 
 DeviceWait describe_wait(const Trace& t, graph::Id node, int64_t count) {

@@ -146,6 +146,22 @@ def explainer(function):
     return explained
 
 
+def times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
+def duration(seconds: float) -> str:
+    """In the unit that people would say it in."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}" if seconds * factor < 1000 else f"{seconds:.0f} s"
+    return f"{1e6 * seconds:.1f} µs"
+
+
 class Explanation:
     """What became of one call, and of the function so far.
 
@@ -213,16 +229,16 @@ class Explanation:
         if c["eager_calls"] or not c["calls"]:
             return "ran as plain Python"
         if c["exits"]:
-            return f"replayed, with {c['exits']} exit{'s' * (c['exits'] > 1)} into Python"
+            return f"replayed, with {counted(c['exits'], 'exit')} into Python"
         return "replayed"
 
     def _sections(self):
         """(title, lines) of the report; a line is text and, indented below it, details."""
         details = _counter_lines(self.call) + _time_lines(self.microseconds, self.seconds)
-        yield "call", [(f"{self.outcome} in {1e6 * self.seconds:.1f} µs", details)]
-        inside = f"{self.operations} array operations in {len(self.traces)} traces"
+        yield "call", [(f"{self.outcome} in {duration(self.seconds)}", details)]
+        inside = f"{counted(self.operations, 'array operation')} in {counted(len(self.traces), 'trace')}"
         if self.loops:
-            inside += f", {len(self.loops)} loop{'s' * (len(self.loops) != 1)} in native code"
+            inside += f", {counted(len(self.loops), 'loop')} in native code"
         yield "captured", [(f"{100 * self.share:.0f}% ({inside})", [])]
         yield (
             "stays in Python",
@@ -233,12 +249,12 @@ class Explanation:
             yield "waits for the GPU", [_wait_line(w) for w in self.waits] or [("never", [])]
         for r in _stator.regions(self._function):
             code = "compiled" if r.ready else r.error or "its code is being made"
-            title = f"{r.place}: entered {r.entries} times, left in the middle {r.checks} times, {code}"
+            title = f"{r.place}: entered {times(r.entries)}, left in the middle {times(r.checks)}, {code}"
             yield f"region {r.name}", [(title, [])]
         for t in self.traces:
-            segments = f"{t.segments} segment{'s' * (t.segments != 1)}, {t.ready()} compiled"
+            segments = f"{counted(t.segments, 'segment')}, {t.ready()} compiled"
             where = f"{t.place}: " if t.place else ""
-            title = f"{where}entered {t.entries} times, left early {t.exits} times, {segments}"
+            title = f"{where}entered {times(t.entries)}, left early {times(t.exits)}, {segments}"
             yield f"trace {t.name}", [(title, []), ("guards:", list(t.guards))]
 
     def __str__(self):
@@ -323,12 +339,12 @@ def _wait_rows(traces, before):
 
 def _wait_line(row):
     where = f"{row['file']}:{row['line']} in {row['function']}" if row["line"] else row["file"]
-    times = f"{row['count']} times, {row['now']} in this call"
-    return f"{where}: {row['text']} ({times})", [f"hint: {row['hint']}"]
+    counts = f"{times(row['count'])}, {row['now']} in this call"
+    return f"{where}: {row['text']} ({counts})", [f"hint: {row['hint']}"]
 
 
 def _details(reason):
-    lines = [f"{reason.count} times"] if reason.count > 1 else []
+    lines = [times(reason.count)] if reason.count > 1 else []
     return [*lines, f"hint: {reason.hint}"] if reason.hint else lines
 
 
@@ -342,7 +358,7 @@ def _time_lines(microseconds, seconds):
         return []
     parts = {name: microseconds[name] for name in ("guards", "launch", "kernels", "numpy", "loops")}
     parts["python"] = max(0.0, 1e6 * seconds - sum(parts.values()))
-    return [", ".join(f"{name} {value:.1f} µs" for name, value in parts.items() if value)]
+    return [", ".join(f"{name} {duration(value / 1e6)}" for name, value in parts.items() if value)]
 
 
 def _operations(text):

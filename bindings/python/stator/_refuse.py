@@ -4,8 +4,12 @@ import difflib
 
 
 def _kind(obj):
+    """As kind_for_messages of the extension says it."""
     name = type(obj).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    start = name[:3].lower()
+    vowels = [letter in "aeiou" for letter in start]
+    long_u = start[:1] == "u" and (start == "ufu" or vowels[1:] == [False, True])  # a unit, a user
+    return f"{'an' if (vowels[:1] == [True] and not long_u) or name == 'ndarray' else 'a'} {name}"
 
 
 def not_callable(obj, what="stator.compile"):

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lapack.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
@@ -121,7 +122,7 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
     if (ufunc_of(call.callable)) return host_operand ? lower_library(tb, call) : lower_ufunc_call(tb, call);
     if (bound_ufunc(call.callable)) return lower_ufunc_method(tb, call);
     if (is_lapack(call.callable)) return lower_lapack(tb, call);
-    return tb.fail(Reason::UnknownCall, Py_TYPE(call.callable)->tp_name);
+    return tb.fail(Reason::UnknownCall, kind_for_messages(call.callable));
 }
 
 PyObject* method(PyObject* array, PyObject* name) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/once.h"
@@ -224,9 +225,7 @@ bool fixed_index(TraceBuilder& tb, const Operand& key) {
         bool plain = is_array(o.obj) || PyArray_CheckScalar(o.obj) || PySlice_Check(o.obj) ||
                      PyLong_CheckExact(o.obj) || o.obj == Py_None || o.obj == Py_Ellipsis ||
                      PyTuple_CheckExact(o.obj) || PyList_CheckExact(o.obj);
-        if (!plain)
-            return tb.fail(Reason::UnknownOp, std::string("an index of type ") + Py_TYPE(o.obj)->tp_name),
-                   false;
+        if (!plain) return tb.fail(Reason::UnknownOp, "an index that is " + kind_for_messages(o.obj)), false;
         if (!tb.resolve(o.shadow, o.obj)) return false;
     }
     return true;

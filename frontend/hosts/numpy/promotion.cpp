@@ -5,6 +5,7 @@
 // This file turns operands into that question, and the answer into casts.
 #include <algorithm>
 
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
 
@@ -73,7 +74,7 @@ bool read_arg(TraceBuilder& tb, const Operand& o, Arg* out) {
             return out->id != kNone;
         default: break;
     }
-    return tb.fail(Reason::UnknownOp, std::string("an operand of type ") + Py_TYPE(o.obj)->tp_name), false;
+    return tb.fail(Reason::UnknownOp, "an operand that is " + kind_for_messages(o.obj)), false;
 }
 
 Arg arg_of(TraceBuilder& tb, Id v) {

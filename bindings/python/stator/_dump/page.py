@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .._inspect import times
 from . import links
 from .graphtext import Text, parse
 from .layout import Drawing
@@ -28,7 +29,7 @@ def exits_text(trace: Mapping[str, Any]) -> str:
     for r in trace.get("remarks", ()):
         hint = f" ({r['hint']})" if r.get("hint") else ""
         out.append(
-            f"{os.path.basename(r['file'])}:{r['line']} in {r['function']}: {r['reason']}: {r['message']}{hint}, {r['count']} times"
+            f"{os.path.basename(r['file'])}:{r['line']} in {r['function']}: {r['reason']}: {r['message']}{hint}, {times(r['count'])}"
         )
     return "\n".join(out) + "\n"
 
@@ -139,7 +140,7 @@ def _left_to_python(trace: Mapping[str, Any], sources: links.Sources) -> list[di
             {
                 "kind": _kind(r),
                 "place": place,
-                "text": f"{r['message']} ({r['count']} times)",
+                "text": f"{r['message']} ({times(r['count'])})",
                 "hint": r.get("hint", ""),
                 "keys": [sources.key(r["file"], r["line"])],
             }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .._inspect import times
 from . import links
 
 # What an exit's label means to someone who reads the page.
@@ -22,10 +23,10 @@ _INSTRUCTION = re.compile(r"^\t(?!\.)\S")
 
 def exits_text(region: Mapping[str, Any]) -> str:
     """Where the region can be left and how often that happened, then what it has no code for."""
-    out = [f"entered {region.get('timings', {}).get('entries', 0)} times"]
+    out = [f"entered {times(region.get('timings', {}).get('entries', 0))}"]
     for k, x in enumerate(region.get("exits", ())):
         place = f"{os.path.basename(x['file'])}:{x['line']}"
-        out.append(f"x{k} to {place}, {x['taken']} times: {WHY.get(x['why'], x['why'])}")
+        out.append(f"x{k} to {place}, {times(x['taken'])}: {WHY.get(x['why'], x['why'])}")
     for r in region.get("left_out", ()):
         out.append(f"{os.path.basename(r['file'])}:{r['line']} in {r['function']}: no code for {r['what']}")
     return "\n".join(out) + "\n"
@@ -72,7 +73,7 @@ def _rows(region: Mapping[str, Any], sources: links.Sources) -> list[dict[str, A
     for k, x in sorted(exits, key=lambda e: -e[1]["taken"]):
         place = f"x{k} → {os.path.basename(x['file'])}:{x['line']}"
         kind = "exit" if x["why"] == "check" and x["taken"] else "note"
-        rows.append({"kind": kind, "place": place, "text": f"{WHY.get(x['why'], x['why'])} · taken {x['taken']} times", "hint": "", "keys": [sources.key(x["file"], x["line"])]})  # fmt: skip
+        rows.append({"kind": kind, "place": place, "text": f"{WHY.get(x['why'], x['why'])} · taken {times(x['taken'])}", "hint": "", "keys": [sources.key(x["file"], x["line"])]})  # fmt: skip
     return rows
 
 
@@ -111,15 +112,17 @@ def model(folder: str, region: Mapping[str, Any]) -> dict[str, Any]:
             "lines": [[f"{k:5}  {line}", [sources.key(file, k)], marks.get(sources.key(file, k), [])] for k, line in rows],
         })  # fmt: skip
     assembly = region.get("assembly", "")
-    times = region.get("timings", {})
+    timings = region.get("timings", {})
     instructions = sum(1 for line in assembly.splitlines() if _INSTRUCTION.match(line))
     checks = sum(x["taken"] for x in region.get("exits", ()) if x["why"] == "check")
     facts = [
         f"{sum(1 for line, _ in text if _BLOCK.match(line))} blocks",
         f"{instructions} instructions of machine code",
-        f"compiled in {times['compiled_ms']:.1f} ms" if times.get("compiled_ms") else "code from the cache",
-        f"entered {times.get('entries', 0)} times",
-        f"left in the middle {checks} times",
+        f"compiled in {timings['compiled_ms']:.1f} ms"
+        if timings.get("compiled_ms")
+        else "code from the cache",
+        f"entered {times(timings.get('entries', 0))}",
+        f"left in the middle {times(checks)}",
     ]
     return {
         "kind": "region",
