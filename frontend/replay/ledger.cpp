@@ -15,8 +15,6 @@ bool Purse::open() {
     return balance() > 0;
 }
 
-int64_t Purse::most() const { return std::max(balance(), kLeast); }
-
 Purse& purse() {
     static Purse process;
     return process;

@@ -57,14 +57,11 @@ class Purse {
     bool open();
     // Nothing is left for waiting either.
     bool exhausted() const { return balance() < -kOverdraft; }
-    // How long one thing may take that is begun now, ns: what is there, and at least `kLeast`, because what
-    // was begun has to be worth something.
-    int64_t most() const;
     void invest(int64_t ns) { invested_ += ns; }
     void save(int64_t ns) { saved_ += ns; }
 
   private:
-    static constexpr int64_t kEndowment = 30'000'000, kLeast = 5'000'000, kOverdraft = 10'000'000;  // ns
+    static constexpr int64_t kEndowment = 30'000'000, kOverdraft = 10'000'000;  // ns
     static constexpr int64_t kTimeShare = 20, kSavingsShare = 2;
     int64_t balance() const;
     int64_t since_ = 0;  // when it was opened

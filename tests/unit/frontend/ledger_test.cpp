@@ -57,7 +57,6 @@ TEST(Purse, IsOpenUntilItIsSpentAndAgainWhenSomethingWasSaved) {
     purse.invest(1'000'000'000);
     EXPECT_FALSE(purse.open());
     EXPECT_TRUE(purse.exhausted());
-    EXPECT_GT(purse.most(), 0) << "what was begun has to be worth something";
     purse.save(10'000'000'000);
     EXPECT_TRUE(purse.open());
     EXPECT_FALSE(purse.exhausted());
