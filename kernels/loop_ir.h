@@ -122,7 +122,9 @@ struct Stmt {
     std::string name;                // host loop (Compute with Op::HostLoop), or reduction
     std::vector<int> in;             // operand statements
     Access access;                   // Load, Store, Index
-    int slot = -1;                   // Scalar, SetScalar: index in Program::scalars
+    // Scalar, SetScalar: index in Program::scalars. Reduce of floats to the greatest or smallest: reduce.h's
+    // extremum_bits.
+    int slot = -1;
     RunOrder order = RunOrder::Run;  // Reduce
     ReduceStart start = ReduceStart::Identity;
     graph::Id node = graph::kNone;  // the graph node this statement computes; for dumps
