@@ -237,7 +237,7 @@ class Recorder {
     std::vector<Operand> ops_;
     std::function<int32_t()> snapshot_fn_;
     size_t mark_ = 0;
-    int walks_ = 0;  // iterators over dicts that loops of the trace are using: a change would end them
+    int walks_ = 0;         // iterators over dicts that loops of the trace are using: a change would end them
     int instructions_ = 0;  // that were looked at
     bool mid_frame_ = false;  // the trace begins where locals may or may not be bound
     bool ok_ = true, begun_ = false, closed_ = false, checkpoint_due_ = false;

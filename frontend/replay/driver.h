@@ -59,7 +59,7 @@ struct LoopHeader {
     bool in_region = false;  // a region was built that has it
     Account account;         // of its regions, and of what Python does where they were left
     bool dead = false;
-    bool for_good = false;  // dead, also for arguments of other kinds
+    bool for_good = false;   // dead, also for arguments of other kinds
     int64_t build_work = 0;  // of all attempts (BuildBudget::work)
 };
 

@@ -81,6 +81,9 @@ LOOPS = {
 @pytest.mark.parametrize("made", MAKERS.values(), ids=MAKERS)
 def test_made_in_front_of_a_loop(made, loop):
     source = f"{OPENING}\ndef f(a, u, n, at):\n    s = 0.0\n    kept = None\n    o = {made}\n    {loop}\n    return s, a, kept, o\n"
-    calls = [[Array("f8", (7,), "C", "tame"), Scalar("float", 1.5), Scalar("int", n), Scalar("int", at)] for n, at in ((6, 99), (6, 2), (0, 99), (1, 0), (7, 99))]
+    calls = [
+        [Array("f8", (7,), "C", "tame"), Scalar("float", 1.5), Scalar("int", n), Scalar("int", at)]
+        for n, at in ((6, 99), (6, 2), (0, 99), (1, 0), (7, 99))
+    ]
     diff = run_source(source, calls)
     assert diff is None, diff
