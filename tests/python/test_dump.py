@@ -117,7 +117,7 @@ def test_every_stage_is_a_file(tmp_path, trace):
                      "llvm.0.ll", "loop_ir.0.txt", "source.py", "timings.json"]  # fmt: skip
     assert (tmp_path / "scale-1.2").is_dir()
     assert (
-        "UnknownCall: call of print is not modelled (move it), 2 times"
+        "UnknownCall: call of print is not modelled (move it), twice"
         in (tmp_path / "scale-1" / "exits.txt").read_text()
     )
     assert f"{trace['first_line']:5}  def scale(x, k):\n" in (tmp_path / "scale-1" / "source.py").read_text()
