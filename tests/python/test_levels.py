@@ -84,7 +84,7 @@ def test_what_loops_choose_by_the_processor(level, width):
     ],
 )
 def test_random_programs_at_another_level(kind, level, width):
-    done = run(level, width, "-m", "tests.python.fuzz", "--kind", kind, "--count", "40", "--seed", "11")
+    done = run(level, width, "-m", "tests.python.fuzz", "--kind", kind, "--count", "20", "--seed", "11")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 
