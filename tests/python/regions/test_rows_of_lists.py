@@ -271,8 +271,8 @@ def test_an_interrupt_shows_what_was_stored():
         raise KeyboardInterrupt
 
     with on_alarm(handler):
-        alarm(0.05)
         with pytest.raises(KeyboardInterrupt):
+            alarm(0.05)
             while True:
                 compiled(g, 50_000_000)
     assert seen == [g]
