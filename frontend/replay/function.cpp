@@ -48,7 +48,10 @@ Counters global_counters() {
     for (const FunctionState* f : registry) accumulate(sum, f->counters());
     return sum;
 }
-void reset_global_counters() { departed = {}; }
+void reset_global_counters() {
+    departed = {};
+    purse() = {};
+}
 void set_verify(bool on) { verifying = on; }
 bool verifying_calls() { return verifying; }
 void set_retirement(bool on) { retiring = on; }

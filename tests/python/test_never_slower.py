@@ -17,6 +17,7 @@ import stator
 @pytest.fixture(autouse=True)
 def retirement() -> Iterator[None]:
     stator.options.retire = True
+    stator.reset()  # what tests before this one have spent is not this one's
     yield
     stator.options.retire = False
 
