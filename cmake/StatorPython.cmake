@@ -118,7 +118,6 @@ function(stator_python_library name)
             list(APPEND depends ${library}_${tag})
         endforeach()
         stator_library(${name}_${tag} SOURCES ${arg_SOURCES} DEPENDS ${depends})
-        stator_precompile(${name}_${tag})
         if(TARGET ${name})
             # Only the first Python belongs to `all`; the others are built by name (stator_ext_py312).
             set_target_properties(${name}_${tag} PROPERTIES EXCLUDE_FROM_ALL TRUE)

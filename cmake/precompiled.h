@@ -1,4 +1,4 @@
-// What most sources of an extension include, parsed once (STATOR_PCH). Nothing of ours, because our headers change, and not
+// What most sources include, parsed once for each target (STATOR_PCH). Nothing of ours, because our headers change, and not
 // Python.h: sources that read CPython's structures (frontend/cpython/raw.h) define Py_BUILD_CORE before it.
 #pragma once
 #include <fmt/format.h>
