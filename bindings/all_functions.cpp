@@ -42,7 +42,7 @@ constexpr int kCallsWithout = 64;
 // how many calls that is looked at; and for how long it is off then, ns.
 constexpr int64_t kHookedCall = 50, kHookShare = 100, kServedCall = 2000;
 constexpr int kLookedAtEach = 1024;
-constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 256'000'000;
+constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 32'000'000, kLongestIdle = 256'000'000;
 
 struct Candidate {
     std::unique_ptr<FunctionState> state;
@@ -210,8 +210,23 @@ int64_t pause_ns = kFirstPause;
 // By the clock of the thread's own time: other processes must not make the hook look cheaper.
 [[gnu::tls_model("initial-exec")]] thread_local constinit int64_t looked_at = 0;
 
+int64_t taken_off = 0, taken_off_at = 0,
+        off_for = 0;  // by the clock of looked_at, by the wall's, as asked for
+
+// The pause is of the program's own time, too: it is longer where others have the cores.
 void put_back() {
-    looked_at = frontend::thread_ns();
+    const int64_t now = frontend::thread_ns();
+    if (looked_at == taken_off) {  // another thread's clock would say nothing
+        const int64_t ran = std::max<int64_t>(1, now - taken_off),
+                      passed = std::max(ran, frontend::now_ns() - taken_off_at);
+        if (ran < off_for) {
+            const double share = static_cast<double>(ran) / static_cast<double>(passed);
+            const auto rest = static_cast<double>(off_for - ran) / share;
+            return do_later(static_cast<int64_t>(std::min(rest, 1.0 * kLongestIdle)), put_back);
+        }
+        frontend::Judge::let_pass(ran);
+    }
+    looked_at = now;
     frontend::watch_again();
 }
 
@@ -222,6 +237,9 @@ bool stays() {
         pause_ns = std::max(pause_ns / 2, kFirstPause);  // phases in which it pays alternate with others
         return true;
     }
+    taken_off = now;
+    taken_off_at = frontend::now_ns();
+    off_for = pause_ns;
     do_later(pause_ns, put_back);
     pause_ns = std::min(2 * pause_ns, kLongestPause);
     return false;
