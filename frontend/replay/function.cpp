@@ -51,6 +51,7 @@ Counters global_counters() {
 void reset_global_counters() {
     departed = {};
     purse() = {};
+    forget_texts();
 }
 void set_verify(bool on) { verifying = on; }
 bool verifying_calls() { return verifying; }
@@ -217,6 +218,11 @@ bool FunctionState::Impl::may_invest() const {
     return purse().open();
 }
 
+bool FunctionState::Impl::is_left_unread() const {
+    if (code || !is_judged()) return false;
+    return !may_invest() || text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).waits(counters.calls);
+}
+
 bool FunctionState::Impl::is_judged() const { return !options.fullgraph && !verifying && retiring; }
 
 namespace {
@@ -294,6 +300,7 @@ bool FunctionState::Impl::decode() {
     auto* object = reinterpret_cast<PyCodeObject*>(code_object.get());
     const char* why = nullptr;
     code = CodeInfo::get(object, &why);
+    text_of(object).begin();
     if (code) {
         entry = place(*code, 0, true);
         return true;
@@ -615,6 +622,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
         ++fs.counters.retired;
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }
+    if (judge.won()) fs.won();
     return result;
 }
 
@@ -663,7 +671,7 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
         return plain();
     }
     // Nothing is known of it, and there is nothing to find out with.
-    if (!fs.code && !fs.may_invest()) return ++fs.counters.eager_calls, plain();
+    if (!fs.code && fs.is_left_unread()) return ++fs.counters.eager_calls, plain();
     if (!fs.code && !fs.decode()) return plain();
     if (is_traced(PyThreadState_Get(), fs.code->code)) [[unlikely]] {
         ++fs.counters.eager_calls;
@@ -687,7 +695,7 @@ PyObject* FunctionState::run(Frame& frame) {
         return drive(fs, frame, *fs.code, 0, nullptr, false);
     };
     ++fs.counters.calls;
-    if (!fs.code && (!fs.may_invest() || !fs.decode())) return ++fs.counters.eager_calls, plain();
+    if (!fs.code && (fs.is_left_unread() || !fs.decode())) return ++fs.counters.eager_calls, plain();
     const auto served = [&](const Trace**) { return stepped(fs, all, plain, driven); };
     if (fs.handing_over || fs.timing_plain) return ++fs.counters.eager_calls, plain();
     if (fs.verdicts.serves() || fs.judging || !fs.is_judged()) return served(nullptr);
