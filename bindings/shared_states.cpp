@@ -66,9 +66,16 @@ bool serves(const OfCode& of, PyObject* function, const FunctionOptions& options
            fs.globals.get() == PyFunction_GET_GLOBALS(function) && same(fs.wanted, options);
 }
 
+bool is_nested(PyObject* code) { return reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_NESTED; }
+
 void destroy(SharedState* s) {
     const auto of = codes().find(code_of(*s));
-    if (of != codes().end() && of->second.latest == s) of->second.latest = nullptr;
+    if (of != codes().end() && of->second.latest == s) {
+        of->second.latest = nullptr;
+        // How often it was compiled is of no use: a program that makes code all the time would fill the
+        // table.
+        if (!is_nested(of->first)) codes().erase(of);
+    }
     delete s;  // finalizers run, which may come here
 }
 
@@ -101,8 +108,7 @@ void release_state(SharedState* shared) {
     if (--shared->owners > 0) return;
     PyObject* code = code_of(*shared);
     const OfCode& of = codes()[code];
-    const bool nested = reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_NESTED;
-    if (!nested || of.latest != shared || of.compiled < kCompiledOften || shared->running > 0)
+    if (!is_nested(code) || of.latest != shared || of.compiled < kCompiledOften || shared->running > 0)
         return destroy(shared);
     kept().push_front(shared);
     if (kept().size() <= kMostKept) return;

@@ -21,6 +21,7 @@
 #include "frontend/replay/function.h"
 #include "frontend/replay/judge.h"
 #include "frontend/replay/ledger.h"
+#include "frontend/replay/texts.h"
 #include "frontend/replay/trace.h"
 #include "frontend/replay/verdicts.h"
 
@@ -132,7 +133,12 @@ struct FunctionState::Impl {
     // What one more replay of the trace costs beyond plain Python, ns; less than nothing where it saves.
     void note_replay(Place* place, const Trace& t);
     bool may_invest() const;  // whether something new may be recorded or built
-    int64_t credited = 0;     // calls that were served whose savings are in the purse
+    // Nothing is known of the function, and it is not to be begun with in this call.
+    bool is_left_unread() const;
+    int64_t saved_by_loops = 0;
+    // Serving it has won, which speaks for others of the same text.
+    void won() const { text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).win(); }
+    int64_t credited = 0;  // calls that were served whose savings are in the purse
     const CallLimits* limits = nullptr;
     bool at_opaque_step = false;  // while frames are set up for one that a trace has ended before
 
