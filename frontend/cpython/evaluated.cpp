@@ -65,8 +65,9 @@ bool applies_operators(PyObject* callable, PyObject* const* args, size_t positio
         const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
         if (name == "sum" || name == "prod") return has_others_than_numbers(operands[0]);
         if (name == "reduce") return operands.size() > 1 && has_others_than_numbers(operands[1]);
-    } else if (!PyType_Check(callable)) {
-        return false;
+    } else if (!PyType_Check(callable) ||
+               PyType_HasFeature(reinterpret_cast<PyTypeObject*>(callable), Py_TPFLAGS_HEAPTYPE)) {
+        return false;  // code of a class is Python's, for which the evaluator or the stepper is called
     }
     return std::ranges::any_of(operands, [](PyObject* o) { return Py_IS_TYPE(o, &PyMap_Type); });
 }
