@@ -117,7 +117,7 @@ for k in range(3000):
     f(u, ["one", "three", "seven"])
 """
     told = "s = stator.stats(); print(s['calls'] - s['eager_calls'])"
-    done = run_program(program + told, STATOR="all", STATOR_ASYNC="0")
+    done = run_program(program + told, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1")
     assert int(done.stdout) < 500, "calls that were not left to Python"
 
 
@@ -189,5 +189,5 @@ def main():
 main()
 print(main())
 """
-    done = run_program(program, STATOR="all")
+    done = run_program(program, STATOR="all", STATOR_RETIRE="1")
     assert int(done.stdout) < 200, "times in 400 that it was found on"

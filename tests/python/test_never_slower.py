@@ -159,11 +159,13 @@ print(s["recordings"], s["served"])
 @pytest.mark.parametrize("decorated", [True, False])
 def test_functions_of_one_text_that_never_pay_are_begun_with_ever_later(decorated: bool) -> None:
     program = EXECUTED.format(decorated=decorated, functions=300, times=1)
-    done = run_program(program, STATOR="1" if decorated else "all", STATOR_ASYNC="0")
+    done = run_program(program, STATOR="1" if decorated else "all", STATOR_ASYNC="0", STATOR_RETIRE="1")
     assert int(done.stdout.split()[0]) <= (2 if decorated else 30)
 
 
 def test_functions_of_one_text_that_pay_are_begun_with_at_once() -> None:
-    done = run_program(EXECUTED.format(decorated=True, functions=10, times=200), STATOR_ASYNC="0")
+    done = run_program(
+        EXECUTED.format(decorated=True, functions=10, times=200), STATOR_ASYNC="0", STATOR_RETIRE="1"
+    )
     recordings, served = map(int, done.stdout.split())
-    assert recordings >= 10 and served > 1500
+    assert recordings >= 10 and served > 500
