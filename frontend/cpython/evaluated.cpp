@@ -1,3 +1,5 @@
+#include "frontend/cpython/raw.h"
+// raw.h must come first.
 #include "frontend/cpython/evaluated.h"
 
 #include <opcode.h>
@@ -7,6 +9,7 @@
 #include <string_view>
 
 #include "frontend/cpython/builtins.h"
+#include "frontend/cpython/recursion.h"
 #include "frontend/once.h"
 
 namespace stator::frontend {
@@ -79,6 +82,7 @@ PyObject* call_from_evaluator(PyObject* callable, PyObject* args, PyObject* kwar
     PyObject* const with = kwargs ? kwargs : none.get();
     if (!with) return nullptr;
     PyObject* const all[] = {callable, args, with};
+    const RecursionPause uncounted(PyThreadState_Get());
     return PyObject_Vectorcall(call, all, std::size(all), nullptr);
 }
 
