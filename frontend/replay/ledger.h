@@ -44,7 +44,7 @@ class Account {
     void open() { debt_ = 0; }
 
     static constexpr int64_t kAllowance = 1'000'000;  // ns
-    static constexpr int64_t kShare = 32;
+    static constexpr int64_t kShare = 64;
 
   private:
     // What was saved long ago does not pay for what is lost now.

@@ -106,7 +106,8 @@ for k in range(3000):
 s = g.stats()
 print(s["served"])
 """
-    assert int(run_program(program, STATOR_ASYNC="0").stdout) < 100
+    # One trial may be won by chance; the next one follows after a thousand calls.
+    assert int(run_program(program, STATOR_ASYNC="0").stdout) < 2000
 
 
 def test_a_replay_that_pays_is_not_given_up_for_what_a_frame_costs() -> None:
