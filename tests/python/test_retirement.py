@@ -95,31 +95,31 @@ def test_zero_dimensional_arrays_are_compiled(shape: tuple) -> None:
 
 
 def test_a_replay_of_less_than_it_takes_itself_is_retired() -> None:
-    """An element is read in 50 ns: less than clocks of CPU time can tell."""
+    """An element is read in 50 ns: less than clocks of CPU time can tell. Of five functions one may win its trial by chance."""
     program = """
 import numpy as np, stator
-def f(x):
-    return x[0]
-g, x = stator.compile(f), np.ones(10)
-for k in range(3000):
-    g(x)
-s = g.stats()
-print(s["served"])
+x, served = np.ones(10), []
+for n in range(5):
+    g = stator.compile(eval(f"lambda x: x[{n}]"))
+    for k in range(3000):
+        g(x)
+    served.append(g.stats()["served"])
+print(sorted(served)[2])
 """
-    # One trial may be won by chance; the next one follows after a thousand calls.
-    assert int(run_program(program, STATOR_ASYNC="0").stdout) < 2000
+    assert int(run_program(program, STATOR_ASYNC="0", STATOR_RETIRE="1").stdout) < 2000
 
 
 def test_a_replay_that_pays_is_not_given_up_for_what_a_frame_costs() -> None:
-    """Under STATOR=all; what its calls cost, the judge has seen."""
+    """Under STATOR=all; what its calls cost, the judge has seen. Of three functions two may lose a trial by chance."""
     program = """
 import numpy as np, stator
-def normalize(v):
-    n = np.linalg.norm(v)
-    return v / n if n else v
-v = np.ones(3)
-for k in range(20000):
-    normalize(v)
-print(stator.stats()["served"])
+v, served = np.ones(3), []
+for n in range(3):
+    exec(f"def normalize(v):\\n    n = np.linalg.norm(v)\\n    return v / n if n else v + {n}")
+    before = stator.stats()["served"]
+    for k in range(20000):
+        normalize(v)
+    served.append(stator.stats()["served"] - before)
+print(max(served))
 """
-    assert int(run_program(program, STATOR="all", STATOR_ASYNC="0").stdout) > 5000
+    assert int(run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1").stdout) > 5000
