@@ -55,6 +55,8 @@ class Judge {
     int64_t lost() const { return trial_ ? -1 : lost_; }
     // So many plain calls were not shown to it.
     void pass(int64_t calls) { countdown_ -= std::min(calls, countdown_ - 1); }
+    // So many more were not, in `ns` altogether at most; the next one is timed.
+    void miss(int64_t calls, int64_t ns);
 
   private:
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
