@@ -37,11 +37,12 @@ using frontend::FunctionState;
 // Calls without arrays before code is left alone.
 constexpr int kCallsWithout = 64;
 
-// What the hook takes for each call, ns; the share of the time that it may take; what a call that is served
-// saves at least, ns; after how many calls that is looked at; and for how long it is off then, ns.
-constexpr int64_t kHookedCall = 25, kHookShare = 50, kServedCall = 2000;
+// What the hook takes for each call, ns (calls between Python functions are not inlined while it is on); the
+// share of the time that it may take; what a call that is served saves beside its loops where that was not
+// measured, ns; after how many calls that is looked at; and for how long it is off then, ns.
+constexpr int64_t kHookedCall = 50, kHookShare = 100, kServedCall = 500;
 constexpr int kLookedAtEach = 1024;
-constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 256'000'000;
+constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 32'000'000, kLongestIdle = 256'000'000;
 
 struct Candidate {
     std::unique_ptr<FunctionState> state;
@@ -145,6 +146,7 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
         c.why = frontend::Reason::Excluded;
         return false;
     }
+    if (frontend::text_of(code).waits(c.calls)) return false;
     const frontend::CodeInfo* decoded = frontend::CodeInfo::get(code);
     PyErr_Clear();
     if (!late && !(decoded && decoded->has_loops)) return false;
@@ -182,7 +184,7 @@ class Refused {
 };
 Refused refused;
 
-int64_t served_calls = 0;  // since the hook was last looked at
+int64_t saved_ns = 0;  // by calls that were served, since the hook was last looked at
 
 bool handle(void*, Frame& frame, PyObject** result) {
     PyCodeObject* code = frame.code();
@@ -195,27 +197,51 @@ bool handle(void*, Frame& frame, PyObject** result) {
     if (frame.globals() != c.state->impl()->globals.get()) return false;  // the same code in another module
     if (c.state->passes(frame)) return false;
     c.running = true;
-    const int64_t served = c.state->counters().served;
+    const int64_t served = c.state->counters().served, by_loops = frontend::purse().saved();
     *result = c.state->run(frame);
-    served_calls += c.state->counters().served - served;
+    if (c.state->counters().served > served) {
+        const int64_t measured = c.state->impl()->verdicts.saving();
+        saved_ns += measured > 0 ? measured : kServedCall;
+        saved_ns += frontend::purse().saved() - by_loops;
+    }
     c.running = false;
     return true;
 }
 
-int64_t looked_at = 0, pause_ns = kFirstPause;
+int64_t pause_ns = kFirstPause;
+// By the clock of the thread's own time: other processes must not make the hook look cheaper.
+[[gnu::tls_model("initial-exec")]] thread_local constinit int64_t looked_at = 0;
 
+int64_t taken_off = 0, taken_off_at = 0,
+        off_for = 0;  // by the clock of looked_at, by the wall's, as asked for
+
+// The pause is of the program's own time, too: it is longer where others have the cores.
 void put_back() {
-    looked_at = frontend::now_ns();
+    const int64_t now = frontend::thread_ns();
+    if (looked_at == taken_off) {  // another thread's clock would say nothing
+        const int64_t ran = std::max<int64_t>(1, now - taken_off),
+                      passed = std::max(ran, frontend::now_ns() - taken_off_at);
+        if (ran < off_for) {
+            const double share = static_cast<double>(ran) / static_cast<double>(passed);
+            const auto rest = static_cast<double>(off_for - ran) / share;
+            return do_later(static_cast<int64_t>(std::min(rest, 1.0 * kLongestIdle)), put_back);
+        }
+        frontend::Judge::let_pass(ran);
+    }
+    looked_at = now;
     frontend::watch_again();
 }
 
 bool stays() {
-    const int64_t now = frontend::now_ns(), passed = now - std::exchange(looked_at, now),
-                  cost = kLookedAtEach * kHookedCall, saved = kServedCall * std::exchange(served_calls, 0);
+    const int64_t now = frontend::thread_ns(), passed = now - std::exchange(looked_at, now),
+                  cost = kLookedAtEach * kHookedCall, saved = std::exchange(saved_ns, 0);
     if (cost * kHookShare <= passed || cost <= saved) {
-        pause_ns = kFirstPause;
+        pause_ns = std::max(pause_ns / 2, kFirstPause);  // phases in which it pays alternate with others
         return true;
     }
+    taken_off = now;
+    taken_off_at = frontend::now_ns();
+    off_for = pause_ns;
     do_later(pause_ns, put_back);
     pause_ns = std::min(2 * pause_ns, kLongestPause);
     return false;
@@ -227,7 +253,7 @@ bool started = false;
 
 void start_all() {
     if (std::exchange(started, true)) return;
-    looked_at = frontend::now_ns();
+    looked_at = frontend::thread_ns();
     frontend::watch_frames(handle, kLookedAtEach, stays);
 }
 

@@ -67,10 +67,17 @@ bool serves(const OfCode& of, PyObject* function, const FunctionOptions& options
            fs.globals.get() == PyFunction_GET_GLOBALS(function) && same(fs.wanted, options);
 }
 
+bool is_nested(PyObject* code) { return reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_NESTED; }
+
 void destroy(SharedState* s) {
     const auto of = codes().find(code_of(*s));
-    if (of != codes().end() && of->second.latest == s) of->second.latest = nullptr;
     forget_given_back(s);
+    if (of != codes().end() && of->second.latest == s) {
+        of->second.latest = nullptr;
+        // How often it was compiled is of no use: a program that makes code all the time would fill the
+        // table.
+        if (!is_nested(of->first)) codes().erase(of);
+    }
     delete s;  // finalizers run, which may come here
 }
 
@@ -106,8 +113,7 @@ void release_state(SharedState* shared) {
 static bool is_worth_keeping(const SharedState& s) {
     PyObject* code = code_of(s);
     const OfCode& of = codes()[code];
-    const bool nested = reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_NESTED;
-    return nested && of.latest == &s && of.compiled >= kCompiledOften && s.running == 0;
+    return is_nested(code) && of.latest == &s && of.compiled >= kCompiledOften && s.running == 0;
 }
 
 static void let_go(SharedState* s) {

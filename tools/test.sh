@@ -64,7 +64,7 @@ run_pytest() {
     shift
     local env=(PYTHONPATH="$ROOT/build/$preset/python" PYTHONDONTWRITEBYTECODE=1)
     # What random programs find is seldom a matter of the Python that asks for it.
-    [ "$python" = .venv/bin/python ] || env+=(STATOR_FUZZ_COUNT=60)
+    [ "$python" = .venv/bin/python ] || env+=(FUZZ_COUNT=30)
     if [ "$preset" = asan ]; then
         env+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
             ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1)

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import processes
+
 PARTS = {
     "given_back": "what a call of a function that was given back costs beyond the undecorated one, in ns",
     "found": "small programs of the kinds that people write: first ten calls, and every call after them",
@@ -34,6 +36,9 @@ def parser() -> argparse.ArgumentParser:
         q.add_argument("--python", default=sys.executable, help="the interpreter that runs the programs")
         q.add_argument("--json", type=Path, help="file for what was measured")
         q.add_argument("--timeout", type=float, default=120, help="seconds after which a process has hung")
+        q.add_argument(
+            "--core", type=int, default=0, help="the core that all processes share; -1: none in particular"
+        )
         importlib.import_module(f"{__package__}.{name}").add_options(q)
     return p
 
@@ -41,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     options.modes = options.modes.split(",")
+    processes.share_a_core(options.core)
     return importlib.import_module(f"{__package__}.{options.part}").run(options)
 
 

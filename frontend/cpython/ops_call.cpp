@@ -5,6 +5,7 @@
 // reference earlier).
 #include "frontend/cpython/ops.h"
 // ops.h must come first.
+#include "frontend/cpython/evaluated.h"
 #include "frontend/cpython/functions.h"
 
 namespace stator::frontend::ops {
@@ -61,8 +62,10 @@ Step op_Call(const Op& o) {
     PyObject* result;
     {
         Operands args(base + 2 - has_self, nargs);
-        result =
-            PyObject_Vectorcall(callable, args.get(), positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+        result = applies_operators(callable, args.get(), positional)
+                     ? vectorcall_from_evaluator(callable, args.get(), positional, names)
+                     : PyObject_Vectorcall(callable, args.get(), positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                           names);
     }
     return finish_call(o, total, result);
 }
@@ -90,7 +93,9 @@ PyObject* call_with(PyObject* callable, PyObject* args, PyObject* kwargs) {
         if (!tuple) return nullptr;
         args = tuple.get();
     }
-    return PyObject_Call(callable, args, kwargs);
+    const auto positional = static_cast<size_t>(PyTuple_GET_SIZE(args));
+    const bool evaluated = applies_operators(callable, &PyTuple_GET_ITEM(args, 0), positional);
+    return (evaluated ? call_from_evaluator : PyObject_Call)(callable, args, kwargs);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // sum, any and all of what a trace knows item by item: the additions and tests that they make, one after the
-// other.
+// other. The total of a sum is a temporary, into which NumPy adds where it is large.
 #include "frontend/cpython/builtins.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -110,10 +110,17 @@ ShadowRef Recorder::summed(std::span<const Operand> args, std::span<const Operan
         // sum itself has warned already.
         constexpr uint32_t kAll = 15;
         const numpy::StrictErrors nothing_matters(kAll, kAll);
-        PyRef next = i + 1 == items.size()
-                         ? PyRef::borrow(result)
-                         : call_pure(add_function(), operands, 2, nullptr, OnWarning::Ignore);
+        const bool last = i + 1 == items.size(), total = i > 0 && is_ndarray(sum);
+        PyRef next = last && !total ? PyRef::borrow(result)
+                                    : call_pure(add_function(), operands, 2, nullptr, OnWarning::Ignore);
         if (!next) return PyErr_Clear(), nullptr;
+        if (total) {
+            numpy::TemporaryReuse reuse(sum.obj, items[i].obj);
+            next = reuse.settled(std::move(next));
+            bool large;
+            if (reuse.operand() >= 0 && !settle_size(sum, reuse.itemsize(), &large)) return nullptr;
+            if (last) next = PyRef::borrow(result);
+        }
         const Operand both[] = {sum, items[i]};
         const Host& host = host_of(both);
         const HostScope scope(b_, host);

@@ -62,17 +62,24 @@ bool Recorder::settle_reuse(const numpy::TemporaryReuse& reuse) {
         return refuse(Reason::TemporaryOrder);
     if (reuse.operand() < 0) return true;
     // The topmost ones: behind them there is what is called.
-    Operand& o = ops_[ops_.size() - static_cast<size_t>(reuse.operands() - reuse.operand())];
+    bool large = false;
+    if (!settle_size(ops_[ops_.size() - static_cast<size_t>(reuse.operands() - reuse.operand())],
+                     reuse.itemsize(), &large))
+        return false;
+    if (large && reuse.exchanges()) std::swap(ops_[ops_.size() - 2], ops_[ops_.size() - 1]);
+    return true;
+}
+
+// From now on the trace is for arrays of this shape that NumPy reuses, or for such that it does not.
+bool Recorder::settle_size(const Operand& o, int64_t itemsize, bool* large) {
     if (!b_.resolve(o.shadow, o.obj)) return refuse(b_.reason, b_.reason_detail);
     if (o.shadow->kind != ShadowKind::Array || o.shadow->input >= 0) return refuse(Reason::TemporaryOrder);
     const graph::Sym elements = b_.syms().product(b_.shape(o.shadow));
-    const graph::Sym bytes = b_.syms().mul(elements, b_.int_const(reuse.itemsize()));
-    const bool large = b_.hint(bytes) >= numpy::kReusedBytes;
-    if (!b_.require(large ? guards::Relation::Ge : guards::Relation::Lt, bytes,
-                    b_.int_const(numpy::kReusedBytes)))
-        return refuse(Reason::TemporaryOrder);
-    if (large && reuse.exchanges()) std::swap(ops_[ops_.size() - 2], ops_[ops_.size() - 1]);
-    return true;
+    const graph::Sym bytes = b_.syms().mul(elements, b_.int_const(itemsize));
+    *large = b_.hint(bytes) >= numpy::kReusedBytes;
+    return b_.require(*large ? guards::Relation::Ge : guards::Relation::Lt, bytes,
+                      b_.int_const(numpy::kReusedBytes)) ||
+           refuse(Reason::TemporaryOrder);
 }
 
 bool Recorder::on_binary_op(const Insn& insn) {

@@ -327,7 +327,7 @@ bool CompiledRegion::store_attributes(std::vector<PyObject*>* slots) const {
 // What goes into lists that the code stored to. False with an error.
 bool CompiledRegion::items_to_store(std::vector<NewItem>* made) {
     if (stored_lists_.empty()) return true;
-    const int64_t begun = copied_ ? now_ns() : 0;
+    const int64_t begun = copied_ ? thread_ns() : 0;
     const bool ok = std::all_of(stored_lists_.begin(), stored_lists_.end(), [&](const StoredList& s) {
         const size_t size = static_cast<size_t>(graph::info(s.dtype).size);
         const char *now = arrays_[s.place], *before = s.before.data();
@@ -337,7 +337,7 @@ bool CompiledRegion::items_to_store(std::vector<NewItem>* made) {
         }
         return true;
     });
-    if (copied_) copying_ns_ += now_ns() - begun;
+    if (copied_) copying_ns_ += thread_ns() - begun;
     return ok;
 }
 

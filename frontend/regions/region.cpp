@@ -325,9 +325,9 @@ bool CompiledRegion::read_inputs() {
 
 bool CompiledRegion::rows_are_apart() {
     if (!built_->rows_change) return true;
-    const int64_t begun = now_ns();
+    const int64_t begun = thread_ns();
     const bool apart = rows_apart(*built_, entry_);
-    copying_ns_ += now_ns() - begun;
+    copying_ns_ += thread_ns() - begun;
     return apart;
 }
 
@@ -399,10 +399,10 @@ const char* CompiledRegion::copy_items(const EntryInput& in, PyObject* o, std::a
 
 bool CompiledRegion::read_copied(const EntryInput& in, PyObject* o, bool keep) {
     const bool many = in.kind != EntryInput::Sequence || items_in(o) >= kManyItems;
-    const int64_t begun = many ? now_ns() : 0;
+    const int64_t begun = many ? thread_ns() : 0;
     std::array<int64_t, 2> extents{};
     const char* data = copy_items(in, o, &extents);
-    if (begun) copying_ns_ += now_ns() - begun, copied_ = true;
+    if (begun) copying_ns_ += thread_ns() - begun, copied_ = true;
     for (size_t d = 0; data && d < in.extents.size(); ++d)
         if (std::min(in.extents[d], kPlural) != std::min(extents[d], kPlural)) return false;
     if (data && (in.kind == EntryInput::Rows || in.kind == EntryInput::RowItems)) hold_rows(in, o);

@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kNativeGain = 6;
 // Entering and leaving one takes less than this, ns: else the thread was interrupted meanwhile.
 constexpr int64_t kMostCost = 100'000;
+// What makes it worth having read and built something, ns.
+constexpr int64_t kWorthReading = 500'000;
 // A replay inside a driven frame: what it takes beside its operations, and what these take in Python at
 // least, ns. A call of the host's own function saves nothing.
 constexpr int64_t kReplayCost = 250, kSourceCost = 20, kLibraryCost = 500, kArrayOp = 450, kScalarOp = 40;
@@ -63,6 +65,10 @@ void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regi
         a->earn(saved);
     }
     purse().save(std::max<int64_t>(0, saved - cost));
+    if ((saved_by_loops += saved - cost) > kWorthReading) {
+        saved_by_loops = 0;
+        won();
+    }
     if (h.account.overdrawn()) give_up_loop(places, h);
 }
 

@@ -21,6 +21,7 @@
 #include "frontend/replay/function.h"
 #include "frontend/replay/judge.h"
 #include "frontend/replay/ledger.h"
+#include "frontend/replay/texts.h"
 #include "frontend/replay/trace.h"
 #include "frontend/replay/verdicts.h"
 
@@ -117,9 +118,8 @@ struct FunctionState::Impl {
     struct Absence {
         bool possible = false, wanted = false;
         int unwanted = 0;  // times that calls went unlooked, before the first one
-        int passed =
-            0;  // calls that plain Python got because of others in progress, since it was wanted last
-        int looking = 0;                                // calls to come of the look at hand
+        int passed = 0;    // calls that plain Python got because of others in progress
+        int looking = 0;   // calls to come of the look at hand
         int64_t since = 0, lasted = 0, look_began = 0;  // ns
         int64_t calls_before = 0;                       // the look
     } absence;
@@ -146,7 +146,12 @@ struct FunctionState::Impl {
     // What one more replay of the trace costs beyond plain Python, ns; less than nothing where it saves.
     void note_replay(Place* place, const Trace& t);
     bool may_invest() const;  // whether something new may be recorded or built
-    int64_t credited = 0;     // calls that were served whose savings are in the purse
+    // Nothing is known of the function, and it is not to be begun with in this call.
+    bool is_left_unread() const;
+    int64_t saved_by_loops = 0;
+    // Serving it has won, which speaks for others of the same text.
+    void won() const { text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).win(); }
+    int64_t credited = 0;  // calls that were served whose savings are in the purse
     const CallLimits* limits = nullptr;
     bool at_opaque_step = false;  // while frames are set up for one that a trace has ended before
 

@@ -54,6 +54,7 @@ Counters global_counters() {
 void reset_global_counters() {
     departed = {};
     purse() = {};
+    forget_texts();
 }
 void set_verify(bool on) { verifying = on; }
 bool verifying_calls() { return verifying; }
@@ -246,6 +247,11 @@ void FunctionState::Impl::note_passed() {
     absence.since = now_ns();
 }
 
+bool FunctionState::Impl::is_left_unread() const {
+    if (code || !is_judged()) return false;
+    return !may_invest() || text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).waits(counters.calls);
+}
+
 bool FunctionState::Impl::is_judged() const { return !options.fullgraph && !verifying && retiring; }
 
 namespace {
@@ -323,6 +329,7 @@ bool FunctionState::Impl::decode() {
     auto* object = reinterpret_cast<PyCodeObject*>(code_object.get());
     const char* why = nullptr;
     code = CodeInfo::get(object, &why);
+    text_of(object).begin();
     if (code) {
         entry = place(*code, 0, true);
         return true;
@@ -472,7 +479,7 @@ void close_accounts(FunctionState::Impl& fs, const Given& given) {
     if (fs.driving > 0) return;
     fs.handing_over = false;
     if (!fs.account.overdrawn()) return;
-    judge_of(fs, given).overdraw(given.size, fs.account.debt());
+    judge_of(fs, given).overdraw(given.size, fs.account.debt(), !code_settled(fs));
     fs.account.open();
     ++fs.counters.retired;
     fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
@@ -558,6 +565,10 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
             if (out.kind == Outcome::Returned) {
                 ++fs.counters.replays;
                 *replayed = &t;
+                if (!fs.verdicts.won()) [[unlikely]] {
+                    fs.note_replay(entry, t);
+                    if (fs.account.overdrawn()) close_accounts(fs, given(args, nargsf, kwnames));
+                }
                 return call ? end_verified(call.get(), t, out.value) : out.value;
             }
             if (out.kind == Outcome::Failed) return nullptr;
@@ -586,18 +597,22 @@ int64_t eager_floor(const Trace& t, int64_t size) {
     return t.array_ops * (kArrayOp + each) + t.scalar_ops * kScalarOp;
 }
 
-// What two looks at the thread's clock measure of themselves, ns.
-int64_t clock_cost() {
-    static const int64_t cost = [] {
-        int64_t least = 1000;
-        for (int i = 0; i < 8; ++i) {
-            const int64_t begun = thread_ns();
-            least = std::min(least, thread_ns() - begun);
-        }
-        return least;
-    }();
-    return cost;
-}
+// Measures one call. The clock of the thread's time is a system call, which may take as long as the call
+// itself and not always as long; nothing interrupts a call so short, or not each time. Longer ones are
+// measured by it.
+class CallTimer {
+  public:
+    explicit CallTimer(bool by_thread) : thread_(by_thread ? thread_ns() : -1), begun_(now_ns()) {}
+    int64_t elapsed() const {
+        const int64_t wall = now_ns() - begun_;
+        const int64_t ns = wall < kShort || thread_ < 0 ? wall : thread_ns() - thread_;
+        return std::max<int64_t>(1, ns - kClockCost);
+    }
+
+  private:
+    static constexpr int64_t kShort = 20'000, kClockCost = 30;  // ns
+    int64_t thread_, begun_;
+};
 
 // From here on a call is worth an estimate: in plain Python it may take hundreds of times as long.
 constexpr int64_t kLongCall = 1'000'000;  // ns
@@ -622,11 +637,12 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     if (gave_up && !timed_plain) fs.revive_entry();
     if (timed_plain) ++fs.counters.eager_calls;
     const int64_t in_regions = fs.in_regions, exits = fs.counters.exits,
-                  called = regions::calls_through_python(), begun = thread_ns();
+                  called = regions::calls_through_python();
+    const CallTimer timer(judge.compares());
     (timed_plain ? fs.timing_plain : fs.judging) = true;
     PyObject* result = timed_plain ? plain() : serve(&replayed);
     fs.judging = fs.timing_plain = false;
-    const int64_t ns = std::max<int64_t>(1, thread_ns() - begun - clock_cost());
+    const int64_t ns = timer.elapsed();
     const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
     const bool steady = timed_plain || (!recorded && code_settled(fs));
     // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
@@ -639,6 +655,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
         ++fs.counters.retired;
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }
+    if (judge.won()) fs.won();
     return result;
 }
 
@@ -691,7 +708,7 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
         return plain();
     }
     // Nothing is known of it, and there is nothing to find out with.
-    if (!fs.code && !fs.may_invest()) return ++fs.counters.eager_calls, plain();
+    if (!fs.code && fs.is_left_unread()) return ++fs.counters.eager_calls, plain();
     if (!fs.code && !fs.decode()) return plain();
     if (is_traced(PyThreadState_Get(), fs.code->code)) [[unlikely]] {
         ++fs.counters.eager_calls;
@@ -721,7 +738,7 @@ PyObject* FunctionState::run(Frame& frame) {
         return drive(fs, frame, *fs.code, 0, nullptr, false);
     };
     ++fs.counters.calls;
-    if (!fs.code && (!fs.may_invest() || !fs.decode())) return ++fs.counters.eager_calls, plain();
+    if (!fs.code && (fs.is_left_unread() || !fs.decode())) return ++fs.counters.eager_calls, plain();
     const auto served = [&](const Trace**) { return stepped(fs, all, plain, driven); };
     if (fs.handing_over || fs.timing_plain) return ++fs.counters.eager_calls, plain();
     if (fs.verdicts.serves() || fs.judging || !fs.is_judged()) return served(nullptr);

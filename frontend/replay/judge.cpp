@@ -2,20 +2,31 @@
 #include "frontend/replay/judge.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stator::frontend {
 
 namespace {
-constexpr int kPairs = 3;         // served and plain calls of a full trial
+constexpr int kPairs = 3;  // served and plain calls of a full trial
+// The same of short calls where neither is a fourth ahead of the other, ns: one in three is hit by something.
+constexpr int kClosePairs = 8;
+constexpr int64_t kShortCall = 100'000;
+// The same of calls so short that it matters whether CPython has specialized their code, which it does after
+// eight of them, ns.
+constexpr int kWarmPairs = 12;
+constexpr int64_t kWarmedUpCall = 10'000;
+// What is served has to be ahead by so much: that is noise, and plain Python has no risks.
+constexpr int64_t kLead = 32;
 constexpr int kServedFirst = 2;   // served calls before the first plain one
 constexpr int kReplaysFirst = 6;  // the same for replays from entry to return, which seldom lose
 constexpr int kGrowth = 4;        // factor in size or time that makes a new trial worth it
 constexpr int64_t kFarAhead = 16;
 constexpr int kOthers = 4, kRestarts = 8;
 constexpr int64_t kLookEvery = 64;  // plain calls of a retired function between two that are timed
-// Time in plain calls until what was lost is tried again, for each ns of a served call, and of what was spent
-// in vain.
-constexpr int64_t kWaitForServed = 320, kWaitForSpent = 64;
+// Time in plain calls until what was lost is tried again, for each ns of the calls that were served and of
+// their timing, of what was spent in vain, and of what was before the code was there.
+constexpr int64_t kWaitForServed = 100, kWaitForSpent = 64, kWaitForCode = 16;
+constexpr int64_t kTiming = 1000;  // of one call, ns
 constexpr int64_t kFirstReview = 1024;
 constexpr int64_t kPerPlain = 100;  // served time for each plain call of a review
 constexpr int kMaxDoublings = 10;
@@ -87,12 +98,19 @@ bool Judge::note(Way way, int64_t size, const Sample& sample) {
 bool Judge::judge() {
     if (served_.count >= kServedFirst && floor_ > 0 && served_.best <= floor_) return win(), false;
     if (plain_.count == 0) return false;
-    // One plain call that took a few times as long as usual may have been interrupted.
+    const auto ahead_of = [](const Times& a, const Times& b, int64_t part) {
+        return a.best + a.best / part < b.best;
+    };
+    const bool is_short = plain_.best < kShortCall,
+               close = is_short && !ahead_of(served_, plain_, 4) && !ahead_of(plain_, served_, 4);
+    const int pairs = plain_.best < kWarmedUpCall ? kWarmPairs : close ? kClosePairs : kPairs;
+    // One plain call that took a few times as long as usual may have been interrupted, a short one many
+    // times.
     const int64_t ahead = plain_.best / std::max<int64_t>(served_.best, 1);
-    const bool clear =
-        served_.best / 2 >= plain_.best || ahead >= kFarAhead || (ahead >= 2 && plain_.count >= 2);
-    if (!clear && plain_.count < kPairs) return false;
-    if (served_.best <= plain_.best) return win(), false;
+    const bool clear = served_.best / 2 >= plain_.best ||
+                       (!is_short && (ahead >= kFarAhead || (ahead >= 2 && plain_.count >= 2)));
+    if (!clear && plain_.count < pairs) return false;
+    if (served_.best + served_.best / kLead <= plain_.best) return win(), false;
     lose();
     return true;
 }
@@ -100,7 +118,7 @@ bool Judge::judge() {
 void Judge::win() {
     trial_ = gave_up_ = false;
     restarts_ = 0;
-    losses_ = 0;
+    if (wins_ > 0) losses_ = 0;  // what wins its trials and is lost in between goes on waiting longer
     if (served_.count > 0)
         saving_ = std::max<int64_t>(0, (plain_.count > 0 ? plain_.best : floor_) - served_.best);
     won_ = std::min(won_, std::max<int64_t>(size_, 0));
@@ -108,7 +126,8 @@ void Judge::win() {
     countdown_ = kFirstReview << std::min(wins_++, kMaxDoublings);
     // A plain call may take as long as hundreds of served ones.
     if (plain_.count > 0)
-        countdown_ = std::max(countdown_, kPerPlain * (plain_.best / std::max<int64_t>(served_.best, 1)));
+        countdown_ = std::max(countdown_, kPerPlain * std::max(1, plain_.count / 2) *
+                                              (plain_.best / std::max<int64_t>(served_.best, 1)));
 }
 
 void Judge::lose() {
@@ -119,19 +138,25 @@ void Judge::lose() {
     plain_ns_ = plain_.best;
     grown_ = false;
     const int64_t ratio = std::clamp<int64_t>(served_.best / std::max<int64_t>(plain_.best, 1), 1, 10'000);
-    wait_ns_ = kWaitForServed * ratio * plain_ns_ << std::min(losses_++, kMaxDoublings);
+    wait(kWaitForServed * served_.count * (ratio * plain_ns_ + 2 * kTiming));
     saving_ = 0;
     countdown_ = kLookEvery;
 }
 
-void Judge::overdraw(int64_t size, int64_t cost) {
+// Until it is tried again, twice as long after each further loss.
+void Judge::wait(int64_t ns) {
+    wait_ns_ = ns << std::min(losses_++, kMaxDoublings);
+    unseen_at_ = unseen;
+}
+
+void Judge::overdraw(int64_t size, int64_t cost, bool early) {
     trial_ = gave_up_ = false;
     wins_ = 0;
     lost_ = std::max(lost_, size);
     if (won_ <= lost_) won_ = kNever;
     plain_ns_ = 0;
     grown_ = false;
-    wait_ns_ = kWaitForSpent * cost << std::min(losses_++, kMaxDoublings);
+    wait((early ? kWaitForCode : kWaitForSpent) * cost);
     saving_ = 0;
     countdown_ = kLookEvery;
 }
@@ -139,7 +164,8 @@ void Judge::overdraw(int64_t size, int64_t cost) {
 // A plain call of a retired function was timed.
 void Judge::look(int64_t ns) {
     if (plain_ns_ == 0) plain_ns_ = ns;
-    wait_ns_ -= kLookEvery * ns;
+    wait_ns_ -= unseen - std::exchange(unseen_at_, unseen);
+    wait_ns_ -= kLookEvery * std::min(ns, kGrowth * plain_ns_);  // more is what interrupted it
     if (ns > kGrowth * plain_ns_) {
         if (grown_) return begin_trial(-1);
         grown_ = true;  // once may be chance

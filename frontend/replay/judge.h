@@ -44,19 +44,26 @@ class Judge {
     // Nothing in the function works on arrays: plain Python until larger ones come.
     void give_up(int64_t size);
     // In the middle of a call that was served it has cost so much beyond what plain Python takes, ns, that it
-    // went on as that (ledger.h).
-    void overdraw(int64_t size, int64_t cost);
+    // went on as that (ledger.h). `early`: before the code was there that is to serve it, which says little.
+    void overdraw(int64_t size, int64_t cost, bool early = false);
     // What serving a call saves, as far as that was measured, ns.
     int64_t saving() const { return saving_; }
+    // Serving won, and nothing is being tried.
+    bool won() const { return !trial_ && lost_ < 0; }
     // After give_up, a call with larger arrays is being tried.
     bool gave_up() const { return gave_up_; }
     bool retired() const { return lost_ >= 0; }
     // Up to how many elements plain Python serves while nothing is tried; -1: it does not.
     int64_t lost() const { return trial_ ? -1 : lost_; }
+    // Whether what is timed is to be compared: else it is one of the looks at what plain calls take.
+    bool compares() const { return trial_; }
     // So many plain calls were not shown to it.
     void pass(int64_t calls) { countdown_ -= std::min(calls, countdown_ - 1); }
     // So many more were not, in `ns` altogether at most; the next one is timed.
     void miss(int64_t calls, int64_t ns);
+    // The program ran for so long while calls were shown to nobody (the hook of STATOR=all was off), ns. What
+    // waits to be tried again waits no longer for that.
+    static void let_pass(int64_t ns) { unseen += ns; }
 
   private:
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
@@ -74,8 +81,10 @@ class Judge {
     void win();
     void lose();
     void look(int64_t ns);
+    void wait(int64_t ns);
 
-    int64_t countdown_ = 1;  // calls until one is timed
+    static inline int64_t unseen = 0;  // under the GIL
+    int64_t countdown_ = 1;            // calls until one is timed
     int64_t lost_ = -1, won_ = kNever;
     bool trial_ = true, gave_up_ = false;
     int64_t size_ = -1;  // of the calls that count in this trial, -1: the first one decides
@@ -84,8 +93,9 @@ class Judge {
     int others_ = 0;     // calls of other sizes during the trial
     int restarts_ = 0;
     int wins_ = 0, losses_ = 0;
-    int64_t wait_ns_ = 0;   // time in plain calls until serving is tried again
-    int64_t plain_ns_ = 0;  // the best plain call of the trial that was lost; 0: the next one is
+    int64_t wait_ns_ = 0;    // time in plain calls until serving is tried again
+    int64_t unseen_at_ = 0;  // as far as `unseen` is taken off that
+    int64_t plain_ns_ = 0;   // the best plain call of the trial that was lost; 0: the next one is
     int64_t saving_ = 0;
     bool raises_ = false;  // the calls of this trial
     bool grown_ = false;   // the last look found calls to take much longer than that

@@ -12,8 +12,10 @@
 //     cost <= savings + program time / kShare + allowance.
 //
 // *Investments* (recording, building) are paid once and serve all later calls. The process has one purse for
-// them: it begins with an endowment, a small share of the time that passes is added, and a part of what was
-// saved. Where it is empty nothing new is recorded or built, which every place is asked for again later.
+// them: it begins with an endowment, a small share of the time that the program's threads compute is added
+// (a program that waits, or that other processes keep from the cores, has not become longer), and a part of
+// what was saved. Where it is empty nothing new is recorded or built, which every place is asked for again
+// later.
 //
 // Costs that are too short to be measured are counted and multiplied by what one of them takes here
 // (nanoseconds below); counts are the same in each process, so that what is decided by them is, too.
@@ -56,15 +58,22 @@ class Purse {
     // Whether something new may be recorded or built now.
     bool open();
     // Nothing is left for waiting either.
-    bool exhausted() const { return balance() < -kOverdraft; }
+    bool exhausted() { return balance() < -kOverdraft; }
     void invest(int64_t ns) { invested_ += ns; }
     void save(int64_t ns) { saved_ += ns; }
+    // What is in it, ns.
+    int64_t balance();
+    int64_t invested() const { return invested_; }
+    int64_t saved() const { return saved_; }
+
+    static constexpr int64_t kEndowment = 30'000'000, kOverdraft = 10'000'000;  // ns
 
   private:
-    static constexpr int64_t kEndowment = 30'000'000, kOverdraft = 10'000'000;  // ns
-    static constexpr int64_t kTimeShare = 20, kSavingsShare = 2;
-    int64_t balance() const;
-    int64_t since_ = 0;  // when it was opened
+    static constexpr int64_t kTimeShare = 40, kSavingsShare = 2;
+    int64_t sum() const;
+    // The thread's clock is a system call, and time by the wall at least what threads have computed while one
+    // of them at a time runs Python: an empty purse looks at the clock when that could have filled it.
+    int64_t computed_ = 0, looked_at_ = 0;
     int64_t invested_ = 0, saved_ = 0;
 };
 Purse& purse();  // under the GIL

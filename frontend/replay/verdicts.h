@@ -15,6 +15,9 @@ class Verdicts {
     // Nothing to time and nothing known against serving, for the only kinds there were so far: the one thing
     // that every call asks. Calls with other kinds that no trace is entered for go through `of` in the end.
     bool serves() { return count_ == 1 && judges_[0].judge.serves(); }
+    // Calls of the only kinds there were so far were compared, and serving them won: nothing that one of them
+    // costs needs to be entered into an account.
+    bool won() const { return count_ == 1 && judges_[0].judge.won(); }
     // The judge of these kinds (a number that is equal for equal ones); `*fresh` when there was none.
     Judge& of(uint64_t kinds, bool* fresh) {
         for (size_t i = 0; i < count_; ++i)

@@ -21,7 +21,7 @@ if not os.environ.get("STATOR_TEST_KEEP_ENV"):
         n
         for n in os.environ
         if n.startswith("STATOR")
-        and n not in ("STATOR_BLESS", "STATOR_FUZZ_COUNT")
+        and n != "STATOR_BLESS"
         and not n.startswith("STATOR_TEST_CUDA")
     ]:
         del os.environ[name]

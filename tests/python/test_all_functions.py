@@ -117,7 +117,7 @@ for k in range(3000):
     f(u, ["one", "three", "seven"])
 """
     told = "s = stator.stats(); print(s['calls'] - s['eager_calls'])"
-    done = run_program(program + told, STATOR="all", STATOR_ASYNC="0")
+    done = run_program(program + told, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1")
     assert int(done.stdout) < 500, "calls that were not left to Python"
 
 
@@ -170,3 +170,24 @@ with stator.stance("eager"):
     assert found.tobytes() == main().tobytes()
 """
     assert ran(program)[1:3] == ["True", "True"]
+
+
+def test_the_hook_is_off_where_calls_are_short_and_nothing_is_served():
+    """Calls of two or three microseconds, each of which it would make longer by some percent."""
+    program = """
+import stator
+from stator._stator import _testing
+def work(n):
+    return sum(range(n))
+def main():
+    seen = 0
+    for k in range(400):
+        for _ in range(100):
+            work(170)
+        seen += _testing.hook_installed()
+    return seen
+main()
+print(main())
+"""
+    done = run_program(program, STATOR="all", STATOR_RETIRE="1")
+    assert int(done.stdout) < 200, "times in 400 that it was found on"

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import stator
 
+from tests.python.process import run_program
+
 
 @pytest.fixture(autouse=True)
 def retirement() -> Iterator[None]:
@@ -135,3 +137,35 @@ def test_a_function_that_was_given_up_is_tried_with_larger_arrays_at_once() -> N
         assert h(large) == g(large)
         stator.wait()
     assert h.stats()["served"] > before
+
+
+EXECUTED = """
+import numpy as np, stator
+x = np.linspace(0.0, 1.0, 50)
+compiled = stator.compile if {decorated} else lambda f: f
+def executed(times):
+    space = {{"np": np}}
+    exec("def f(t):\\n    return np.abs(t - 0.5).sum()\\n", space)
+    f = compiled(space["f"])
+    for k in range(times):
+        f(x)
+for k in range({functions}):
+    executed({times})
+s = stator.stats()
+print(s["recordings"], s["served"])
+"""
+
+
+@pytest.mark.parametrize("decorated", [True, False])
+def test_functions_of_one_text_that_never_pay_are_begun_with_ever_later(decorated: bool) -> None:
+    program = EXECUTED.format(decorated=decorated, functions=300, times=1)
+    done = run_program(program, STATOR="1" if decorated else "all", STATOR_ASYNC="0", STATOR_RETIRE="1")
+    assert int(done.stdout.split()[0]) <= (2 if decorated else 30)
+
+
+def test_functions_of_one_text_that_pay_are_begun_with_at_once() -> None:
+    done = run_program(
+        EXECUTED.format(decorated=True, functions=10, times=200), STATOR_ASYNC="0", STATOR_RETIRE="1"
+    )
+    recordings, served = map(int, done.stdout.split())
+    assert recordings >= 10 and served > 500

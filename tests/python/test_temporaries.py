@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
+import sys
+import traceback
+import warnings
 from collections import deque
 
 import numpy as np
@@ -356,3 +361,128 @@ def test_of_all_operators_that_are_exchanged_only_complex_products_show_it(name)
             a, b = a.astype(left), b.astype(left)
             shows = ufunc(a, b).tobytes() != ufunc(b, a).tobytes()
         assert not shows or (name == "multiply" and left in "FD"), types
+
+
+# The running total of `sum` is a temporary, and so is what a generator or a map gives.
+SUMS = {
+    "list": lambda x, y: sum([y, x, x]),
+    "tuple": lambda x, y: sum((y, x, y, x)),
+    "of temporaries": lambda x, y: sum([y * 2.0, x * 2.0, x]),
+    "other order": lambda x, y: sum([x, y, x]),
+    "start": lambda x, y: sum([x, x], y),
+    "start by its name": lambda x, y: sum([y, x], start=x.T.T),
+    "temporary start": lambda x, y: sum([x, x], y * 2.0),
+    "number": lambda x, y: sum([y, 2.0, x], 1),
+    "numbers first": lambda x, y: sum([1, 2.0, y, x]),
+    "narrow": lambda x, y: sum([y.astype(np.float32), x.astype(np.float32), 1.0, y]),
+    "wider ones": lambda x, y: sum([y.astype(np.float32), x, x.astype(np.float32)]),
+    "complex": lambda x, y: sum([y * 1j, x, x * 2j]),
+    "whole": lambda x, y: sum([(y * 9).astype(int), (x * 9).astype(int), True, x]),
+    "broadcast": lambda x, y: sum([y[:1], y, x]),
+    "of broadcast": lambda x, y: sum([y, x, x[0], x[:, :1]]),
+    "values": lambda x, y: sum({"a": y, "b": x, "c": x}.values()),
+    "column": lambda x, y: sum([y[..., None], x[..., None], x[..., None]]),
+    "planes": lambda x, y: sum([y.T[None], x.T[None], y.T[None]]),
+    "generator": lambda x, y: sum(v * 2.0 for v in (y, x, x)),
+    "generator and start": lambda x, y: sum((v * 2.0 for v in (y, x)), x),
+    "generator of names": lambda x, y: sum((v for v in (y, x, x)), 0),
+    "comprehension": lambda x, y: sum([v * 2.0 for v in (y, x, x)]),
+    "iterator": lambda x, y: sum(iter([y, x, x])),
+    "map": lambda x, y: sum(map(operator.neg, [y, x, x])),
+    "mapped operator": lambda x, y: tuple(map(operator.add, (v * 2.0 for v in [y, x]), [x, y])),
+    "next of a map": lambda x, y: next(map(operator.sub, (v * 2.0 for v in [y]), [x])),
+    "spread": lambda x, y: sum(*([y, x, x],)),
+    "spread by names": lambda x, y: sum(*([y, x],), **{"start": y * 2.0}),
+    "in use": lambda x, y: (sum([y, x, x]) * 1e-3).sum() + sum([y, x]).ravel("K")[1],
+    "nested": lambda x, y: sum([sum([y, x]), sum([x, y]), y]),
+    "reduce": lambda x, y: functools.reduce(operator.add, [y, x, x]),
+    "reduce of temporaries": lambda x, y: functools.reduce(operator.mul, (v * 1j for v in (y, x, x))),
+    "product": lambda x, y: math.prod([y, x, x]),
+    "of helpers": lambda x, y: added(sum([y, x, x]), twice(x)),
+    "over an axis that is not there": lambda x, y: sum([y, x], np.float64(3.0)),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("first", [SMALL, LARGE], ids=["small", "large"])
+def test_totals_have_eagers_strides(name, first):
+    as_eager(SUMS[name], mixed(first), mixed(LARGE), mixed(SMALL))
+
+
+def test_totals_at_the_very_size():
+    as_eager(SUMS["list"], mixed((128, 256)), mixed((128, 255)), mixed((256, 128)), mixed((255, 128)))
+
+
+def test_totals_stay_in_traces():
+    compiled = as_eager(SUMS["list"], mixed(SMALL), mixed(LARGE))
+    stats = stator.stats(compiled)
+    reuses = sum([*mixed(LARGE)[::-1], 1.0]).flags.f_contiguous
+    assert (stats["recordings"], stats["opaque_steps"], stats["exits"]) == (1 + reuses, 0, 0), stats
+
+
+def in_loops(x, y):
+    total = 0.0
+    out = []
+    for k in range(4):
+        s = sum([y, x, x])
+        out.append(s)
+        for i in range(3):
+            total += float(s[i, k]) * sum((i, k))
+        y = y + 1.0
+    return out[0], out[-1], total
+
+
+def test_totals_in_loops():
+    as_eager(in_loops, mixed(SMALL), mixed(LARGE), mixed(SMALL))
+
+
+class Odd:
+    def __radd__(self, other):
+        return [sys._getframe(depth).f_code.co_name for depth in range(2)]
+
+
+class Loud:
+    def __radd__(self, other):
+        warnings.warn("loud", stacklevel=2)
+        return 1
+
+    def __add__(self, other):
+        raise KeyError(other)
+
+
+def asks_who_calls(odd):
+    return sum([odd])
+
+
+def asks_by_map(odd):
+    return list(map(lambda v: sys._getframe(1).f_code.co_name, [odd]))
+
+
+@pytest.mark.parametrize("f", [asks_who_calls, asks_by_map])
+def test_nobody_sees_who_makes_such_calls(f):
+    compiled = stator.compile(f)
+    for _ in range(3):
+        assert compiled(Odd()) == f(Odd())
+
+
+def fails(values, log):
+    try:
+        return sum(values)
+    except KeyError:
+        log.append(traceback.format_exc())
+        raise
+
+
+def test_such_calls_fail_and_warn_where_they_stand():
+    seen = []
+    for function in (fails, stator.compile(fails)):
+        for values in ([Loud()], [Loud(), 2], ["a"], 3):
+            log = []
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    result = function(values, log)
+                except (KeyError, TypeError) as e:
+                    result = [line.name for line in traceback.extract_tb(e.__traceback__)], str(e)
+            seen.append((result, log, [(w.filename, w.lineno, str(w.message)) for w in caught]))
+    assert seen[:4] == seen[4:]

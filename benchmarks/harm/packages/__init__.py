@@ -8,7 +8,9 @@ for each call. Packages that the interpreter (``--python``) does not have are le
 from __future__ import annotations
 
 import argparse
+import ast
 import pkgutil
+from pathlib import Path
 from typing import Any
 
 from .. import long_programs, processes, report
@@ -24,15 +26,23 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--list", action="store_true", help="print what pip is to install instead")
 
 
+def package_of(name: str) -> str:
+    """What pip calls the package of a driver: read, because the driver's import needs the package."""
+    for statement in ast.parse((Path(drivers.__path__[0]) / f"{name}.py").read_text()).body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PACKAGE":
+            return str(ast.literal_eval(statement.value))
+    raise ValueError(f"drivers/{name}.py has no line PACKAGE = '...': add what pip calls its package")
+
+
 def run(options: Any) -> int:
     rows: list[dict[str, Any]] = []
     for name in sorted(m.name for m in pkgutil.iter_modules(drivers.__path__)):
         if options.programs and not name.startswith(tuple(options.programs.split(","))):
             continue
-        about = processes.run(WORKER, {"name": name, "about": True}, "plain", options.python, options.timeout)
         if options.list:
-            print(about.lines[0]["package"] if about.lines else f"# {name}: {about.failure}")
+            print(package_of(name))
             continue
+        about = processes.run(WORKER, {"name": name, "about": True}, "plain", options.python, options.timeout)
         if about.failure:
             print(f"left out: {name}: {about.failure}", flush=True)
             continue

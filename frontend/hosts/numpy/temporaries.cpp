@@ -185,33 +185,49 @@ TemporaryReuse::TemporaryReuse(Frame& f, const Insn& insn, Held held) {
         operand_ = possible_ && is_temporary(a, held.top) ? 0 : -1;
     }
     if (operand_ < 0) return;
-    PyArrayObject* array = as_array(f.peek(o.operands - 1 - operand_));
-    rank_ = PyArray_NDIM(array);
-    itemsize_ = PyArray_ITEMSIZE(array);
-    std::copy_n(PyArray_STRIDES(array), rank_, strides_);
+    PyObject* operand = f.peek(o.operands - 1 - operand_);
+    take_strides(operand);
     exchanges_ = operand_ == 1 && may_exchange_;
-    if (exchanges_ && PyArray_NBYTES(array) >= kReusedBytes) {
+    if (exchanges_ && PyArray_NBYTES(as_array(operand)) >= kReusedBytes) {
         PyObject *b = f.pop(), *a = f.pop();
         f.push(b), f.push(a);
     }
 }
 
+TemporaryReuse::TemporaryReuse(PyObject* a, PyObject* b) : operands_(2) {
+    possible_ = is_reusable(a);
+    if (!possible_ || !takes(as_array(a), b)) return;
+    operand_ = 0;
+    take_strides(a);
+}
+
+void TemporaryReuse::take_strides(PyObject* array) {
+    PyArrayObject* a = as_array(array);
+    rank_ = PyArray_NDIM(a);
+    itemsize_ = PyArray_ITEMSIZE(a);
+    std::copy_n(PyArray_STRIDES(a), rank_, strides_);
+}
+
 void TemporaryReuse::settle(Frame& f) {
-    if (operand_ < 0) return;
-    PyArrayObject* result = as_array(f.peek(0));
-    if (!PyArray_CheckExact(result) || PyArray_NDIM(result) != rank_ ||
-        PyArray_ITEMSIZE(result) != itemsize_ || PyArray_SIZE(result) == 0 ||
-        std::equal(strides_, strides_ + rank_, PyArray_STRIDES(result)) || !numpy_reuses(kReuses))
-        return;
+    if (operand_ >= 0) f.push(settled(PyRef::steal(f.pop())).release());
+}
+
+PyRef TemporaryReuse::settled(PyRef result) {
+    if (operand_ < 0) return result;
+    PyArrayObject* array = as_array(result.get());
+    if (!PyArray_CheckExact(array) || PyArray_NDIM(array) != rank_ || PyArray_ITEMSIZE(array) != itemsize_ ||
+        PyArray_SIZE(array) == 0 || std::equal(strides_, strides_ + rank_, PyArray_STRIDES(array)) ||
+        !numpy_reuses(kReuses))
+        return result;
     other_strides_ = true;
-    if (PyArray_NBYTES(result) < kReusedBytes) return;
-    PyArray_Descr* dtype = PyArray_DESCR(result);
+    if (PyArray_NBYTES(array) < kReusedBytes) return result;
+    PyArray_Descr* dtype = PyArray_DESCR(array);
     Py_INCREF(dtype);
-    PyRef in_order = PyRef::steal(PyArray_NewFromDescr(&PyArray_Type, dtype, rank_, PyArray_DIMS(result),
+    PyRef in_order = PyRef::steal(PyArray_NewFromDescr(&PyArray_Type, dtype, rank_, PyArray_DIMS(array),
                                                        strides_, nullptr, 0, nullptr));
-    if (!in_order || PyArray_CopyInto(as_array(in_order.get()), result) < 0) return PyErr_Clear();
-    Py_XDECREF(f.pop());
-    f.push(in_order.release());
+    if (in_order && PyArray_CopyInto(as_array(in_order.get()), array) == 0) return in_order;
+    PyErr_Clear();
+    return result;
 }
 
 bool exchanges_operands(graph::DType t) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "frontend/cpython/stepper.h"
+#include "frontend/pyref.h"
 #include "graph/dtype.h"
 
 namespace stator::frontend::numpy {
@@ -28,9 +29,13 @@ class TemporaryReuse {
     // To be made before the instruction is executed, whose operands it exchanges on the stack where NumPy
     // would and it shows.
     TemporaryReuse(Frame& f, const Insn& insn, Held held);
+    // Of `a + b` within a call of the evaluator's, of which a is a temporary and b none.
+    TemporaryReuse(PyObject* a, PyObject* b);
     // Behind it, with the result on top of the stack: replaces that where NumPy would have used the operand,
     // which has other strides. It stays as it is when there is no memory.
     void settle(Frame& f);
+    // The same for a result that is not on the stack.
+    PyRef settled(PyRef result);
     // After that: which operand's strides the result has from kReusedBytes on, and others below; -1: it has
     // the same strides at any size.
     int operand() const { return other_strides_ || exchanges_ ? operand_ : -1; }
@@ -43,6 +48,8 @@ class TemporaryReuse {
     int64_t itemsize() const { return itemsize_; }
 
   private:
+    void take_strides(PyObject* array);
+
     static constexpr int kMaxRank = 64;  // NumPy's own limit
     int operand_ = -1, operands_ = 0;
     int rank_ = 0;

@@ -7,6 +7,7 @@ compared.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -178,8 +179,17 @@ def environment(mode: str, cache: str) -> dict[str, str]:
     return env | MODES[mode] | {"STATOR_CACHE_DIR": cache, "STATOR_RETIRE": "0"}
 
 
+def _ready(pid: int) -> float:
+    """For how many seconds a thread of the process was ready to run and had no processor; 0 where that is not told."""
+    waited = [0.0]
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            waited.append(int(task.read_text().split()[1]) / 1e9)
+    return max(waited)
+
+
 def _lines(process: subprocess.Popen, timeout: float) -> Iterator[str | None]:
-    """Output lines as they come; None when nothing came for `timeout` seconds."""
+    """Output lines as they come; None when nothing came for `timeout` seconds, of which a busy machine's do not count."""
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def pump() -> None:
@@ -188,15 +198,22 @@ def _lines(process: subprocess.Popen, timeout: float) -> Iterator[str | None]:
         lines.put("")
 
     threading.Thread(target=pump, daemon=True).start()
+    patience, ready = timeout, _ready(process.pid)
     while True:
         try:
-            line = lines.get(timeout=timeout)
+            line = lines.get(timeout=patience)
         except queue.Empty:
+            # What it had no processor for it gets again.
+            now = _ready(process.pid)
+            patience, ready = now - ready, now
+            if patience > timeout / 10:
+                continue
             yield None
             return
         if not line:
             return
         yield line
+        patience, ready = timeout, _ready(process.pid)
 
 
 def batch(

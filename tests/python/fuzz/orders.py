@@ -17,8 +17,11 @@ BINARY = Weighted((6, "+"), (6, "*"), (3, "-"), (3, "/"), (1, "//"), (1, "%"))
 UNARY = ("(-{})", "(+{})", "abs({})", "({})**2", "({})**0.5", "({})**-1.0", "({})**3")
 CALLS = ("np.sqrt({})", "np.add({}, 1.5)", "np.where(x > 0.5, 1.0, {})", "twice({})")
 SHAPED = ("({}).T.copy().T", "({})[::-1]", "({}).copy()", "({}).astype(np.float32)", "np.asfortranarray({})")
+# The running total is a temporary, and so may be what a generator gives.
+SUMS = ("sum([{}, x, y])", "sum([x, {}, w, 1.0])", "sum((y, w), {})", "sum({} * k for k in (1.0, 2, 3))", "sum([y, y * 2.0, {}], x)",
+        "sum((v * 2 for v in (y, x, w)), {})", "sum(map(abs, (w, x, {})))")  # fmt: skip
 KINDS = Weighted(
-    (62, "binary"), (18, UNARY), (6, CALLS), (6, SHAPED), (4, ("(t := {})",)), (4, ("({}).sum()",))
+    (58, "binary"), (18, UNARY), (6, CALLS), (6, SHAPED), (4, ("(t := {})",)), (4, ("({}).sum()",)), (4, SUMS)
 )  # fmt: skip
 
 

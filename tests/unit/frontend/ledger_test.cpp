@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
+#include <thread>
 
+#include "frontend/clock.h"
 #include "frontend/replay/verdicts.h"
 
 using stator::frontend::Account;
@@ -60,6 +63,18 @@ TEST(Purse, IsOpenUntilItIsSpentAndAgainWhenSomethingWasSaved) {
     purse.save(10'000'000'000);
     EXPECT_TRUE(purse.open());
     EXPECT_FALSE(purse.exhausted());
+}
+
+TEST(Purse, IsNotFilledByTimeInWhichNothingWasComputed) {
+    Purse purse;
+    ASSERT_TRUE(purse.open());
+    purse.invest(Purse::kEndowment + 1'000'000);
+    ASSERT_FALSE(purse.open());
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    EXPECT_FALSE(purse.open());
+    const int64_t begun = stator::frontend::thread_ns();
+    while (stator::frontend::thread_ns() - begun < 100'000'000) purse.open();
+    EXPECT_TRUE(purse.open());
 }
 
 TEST(Verdicts, AreGivenForEachCombinationOfKinds) {
