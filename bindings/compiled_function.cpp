@@ -1,5 +1,5 @@
-// The CompiledFunction type, by hand rather than through pybind11: its call is the path everything else is
-// measured against.
+// See compiled_function.h. The wrapper type is written by hand rather than through pybind11: its call is the
+// path everything else is measured against.
 #include "bindings/compiled_function.h"
 
 #include <structmember.h>
@@ -9,122 +9,41 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/shared_states.h"
+#include "bindings/function_object.h"
+#include "bindings/giving_back.h"
+#include "bindings/inspection.h"
+#include "bindings/served_call.h"
 
 namespace stator::bindings {
 namespace {
 
-using frontend::Counters;
 using frontend::FunctionOptions;
 using frontend::FunctionState;
 using frontend::Stance;
 
 struct CompiledFunction {
     PyObject_HEAD vectorcallfunc vectorcall;
-    SharedState* shared;  // nullptr for a disabled function
-    PyObject* function;   // what it stands for
+    Served served;       // without a state for a disabled function
+    PyObject* function;  // what it stands for
     PyObject* weakrefs;
-    FunctionOptions options;
-    int64_t breaks_seen;                // fullgraph: remarks that have been raised about
     CompiledFunction *previous, *next;  // all live ones; no references
 };
 
 CompiledFunction* live = nullptr;
-PyObject* graph_break_error = nullptr;
-PyObject* recompile_error = nullptr;
 extern PyTypeObject type;  // filled in by fill_type
 
 CompiledFunction* cast(PyObject* o) { return reinterpret_cast<CompiledFunction*>(o); }
 
 // --- calls ---
 
-PyObject* finish_call(SharedState* shared, PyObject* result) {
-    if (--shared->running > 0) return result;
-    if (shared->reset_wanted || shared->state->wants_sweep()) [[unlikely]] {
-        PyObject *kind, *value, *trace;
-        PyErr_Fetch(&kind, &value, &trace);
-        if (std::exchange(shared->reset_wanted, false)) shared->state->reset();
-        if (shared->state->wants_sweep()) shared->state->sweep();
-        PyErr_Restore(kind, value, trace);
-    }
-    return result;
-}
-
 PyObject* call(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     CompiledFunction* self = cast(callable);
-    SharedState* const shared = self->shared;
-    ++shared->running;
-    return finish_call(shared, shared->state->call(self->function, args, nargsf, kwnames));
+    return call_served(self->served.shared, self->function, args, nargsf, kwnames);
 }
 
-// Sets GraphBreakError with what stayed in Python.
-void set_graph_break(CompiledFunction* self, const std::vector<frontend::Remark>& remarks) {
-    PyObject* list = PyList_New(0);
-    std::string lines;
-    for (const frontend::Remark& r : remarks) {
-        if (!is_break(r)) continue;
-        const std::string line = remark_text(r);
-        lines += "\n  " + line;
-        PyObject* item = PyUnicode_FromString(line.c_str());
-        if (list && item) PyList_Append(list, item);
-        Py_XDECREF(item);
-    }
-    const Py_ssize_t count = list ? PyList_GET_SIZE(list) : 0;
-    PyObject* text = PyUnicode_FromFormat(
-        "fullgraph=True, but %zd place%s of %U cannot be compiled:%s", count, count == 1 ? "" : "s",
-        reinterpret_cast<PyFunctionObject*>(self->function)->func_qualname, lines.c_str());
-    PyObject* error = text ? PyObject_CallOneArg(graph_break_error, text) : nullptr;
-    if (error && list && PyObject_SetAttrString(error, "reasons", list) == 0)
-        PyErr_SetObject(graph_break_error, error);
-    Py_XDECREF(error);
-    Py_XDECREF(text);
-    Py_XDECREF(list);
-}
-
-// Whether the call left anything to Python. A replay that did not changes none of these counters, so that the
-// remarks are looked through only after the others.
-bool left_to_python(CompiledFunction* self, const Counters& since) {
-    const Counters& now = self->shared->state->counters();
-    const bool stayed = now.eager_calls > since.eager_calls || now.opaque_steps > since.opaque_steps ||
-                        now.calls == since.calls;  // a function that was given up counts no calls
-    if (!stayed && now.recordings == since.recordings) return false;
-    const auto remarks = self->shared->state->remarks();
-    int64_t breaks = 0;
-    for (const frontend::Remark& r : remarks)
-        if (is_break(r)) breaks += r.count;
-    const bool fresh = breaks > self->breaks_seen;
-    self->breaks_seen = breaks;
-    if (breaks == 0 || !(stayed || fresh)) return false;
-    set_graph_break(self, remarks);
-    return true;
-}
-
-void refuse(void* ctx, frontend::CallLimits::What what) {
-    auto* self = static_cast<CompiledFunction*>(ctx);
-    if (what == frontend::CallLimits::LeavingToPython)
-        return set_graph_break(self, self->shared->state->remarks());
-    PyErr_Format(recompile_error,
-                 "the stance is 'fail_on_recompile', and this call of %R would be recorded again; "
-                 "STATOR_LOG=guards says why",
-                 self->function);
-}
-
-// fullgraph=True, and the stance "fail_on_recompile": the call stops before what must not happen. What shows
-// only afterwards (a function that was given up, an operation that turned out not to be modelled) is raised
-// at the end.
-PyObject* call_checked(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+PyObject* call_with_checks(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     CompiledFunction* self = cast(callable);
-    if (frontend::stance() == Stance::Eager) return call(callable, args, nargsf, kwnames);
-    const Counters since = self->shared->state->counters();
-    frontend::CallLimits limits{0, refuse, self};
-    if (self->options.fullgraph) limits.forbidden |= frontend::CallLimits::LeavingToPython;
-    if (frontend::stance() == Stance::FailOnRecompile && since.recordings > 0)
-        limits.forbidden |= frontend::CallLimits::Recording;
-    const frontend::CallLimits* before = self->shared->state->limit(&limits);
-    PyObject* result = call(callable, args, nargsf, kwnames);
-    self->shared->state->limit(before);
-    if (result && self->options.fullgraph && left_to_python(self, since)) Py_CLEAR(result);
-    return result;
+    return call_checked(self->served, self->function, args, nargsf, kwnames);
 }
 
 PyObject* call_disabled(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -136,8 +55,8 @@ PyObject* call_disabled(PyObject* callable, PyObject* const* args, size_t nargsf
 }
 
 vectorcallfunc choose_call(const CompiledFunction* self) {
-    if (!self->shared) return call_disabled;
-    return self->options.fullgraph || frontend::stance() == Stance::FailOnRecompile ? call_checked : call;
+    if (!self->served.shared) return call_disabled;
+    return is_checked(self->served) ? call_with_checks : call;
 }
 
 // --- life ---
@@ -146,11 +65,9 @@ CompiledFunction* allocate(PyObject* function) {
     CompiledFunction* self = PyObject_GC_New(CompiledFunction, &type);
     if (!self) return nullptr;
     self->vectorcall = nullptr;
-    self->shared = nullptr;
+    self->served = {};
     self->function = Py_NewRef(function);
     self->weakrefs = nullptr;
-    self->options = {};
-    self->breaks_seen = 0;
     self->previous = nullptr;
     self->next = live;
     if (live) live->previous = self;
@@ -162,13 +79,16 @@ int traverse(PyObject* o, visitproc visit, void* arg) {
     CompiledFunction* self = cast(o);
     Py_VISIT(self->function);
     // What several own is none's to show: the collector would count it more often than it is referred to.
-    return self->shared && self->shared->owners == 1 ? self->shared->state->traverse(visit, arg) : 0;
+    return self->served.shared && self->served.shared->owners == 1
+               ? self->served.shared->state->traverse(visit, arg)
+               : 0;
 }
 
 // The function stays, so that a call from a finalizer still works; it breaks its own cycles.
 int clear(PyObject* o) {
     CompiledFunction* self = cast(o);
-    if (self->shared && self->shared->owners == 1 && self->shared->running == 0) self->shared->state->reset();
+    if (self->served.shared && self->served.shared->owners == 1 && self->served.shared->running == 0)
+        self->served.shared->state->reset();
     return 0;
 }
 
@@ -178,7 +98,7 @@ void dealloc(PyObject* o) {
     if (self->weakrefs) PyObject_ClearWeakRefs(o);
     (self->previous ? self->previous->next : live) = self->next;
     if (self->next) self->next->previous = self->previous;
-    if (self->shared) release_state(self->shared);
+    if (self->served.shared) release_state(self->served.shared);
     Py_DECREF(self->function);
     PyObject_GC_Del(o);
 }
@@ -210,8 +130,9 @@ PyObject* descr_get(PyObject* self, PyObject* instance, PyObject*) {
 }
 
 PyObject* repr(PyObject* self) {
-    return PyUnicode_FromFormat(cast(self)->shared ? "<stator.compile of %R>" : "<stator.disable of %R>",
-                                cast(self)->function);
+    return PyUnicode_FromFormat(
+        cast(self)->served.shared ? "<stator.compile of %R>" : "<stator.disable of %R>",
+        cast(self)->function);
 }
 
 PyObject* get_doc(PyObject* self, void*) { return PyObject_GetAttrString(cast(self)->function, "__doc__"); }
@@ -224,8 +145,8 @@ int set_wrapped(PyObject* self, PyObject* value, void*) {  // functools.update_w
     return PyObject_SetAttrString(cast(self)->function, "__wrapped__", value);
 }
 
-PyObject* get_traces(PyObject* self, void*);
-PyObject* get_regions(PyObject* self, void*);
+PyObject* get_traces(PyObject* self, void*) { return inspect("traces", self, nullptr, nullptr); }
+PyObject* get_regions(PyObject* self, void*) { return inspect("regions", self, nullptr, nullptr); }
 
 PyGetSetDef getset[] = {
     {"__doc__", get_doc, set_doc, nullptr, nullptr},
@@ -236,46 +157,6 @@ PyGetSetDef getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-// Inspection lives in Python (stator/_inspect.py), imported when first used: name(self, *args, **kwargs).
-PyObject* inspect(const char* name, PyObject* self, PyObject* args, PyObject* kwargs) {
-    PyObject* module = PyImport_ImportModule("stator._inspect");
-    PyObject* function = module ? PyObject_GetAttrString(module, name) : nullptr;
-    PyObject* head = function ? PyTuple_Pack(1, self) : nullptr;
-    PyObject* all = head ? PySequence_Concat(head, args) : nullptr;
-    PyObject* result = all ? PyObject_Call(function, all, kwargs) : nullptr;
-    Py_XDECREF(all);
-    Py_XDECREF(head);
-    Py_XDECREF(function);
-    Py_XDECREF(module);
-    return result;
-}
-
-PyObject* get_traces(PyObject* self, void*) {
-    PyObject* none = PyTuple_New(0);
-    PyObject* result = none ? inspect("traces", self, none, nullptr) : nullptr;
-    Py_XDECREF(none);
-    return result;
-}
-
-PyObject* get_regions(PyObject* self, void*) {
-    PyObject* none = PyTuple_New(0);
-    PyObject* result = none ? inspect("regions", self, none, nullptr) : nullptr;
-    Py_XDECREF(none);
-    return result;
-}
-
-#define STATOR_METHODS(X)                                                                                    \
-    X(stats, "stats($self, /)\n--\n\nCounters of this function since it was compiled or reset, as a dict.")  \
-    X(graph,                                                                                                 \
-      "graph($self, /, trace=-1, *, recorded=False)\n--\n\nGraph of one trace, after or before the passes.") \
-    X(llvm, "llvm($self, /, trace=-1)\n--\n\nLLVM IR of one trace's kernels.")                               \
-    X(asm, "asm($self, /, trace=-1)\n--\n\nAssembly of one trace's kernels.")                                \
-    X(cuda,                                                                                                  \
-      "cuda($self, /, *args, arch='sm_90', **kwargs)\n--\n\n"                                                \
-      "The CUDA kernels of a call with these arguments, in launch order, made with NVRTC on any machine. "   \
-      "The function is run on copies of the arguments, as often as it takes to record it.")                  \
-    X(explain, "explain($self, /, *args, **kwargs)\n--\n\nCall the function and say what became of it.")
-
 #define X(name, doc)                                                            \
     PyObject* method_##name(PyObject* self, PyObject* args, PyObject* kwargs) { \
         return inspect(#name, self, args, kwargs);                              \
@@ -284,11 +165,7 @@ STATOR_METHODS(X)
 #undef X
 
 PyObject* reset(PyObject* o, PyObject*) {
-    CompiledFunction* self = cast(o);
-    if (self->shared && self->shared->running)
-        self->shared->reset_wanted = true;
-    else if (self->shared)
-        self->shared->state->reset();
+    if (SharedState* shared = cast(o)->served.shared) reset_soon(shared);
     Py_RETURN_NONE;
 }
 
@@ -309,8 +186,7 @@ PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS, doc},
     STATOR_METHODS(X)
 #undef X
-        {"reset", reset, METH_NOARGS,
-         "reset($self, /)\n--\n\nDrop the traces and counters of this function."},
+        {"reset", reset, METH_NOARGS, kResetDoc},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {"__copy__", same, METH_NOARGS, nullptr},
     {"__deepcopy__", same, METH_O, nullptr},
@@ -342,20 +218,21 @@ void fill_type() {
 }
 
 PyObject* unwrap(PyObject* object) {
-    return Py_TYPE(object) == &type && cast(object)->shared ? cast(object)->function : nullptr;
+    return Py_TYPE(object) == &type && cast(object)->served.shared ? cast(object)->function : nullptr;
 }
 
-CompiledFunction* compiled(PyObject* object) {
-    if (Py_TYPE(object) == &type && cast(object)->shared) return cast(object);
+// From 3.13 on the evaluator runs the frame of a class's `__init__` itself, whatever that function's
+// vectorcall.
+bool is_entered_unasked(PyObject* function) {
+    PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_name;
+    return PY_VERSION_HEX >= 0x030D0000 && PyUnicode_CompareWithASCIIString(name, "__init__") == 0;
+}
+
+Served* compiled(PyObject* object) {
+    if (Py_TYPE(object) == &type && cast(object)->served.shared) return &cast(object)->served;
+    if (Served* served = served_of(object)) return served;
     PyErr_Format(PyExc_TypeError, "expected a function compiled by stator.compile, found %R", object);
     return nullptr;
-}
-
-PyObject* new_error(PyObject* module, const char* name, const char* doc) {
-    PyObject* error =
-        PyErr_NewExceptionWithDoc((std::string("stator.") + name).c_str(), doc, PyExc_RuntimeError, nullptr);
-    if (error && PyModule_AddObjectRef(module, name, error) < 0) Py_CLEAR(error);
-    return error;
 }
 
 }  // namespace
@@ -363,23 +240,18 @@ PyObject* new_error(PyObject* module, const char* name, const char* doc) {
 bool add_compiled_function(PyObject* module) {
     fill_type();
     if (PyType_Ready(&type) < 0 || PyModule_AddType(module, &type) < 0) return false;
-    graph_break_error =
-        new_error(module, "GraphBreakError",
-                  "A function compiled with fullgraph=True could not be captured whole; `reasons` is the "
-                  "list of what stayed in Python.");
-    recompile_error = new_error(module, "RecompileError",
-                                "A function was recorded again under the stance 'fail_on_recompile'.");
     frontend::set_compiled_unwrapper(unwrap);
-    return graph_break_error && recompile_error;
+    return add_function_objects() && add_call_errors(module);
 }
 
 PyObject* make_compiled(PyObject* function, const FunctionOptions& options) {
     SharedState* shared = acquire_state(function, options);
     if (!shared) return nullptr;
+    if (kFunctionObjects && !is_entered_unasked(function))
+        return make_function_object(function, shared, options);
     CompiledFunction* self = allocate(function);
     if (!self) return release_state(shared), nullptr;
-    self->options = options;
-    self->shared = shared;
+    self->served = {shared, options};
     self->vectorcall = choose_call(self);
     PyObject_GC_Track(self);
     return reinterpret_cast<PyObject*>(self);
@@ -393,14 +265,16 @@ PyObject* make_disabled(PyObject* callable) {
     return reinterpret_cast<PyObject*>(self);
 }
 
+bool is_compiled(PyObject* object) { return Py_TYPE(object) == &type || served_of(object); }
+
 FunctionState* state_of(PyObject* object) {
-    CompiledFunction* self = compiled(object);
-    return self ? self->shared->state.get() : nullptr;
+    const Served* served = compiled(object);
+    return served ? served->shared->state.get() : nullptr;
 }
 
 const FunctionOptions* options_of(PyObject* object) {
-    CompiledFunction* self = compiled(object);
-    return self ? &self->options : nullptr;
+    const Served* served = compiled(object);
+    return served ? &served->options : nullptr;
 }
 
 void apply_stance(Stance stance) {
@@ -408,16 +282,18 @@ void apply_stance(Stance stance) {
     frontend::set_stance(stance);
     if (checks == (stance == Stance::FailOnRecompile)) return;
     for (CompiledFunction* f = live; f; f = f->next) f->vectorcall = choose_call(f);
+    choose_all_vectorcalls();
 }
 
 void reset_all() {
     // A reset may run finalizers, which may drop functions: hold each while it is worked on.
-    std::vector<PyObject*> all;
+    std::vector<SharedState*> all = states_of_function_objects();
     for (CompiledFunction* f = live; f; f = f->next)
-        if (Py_REFCNT(f) > 0) all.push_back(Py_NewRef(reinterpret_cast<PyObject*>(f)));
-    for (PyObject* f : all) {
-        Py_XDECREF(reset(f, nullptr));
-        Py_DECREF(f);
+        if (f->served.shared) all.push_back(f->served.shared);
+    for (SharedState* s : all) ++s->owners;
+    for (SharedState* s : all) {
+        reset_soon(s);
+        release_state(s);
     }
     forget_kept_states();
     frontend::reset_global_counters();

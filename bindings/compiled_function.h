@@ -1,9 +1,10 @@
 // stator.CompiledFunction: what stator.compile puts in the place of a Python function.
 //
-// A call goes through vectorcall straight to frontend::FunctionState. Everything else makes the object look
-// like the function it stands for: attributes are the function's own, it binds as a method does, pickles by
-// reference, and
-// __wrapped__ is the function itself, which is never changed.
+// From Python 3.12 on that is a function object (function_object.h), and this file has what is asked of it by
+// the rest of bindings/. On 3.11 it is an object of a type of its own, as what stator.disable returns is on
+// all versions: a wrapper. Its call goes through vectorcall straight to frontend::FunctionState. Everything
+// else makes the object look like the function it stands for: attributes are the function's own, it binds as
+// a method does, pickles by reference, and __wrapped__ is the function itself, which is never changed.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -16,17 +17,19 @@ namespace stator::bindings {
 // Readies the type and the exceptions and adds them to the module. False with a Python error set.
 bool add_compiled_function(PyObject* module);
 
-// A CompiledFunction of a plain Python function; new reference, or nullptr with an error set.
+// The compiled function of a plain Python function; new reference, or nullptr with an error set.
 PyObject* make_compiled(PyObject* function, const frontend::FunctionOptions& options);
-// A CompiledFunction that compiles nothing: `callable` runs, with all it calls, under the stance "eager".
+// A wrapper that compiles nothing: `callable` runs, with all it calls, under the stance "eager".
 PyObject* make_disabled(PyObject* callable);
 
-// The state behind a CompiledFunction; nullptr with a TypeError set when it is something else or a disabled
+// Whether it is what one of these returned.
+bool is_compiled(PyObject* object);
+// The state behind a compiled function; nullptr with a TypeError set when it is something else or a disabled
 // one.
 frontend::FunctionState* state_of(PyObject* object);
 const frontend::FunctionOptions* options_of(PyObject* object);  // the same
 
-void apply_stance(frontend::Stance stance);  // to calls of all CompiledFunctions from now on
+void apply_stance(frontend::Stance stance);  // to calls of all compiled functions from now on
 void reset_all();                            // drops all traces and counters
 
 // One remark as a line: "demo.py:4 in step: call of print is not modelled: ... (hint)".

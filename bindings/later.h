@@ -6,8 +6,8 @@
 namespace stator::bindings {
 
 // `what` is called on the main thread, with the GIL, between two instructions of the program, `ns` from now
-// or somewhat later; a wish that waits is replaced. It must not raise. Not in a process that was forked
-// meanwhile.
+// or somewhat later; a wish for the same that waits is replaced. It must not raise. Forks do not change that:
+// the thread that waits is gone while the process forks, and begins anew in both.
 void do_later(int64_t ns, void (*what)());
 // Nothing is done any more; the thread that waits is gone when this returns.
 void end_later();

@@ -1,4 +1,4 @@
-// The extension module stator._stator: the CompiledFunction type, what the thin Python package needs to
+// The extension module stator._stator: compiled functions, what the thin Python package needs to
 // configure and inspect, and the refusal of what stator cannot run on. Importing it compiles nothing and
 // opens no library.
 #include <pybind11/pybind11.h>
@@ -11,6 +11,8 @@
 #include "bindings/core_library.h"
 #include "bindings/cuda.h"
 #include "bindings/cuda_launcher.h"
+#include "bindings/function_object.h"
+#include "bindings/giving_back.h"
 #include "bindings/profile.h"
 #include "bindings/shared_states.h"
 #include "bindings/testing.h"
@@ -66,23 +68,42 @@ void set_stance(const std::string& name) {
     throw py::value_error("unknown stance '" + name + "': use one of " + known);
 }
 
-py::object compile(py::object function, bool fullgraph, bool fastmath, const std::string& device) {
+frontend::FunctionOptions options_from(bool fullgraph, bool fastmath, const std::string& device) {
     frontend::FunctionOptions o;
     o.fullgraph = fullgraph;
     o.fastmath = fastmath;
     o.async = options().async;
     o.cuda = o.on_device = device == "cuda";
+    return o;
+}
+
+py::object compile(py::object function, bool fullgraph, bool fastmath, const std::string& device) {
     preload_core();
-    PyObject* f = make_compiled(function.ptr(), o);
+    PyObject* f = make_compiled(function.ptr(), options_from(fullgraph, fastmath, device));
     if (!f) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(f);
+}
+
+// What unpickling a compiled function by value needs (stator/_pickle.py).
+py::object adopt_function(py::object function, py::object inspector, bool fullgraph, bool fastmath,
+                          const std::string& device) {
+    preload_core();
+    PyObject* handle = adopt(function.ptr(), inspector.ptr(), options_from(fullgraph, fastmath, device));
+    if (!handle) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(handle);
+}
+py::object live_sequence(py::object inspector, const std::string& name) {
+    PyObject* sequence = sequence_of(inspector.ptr(), name.c_str());
+    if (!sequence) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(sequence);
 }
 
 // stator.compile of a plain function without options, which programs do each time that they make a function:
 // the compiled function, or None where there is more to it.
 PyObject* compile_plainly(PyObject*, PyObject* function) {
     const jit::Options& o = options();
-    if (Py_TYPE(function) != &PyFunction_Type || !o.only.empty() || !o.skip.empty() || !o.dump.empty())
+    if (Py_TYPE(function) != &PyFunction_Type || is_compiled(function) || !o.only.empty() ||
+        !o.skip.empty() || !o.dump.empty())
         Py_RETURN_NONE;
     frontend::FunctionOptions wanted;
     wanted.async = o.async;
@@ -198,6 +219,7 @@ void reset() {
 void set_option(const std::string& field, const std::string& text) {
     std::string error;
     if (!change_option(field, text, error)) throw py::value_error(error);
+    take_back_all();  // what they were given back for may hold no more
 }
 
 constexpr const char* kOptionKinds[] = {"Mode", "Flag", "Count", "Size", "Text", "Patterns", "Logs"};
@@ -344,8 +366,13 @@ void add_inspection(py::module_& m) {
 void add_functions(py::module_& m) {
     m.def("compile", &compile, py::arg("function"), py::arg("fullgraph") = false, py::arg("fastmath") = false,
           py::arg("device") = "cpu");
+    m.def("detached_inspector", [] { return py::reinterpret_steal<py::object>(detached_inspector()); });
+    m.def("adopt", &adopt_function, py::arg("function"), py::arg("inspector"), py::arg("fullgraph") = false,
+          py::arg("fastmath") = false, py::arg("device") = "cpu");
+    m.def("live_sequence", &live_sequence);
     m.def("disable", &disable, py::arg("callable"));
     m.def("function_options", &function_options);
+    m.def("is_compiled", [](py::handle f) { return is_compiled(f.ptr()); });
     m.def("selected", &selected, py::arg("module"), py::arg("qualname"));
     m.def(
         "stats",

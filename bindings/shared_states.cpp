@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "bindings/giving_back.h"
 #include "frontend/pyref.h"
 #include "frontend/replay/driver.h"
 
@@ -70,6 +71,7 @@ bool is_nested(PyObject* code) { return reinterpret_cast<PyCodeObject*>(code)->c
 
 void destroy(SharedState* s) {
     const auto of = codes().find(code_of(*s));
+    forget_given_back(s);
     if (of != codes().end() && of->second.latest == s) {
         of->second.latest = nullptr;
         // How often it was compiled is of no use: a program that makes code all the time would fill the
@@ -91,7 +93,7 @@ SharedState* acquire_state(PyObject* function, const FunctionOptions& options) {
     ++of.compiled;
     SharedState* shared = of.latest;
     if (serves(of, function, options)) {
-        if (shared->owners == 0) kept().remove(shared);
+        if (std::exchange(shared->kept, false)) kept().remove(shared);
     } else {
         auto state = frontend::FunctionState::create(function, options);
         if (!state) return nullptr;
@@ -105,22 +107,52 @@ SharedState* acquire_state(PyObject* function, const FunctionOptions& options) {
 }
 
 void release_state(SharedState* shared) {
-    if (--shared->owners > 0) return;
-    PyObject* code = code_of(*shared);
+    if (--shared->owners == 0 && shared->running == 0) drop_unowned(shared);
+}
+
+static bool is_worth_keeping(const SharedState& s) {
+    PyObject* code = code_of(s);
     const OfCode& of = codes()[code];
-    if (!is_nested(code) || of.latest != shared || of.compiled < kCompiledOften || shared->running > 0)
-        return destroy(shared);
-    kept().push_front(shared);
+    return is_nested(code) && of.latest == &s && of.compiled >= kCompiledOften && s.running == 0;
+}
+
+static void let_go(SharedState* s) {
+    s->kept = false;
+    if (!s->kept_entries) return destroy(s);
+    // Who owns it goes with them, unless somebody else refers to that.
+    OfCode& of = codes()[code_of(*s)];
+    if (of.latest == s) of.latest = nullptr;
+    s->entries = nullptr;
+    Py_CLEAR(s->kept_entries);
+}
+
+static void keep(SharedState* s) {
+    s->kept = true;
+    kept().push_front(s);
     if (kept().size() <= kMostKept) return;
     SharedState* oldest = kept().back();
     kept().pop_back();
-    destroy(oldest);
+    let_go(oldest);
+}
+
+void drop_unowned(SharedState* shared) {
+    if (is_worth_keeping(*shared))
+        keep(shared);
+    else
+        destroy(shared);
+}
+
+bool keep_entries(SharedState* shared, PyObject* entries) {
+    if (!is_worth_keeping(*shared)) return false;
+    shared->kept_entries = entries;
+    keep(shared);
+    return true;
 }
 
 void forget_kept_states() {
     std::list<SharedState*> gone;
     gone.swap(kept());
-    for (SharedState* s : gone) destroy(s);
+    for (SharedState* s : gone) let_go(s);
     for (auto& [code, of] : codes()) of.compiled = 0;
 }
 

@@ -5,6 +5,8 @@
 // takes. Nested calls run as they always do, though under the hook, which declines them.
 #include "bindings/testing.h"
 
+#include "bindings/function_object.h"
+
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/stepper.h"
@@ -271,6 +273,8 @@ PyObject* cupy_layout_known(PyObject*, PyObject*) {
     return PyBool_FromLong(guards::cupy_api() && guards::cupy_api()->shape_at >= 0);
 }
 
+PyObject* is_served_by_us(PyObject*, PyObject* function) { return PyBool_FromLong(is_served(function)); }
+
 PyMethodDef kMethods[] = {
     {"read_cupy", read_cupy, METH_VARARGS, "read_cupy(array, by_layout): how guards see it."},
     {"cupy_layout_known", cupy_layout_known, METH_NOARGS,
@@ -291,6 +295,7 @@ PyMethodDef kMethods[] = {
     {"hook_installed", hook_installed, METH_NOARGS, "Whether any eval-frame hook is installed."},
     {"clear_handled", clear_handled, METH_NOARGS, "Empty sys.exc_info(); whether there was anything."},
     {"foreign_hook", foreign_hook, METH_NOARGS, "Whether a frame hook of someone else is installed."},
+    {"is_served", is_served_by_us, METH_O, "Whether the function object's vectorcall is stator's."},
     {"traced", traced, METH_NOARGS, "Whether frames must be left alone because of tracing."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "frontend/once.h"
+
 namespace stator::frontend {
 
 PyObject* new_function(PyObject* code, PyObject* globals) {
@@ -28,6 +30,51 @@ void set_function_part(PyObject* function, int part, PyObject* steal) {
         default: Py_XDECREF(steal);
     }
 }
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+vectorcallfunc python_vectorcall() {
+    // 3.13 exports it no more.
+    return once([] {
+        PyRef code = PyRef::steal(reinterpret_cast<PyObject*>(PyCode_NewEmpty("", "", 0)));
+        PyRef globals = PyRef::steal(PyDict_New());
+        PyRef function = PyRef::steal(code && globals ? PyFunction_New(code.get(), globals.get()) : nullptr);
+        if (!function) Py_FatalError("stator: no memory for a function");
+        return reinterpret_cast<PyFunctionObject*>(function.get())->vectorcall;
+    });
+}
+
+PyObject* begin_copy_of_function(PyObject* function, size_t extra) {
+    PyObject* copy = PyUnstable_Object_GC_NewWithExtraData(&PyFunction_Type, extra);
+    if (!copy) return nullptr;
+    auto* to = reinterpret_cast<PyFunctionObject*>(copy);
+    std::memcpy(reinterpret_cast<char*>(copy) + sizeof(PyObject),
+                reinterpret_cast<const char*>(function) + sizeof(PyObject),
+                sizeof(PyFunctionObject) - sizeof(PyObject));
+    to->func_dict = nullptr;
+    to->func_weakreflist = nullptr;
+    to->vectorcall = python_vectorcall();
+    // It visits what a function owns, whatever that is in this version.
+    PyFunction_Type.tp_traverse(copy, [](PyObject* o, void*) { return Py_INCREF(o), 0; }, nullptr);
+    return copy;
+}
+
+PyObject* copy_of_function(PyObject* function) {
+    PyRef copy = PyRef::steal(begin_copy_of_function(function, 0));
+    if (!copy) return nullptr;
+    PyObject_GC_Track(copy.get());
+    PyObject* dict = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+    if (dict && !(reinterpret_cast<PyFunctionObject*>(copy.get())->func_dict = PyDict_Copy(dict)))
+        return nullptr;
+    return copy.release();
+}
+
+#else
+
+vectorcallfunc python_vectorcall() { return _PyFunction_Vectorcall; }
+PyObject* copy_of_function(PyObject* function) { return Py_NewRef(function); }
+
+#endif
 
 bool asking_runs_no_code(PyObject* o, const char* attribute) {
     PyTypeObject* type = Py_TYPE(o);

@@ -14,6 +14,8 @@
 
 namespace stator::frontend {
 
+void show_pending_call(PyInterpreterState* interp) { raw::set_eval_breaker(interp); }
+
 #if PY_VERSION_HEX < 0x030D0000
 
 namespace {

@@ -81,6 +81,9 @@ inline int& recursion(PyThreadState* ts) { return ts->py_recursion_remaining; }
 inline int* c_recursion(PyThreadState* ts) { return &ts->c_recursion_remaining; }
 
 inline bool eval_breaker(PyThreadState* ts) { return ts->interp->ceval.eval_breaker._value != 0; }
+inline void set_eval_breaker(PyInterpreterState* interp) {
+    _Py_atomic_store_relaxed(&interp->ceval.eval_breaker, 1);
+}
 // Where compiled loops look (little-endian: the events are in the low bytes).
 inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
     *mask = -1;

@@ -37,6 +37,7 @@ inline int& recursion(PyThreadState* ts) { return ts->py_recursion_remaining; }
 inline int* c_recursion(PyThreadState* ts) { return &ts->c_recursion_remaining; }
 
 inline bool eval_breaker(PyThreadState* ts) { return (ts->eval_breaker & _PY_EVAL_EVENTS_MASK) != 0; }
+inline void set_eval_breaker(PyInterpreterState*) {}  // Py_AddPendingCall does
 // Where compiled loops look (little-endian: the events are in the low bytes).
 inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
     *mask = _PY_EVAL_EVENTS_MASK;

@@ -114,6 +114,19 @@ struct FunctionState::Impl {
     // have more elements than this.
     int unlooked = 0;
     int64_t unlooked_size = 0;
+    // The same where calls need not come here at all meanwhile (FunctionState::let_python_serve).
+    struct Absence {
+        bool possible = false, wanted = false;
+        int unwanted = 0;  // times that calls went unlooked, before the first one
+        int passed = 0;    // calls that plain Python got because of others in progress
+        int looking = 0;   // calls to come of the look at hand
+        int64_t since = 0, lasted = 0, look_began = 0;  // ns
+        int64_t calls_before = 0;                       // the look
+    } absence;
+    // A call that nobody wants: it is plain Python's, of whatever kinds its arguments are.
+    void note_unwanted(Judge& judge);
+    // A call that was not even judged: one further out has handed over, or is timed as plain Python.
+    void note_passed();
     Account account;         // of what its calls cost beyond plain Python
     int64_t settled_at = 0;  // until when the time of frames at hand has been accounted for, ns
     // What frames at hand step is a cost of the loop that was left last.

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "frontend/clock.h"
+#include "frontend/cpython/functions.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/regions/library.h"
@@ -33,6 +34,8 @@ std::string (*remark_text)(const Remark&) = nullptr;
 constexpr int kMaxPlaces = 64;
 constexpr int kFruitlessCalls = 3;
 constexpr int kUnlooked = 31;        // calls of what is given up
+constexpr int kUnwanted = 8;         // times that so many went unlooked before none come here any more
+constexpr int kLook = 8;             // calls that are looked at after such an absence
 constexpr int kManyRecordings = 32;  // a function that goes on recording after so many always will
 }  // namespace
 
@@ -218,6 +221,32 @@ bool FunctionState::Impl::may_invest() const {
     return purse().open();
 }
 
+void FunctionState::Impl::note_unwanted(Judge& judge) {
+    Absence& a = absence;
+    if (a.looking == 0) {
+        unlooked = kUnlooked;
+        judge.pass(kUnlooked);
+        a.wanted = a.possible && ++a.unwanted >= kUnwanted;
+        if (a.wanted) a.since = now_ns();
+        return;
+    }
+    if (a.looking == kLook) a.look_began = now_ns();
+    if (--a.looking > 0) return;
+    // Calls are taken to have come as often before the look as they did in it.
+    a.since = now_ns();
+    const int64_t each = std::max<int64_t>(1, (a.since - a.look_began) / (kLook - 1));
+    judge.miss(a.lasted / each, a.lasted);
+    a.wanted = true;
+}
+
+void FunctionState::Impl::note_passed() {
+    if (!absence.possible || ++absence.passed < kUnwanted * kUnlooked) return;
+    absence.passed = 0;
+    absence.looking = 0;
+    absence.wanted = true;
+    absence.since = now_ns();
+}
+
 bool FunctionState::Impl::is_left_unread() const {
     if (code || !is_judged()) return false;
     return !may_invest() || text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).waits(counters.calls);
@@ -307,6 +336,7 @@ bool FunctionState::Impl::decode() {
     }
     if (PyErr_Occurred()) PyErr_Clear();
     given_up = true;
+    absence.wanted = absence.possible;
     constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     const Reason reason = object->co_flags & kGenerators ? Reason::Generator : Reason::CannotDecode;
     remarks.push_back(
@@ -333,12 +363,17 @@ bool entry_handler(void* ctx, Frame& frame, PyObject** result) {
     return true;
 }
 
+// The function as CPython runs it.
+PyObject* call_plainly(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    return python_vectorcall()(func, args, nargsf, kwnames);
+}
+
 PyObject* call_driven(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, size_t nargsf,
                       PyObject* kwnames) {
     DriveContext ctx{&fs, func, nullptr};
     HookScope scope(entry_handler, &ctx);
     ctx.scope = &scope;
-    return PyObject_Vectorcall(func, args, nargsf, kwnames);
+    return call_plainly(func, args, nargsf, kwnames);
 }
 
 }  // namespace
@@ -354,8 +389,9 @@ PyObject* begin_verified(PyObject* func, PyObject* const* args, size_t nargsf, P
     for (Py_ssize_t i = 0; i < nkw; ++i)
         if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[npos + i]) < 0) return nullptr;
     PyRef module = PyRef::steal(PyImport_ImportModule("stator._verify"));
-    if (!module) return nullptr;
-    return PyObject_CallMethod(module.get(), "Call", "OOO", func, positional.get(), keywords.get());
+    PyRef plain = PyRef::steal(module ? copy_of_function(func) : nullptr);  // whose calls are CPython's
+    if (!plain) return nullptr;
+    return PyObject_CallMethod(module.get(), "Call", "OOO", plain.get(), positional.get(), keywords.get());
 }
 
 // The sources of the arrays that the trace stores to.
@@ -538,7 +574,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
             if (out.kind == Outcome::Failed) return nullptr;
             if (out.kind == Outcome::Redo) {
                 ++fs.counters.redone;
-                if (out.frames.empty()) return PyObject_Vectorcall(func, args, nargsf, kwnames);
+                if (out.frames.empty()) return call_plainly(func, args, nargsf, kwnames);
             } else {
                 ++fs.counters.replays;
                 if (out.exit) ++fs.counters.exits;
@@ -549,7 +585,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
         }
     }
     return stepped(
-        fs, given(args, nargsf, kwnames), [&] { return PyObject_Vectorcall(func, args, nargsf, kwnames); },
+        fs, given(args, nargsf, kwnames), [&] { return call_plainly(func, args, nargsf, kwnames); },
         [&] { return call_driven(fs, func, args, nargsf, kwnames); });
 }
 
@@ -592,10 +628,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const Judge::Way way = judge.choose(size);
     if (way == Judge::Way::Plain) {
         ++fs.counters.eager_calls;
-        if (fs.verdicts.all_retired(&fs.unlooked_size)) {
-            fs.unlooked = kUnlooked;
-            judge.pass(kUnlooked);
-        }
+        if (fs.verdicts.all_retired(&fs.unlooked_size)) fs.note_unwanted(judge);
         return plain();
     }
     if (way == Judge::Way::Serve) return serve(&replayed);
@@ -659,15 +692,19 @@ bool FunctionState::passes(const Frame& frame) {
 
 PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     Impl& fs = *impl_;
-    const auto plain = [&] { return PyObject_Vectorcall(func, args, nargsf, kwnames); };
+    const auto plain = [&] { return call_plainly(func, args, nargsf, kwnames); };
     if (fs.unlooked > 0 &&
         passes_unlooked(fs, PyVectorcall_NARGS(nargsf), [&](Py_ssize_t i) { return args[i]; }))
         return plain();
     if (fs.given_up || recording_on_this_thread()) return plain();
     ++fs.counters.calls;
-    if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get() ||
-        fs.handing_over || fs.timing_plain) {
+    if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get()) {
         ++fs.counters.eager_calls;
+        return plain();
+    }
+    if (fs.handing_over || fs.timing_plain) {
+        ++fs.counters.eager_calls;
+        fs.note_passed();
         return plain();
     }
     // Nothing is known of it, and there is nothing to find out with.
@@ -680,9 +717,15 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
     }
     const Trace* unused = nullptr;
     const auto served = [&](const Trace** t) { return serve(fs, func, args, nargsf, kwnames, t); };
-    // A recursive call is a part of the one that is being timed.
-    if (fs.verdicts.serves() || fs.judging || !fs.is_judged()) return served(&unused);
-    return judged(fs, given(args, nargsf, kwnames), plain, served);
+    if (fs.verdicts.serves() || !fs.is_judged()) return served(&unused);
+    const Given all = given(args, nargsf, kwnames);
+    if (!fs.judging) return judged(fs, all, plain, served);
+    // A recursive call is a part of the one that is being timed, which may have given all up since.
+    int64_t retired = 0;
+    if (!fs.verdicts.all_retired(&retired) || all.size > retired) return served(&unused);
+    ++fs.counters.eager_calls;
+    fs.note_passed();
+    return plain();
 }
 
 PyObject* FunctionState::run(Frame& frame) {
@@ -730,11 +773,37 @@ void FunctionState::reset() {
     fs.eager_rounds = 0;
     fs.verdicts = {};
     fs.unlooked = 0;
+    fs.absence = {.possible = fs.absence.possible, .wanted = fs.given_up && fs.absence.possible};
     fs.credited = 0;
     fs.account.open();
     fs.awaited.clear();
     fs.entry = fs.code ? fs.place(*fs.code, 0, true) : nullptr;
 }
+
+void FunctionState::let_python_serve() {
+    Impl::Absence& a = impl_->absence;
+    if (a.possible) return;
+    a.possible = !impl_->options.fullgraph;  // whose calls are checked
+    a.wanted = a.possible && impl_->given_up;
+}
+
+bool FunctionState::wants_python() const { return impl_->absence.wanted; }
+bool FunctionState::ever_looks_again() const { return !impl_->given_up; }
+bool FunctionState::looked_in_vain() const {
+    return impl_->absence.lasted > 0 && impl_->counters.calls - impl_->absence.calls_before <= 2 * kLook;
+}
+
+void FunctionState::look_again() {
+    Impl& fs = *impl_;
+    Impl::Absence& a = fs.absence;
+    a.wanted = false;
+    a.lasted = std::max<int64_t>(1, now_ns() - a.since);
+    a.looking = kLook;
+    a.calls_before = fs.counters.calls;
+    fs.unlooked = 0;
+}
+
+bool FunctionState::wants_attention() const { return impl_->absence.wanted || wants_sweep(); }
 
 bool FunctionState::wants_sweep() const {
     return std::max(impl_->codes.size(), impl_->clones.size()) >= impl_->sweep_at;

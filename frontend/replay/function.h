@@ -1,8 +1,9 @@
 // One decorated function, or all that were made of one piece of code: places, traces, counters, and what
 // happens at a call.
 //
-// This is what bindings/CompiledFunction holds. `call` has vectorcall's contract; it never fails for reasons
-// of stator's own: whatever cannot be replayed runs as the plain function.
+// This is what the objects of bindings/ that stand for compiled functions hold. `call` has vectorcall's
+// contract; it never fails for reasons of stator's own: whatever cannot be replayed runs as the plain
+// function.
 #pragma once
 
 #include <cstdint>
@@ -86,9 +87,19 @@ class FunctionState {
     std::vector<RegionInfo> regions() const;
     std::vector<Remark> remarks() const;
     void reset();  // drops traces and counters
+    // Whether any of the following does.
+    bool wants_attention() const;
     bool wants_sweep() const;
     void
     sweep();  // drops what is known of functions that nobody else has any more; no call may be in progress
+    // Calls may come here no more while plain Python is known to serve them (`wants_python`), until
+    // `look_again` opens a look: a few calls that are judged one after the other. Said once, by who can do
+    // that.
+    void let_python_serve();
+    bool wants_python() const;
+    bool ever_looks_again() const;  // false: it cannot be decoded
+    bool looked_in_vain() const;    // the last look found nothing new
+    void look_again();
     const CallLimits* limit(const CallLimits* limits);  // sets them, returns those before
     int traverse(visitproc visit, void* arg) const;     // for the owner's tp_traverse
     struct Impl;

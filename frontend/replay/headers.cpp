@@ -96,7 +96,8 @@ regions::BuildBudget budget_for(const FunctionState::Impl& fs, const LoopHeader&
     const int halvings = std::min(fs.loops_too_large, kMostHalvings);
     budget.work = std::max<int64_t>((budget.work >> halvings) - h.build_work, 0);
     budget.ns >>= halvings;
-    if (!fs.is_judged()) budget.ns = std::numeric_limits<int64_t>::max();  // work alone is the same on each machine
+    if (!fs.is_judged())
+        budget.ns = std::numeric_limits<int64_t>::max();  // work alone is the same on each machine
     return budget;
 }
 

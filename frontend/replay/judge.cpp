@@ -179,6 +179,12 @@ void Judge::look(int64_t ns) {
     if (wait_ns_ <= 0) begin_trial(-1);
 }
 
+void Judge::miss(int64_t calls, int64_t ns) {
+    if (trial_ || gave_up_ || lost_ < 0) return;
+    wait_ns_ -= plain_ns_ > 0 && calls > ns / plain_ns_ ? ns : calls * plain_ns_;
+    countdown_ = 1;
+}
+
 void Judge::give_up(int64_t size) {
     trial_ = false;
     gave_up_ = true;

@@ -59,6 +59,8 @@ class Judge {
     bool compares() const { return trial_; }
     // So many plain calls were not shown to it.
     void pass(int64_t calls) { countdown_ -= std::min(calls, countdown_ - 1); }
+    // So many more were not, in `ns` altogether at most; the next one is timed.
+    void miss(int64_t calls, int64_t ns);
     // The program ran for so long while calls were shown to nobody (the hook of STATOR=all was off), ns. What
     // waits to be tried again waits no longer for that.
     static void let_pass(int64_t ns) { unseen += ns; }

@@ -61,7 +61,18 @@ else:
     _stator = None
 
 if _stator is not None:
-    from stator._stator import CompiledFunction, GraphBreakError, RecompileError
+    from stator._stator import GraphBreakError, RecompileError
+
+    if sys.version_info < (3, 12):
+        from stator._stator import CompiledFunction
+    else:
+
+        class _IsCompiled(type):
+            def __instancecheck__(cls, instance):
+                return _stator.is_compiled(instance)
+
+        class CompiledFunction(metaclass=_IsCompiled):
+            """A Python function that stator compiles: what stator.compile returns, which is a function object."""
 
     # Behind the exit handlers modules go away, and objects' callbacks run in what is left.
     atexit.register(_stator.at_exit)
@@ -104,8 +115,10 @@ def compile(function=None, /, **options):
     Returns
     -------
     CompiledFunction
-        It stands for the function in every way: name, signature, binding, pickling. ``f.__wrapped__`` is the function
-        as it was written. For methods and partials an object of the same kind around a CompiledFunction.
+        A function like the one it was made of: name, signature, binding, pickling. ``f.__wrapped__`` is the function
+        as it was written. From Python 3.12 on it is a function object (`types.FunctionType`), a copy that shares code,
+        globals and closure; on 3.11 it is an object of a type of its own. ``isinstance(f, stator.CompiledFunction)``
+        holds on all. For methods and partials an object of the same kind around a compiled function.
         With ``STATOR=0`` the function itself.
 
     Raises
@@ -163,6 +176,11 @@ del _Probe
 
 def _compile(f, fullgraph, fastmath, device="cpu"):
     kind = type(f)
+    if _stator.is_compiled(f):
+        options = _stator.function_options(f)
+        if options == {"fullgraph": fullgraph, "fastmath": fastmath, "device": device}:
+            return f
+        return _compile(f.__wrapped__, fullgraph, fastmath, device)
     if kind is _Function:
         if not _stator.selected(f.__module__ or "", f.__qualname__):
             return f
@@ -172,11 +190,6 @@ def _compile(f, fullgraph, fastmath, device="cpu"):
 
             _dump.watch(compiled)
         return compiled
-    if kind is CompiledFunction:
-        options = _stator.function_options(f)
-        if options == {"fullgraph": fullgraph, "fastmath": fastmath, "device": device}:
-            return f
-        return _compile(f.__wrapped__, fullgraph, fastmath, device)
     if kind is staticmethod or kind is classmethod:
         return kind(_compile(f.__func__, fullgraph, fastmath, device))
     if kind is _Method:
@@ -185,7 +198,7 @@ def _compile(f, fullgraph, fastmath, device="cpu"):
     if functools and kind is functools.partial:
         return functools.partial(_compile(f.func, fullgraph, fastmath, device), *f.args, **f.keywords)
     call = getattr(kind, "__call__", None)  # noqa: B004
-    if type(call) in (_Function, CompiledFunction):
+    if type(call) is _Function or _stator.is_compiled(call):
         return _Method(_compile(call, fullgraph, fastmath, device), f)
     from stator import _refuse
 
@@ -222,7 +235,8 @@ def stats(function=None, /):
         ``calls``, ``replays`` (served by a trace from entry on), ``served`` (traces or native loops did a part of the call),
         ``eager_calls``, ``recordings``, ``traces``, ``bridges``,
         ``exits``, ``opaque_steps``, ``redone`` (segments redone eagerly), ``retired``, ``compiles``, ``cache_hits``,
-        ``kernels_launched``, ``regions``, ``guard_failures``, and ``compile_s`` in seconds.
+        ``kernels_launched``, ``regions``, ``guard_failures``, and ``compile_s`` in seconds. Calls that Python runs alone,
+        of functions that plain Python is faster for (from Python 3.12 on), are in none of them.
     """
     if _stator is None:
         from stator import _absent
@@ -302,7 +316,7 @@ def disable(function=None, /):
         raise TypeError(_refuse.not_callable(function, "stator.disable"))
     if not _enabled:
         return function
-    return _stator.disable(function.__wrapped__ if isinstance(function, CompiledFunction) else function)
+    return _stator.disable(function.__wrapped__ if _stator.is_compiled(function) else function)
 
 
 def __getattr__(name):

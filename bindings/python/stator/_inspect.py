@@ -6,13 +6,12 @@ The methods of `CompiledFunction` of the same names end here. Nothing of this is
 import time
 
 from stator import _stator
-from stator._stator import CompiledFunction
 
 
 def _compiled(function):
-    """The CompiledFunction in a method, partial or wrapper of one."""
+    """The compiled function in a method or partial of one."""
     seen = function
-    while seen is not None and not isinstance(seen, CompiledFunction):
+    while seen is not None and not _stator.is_compiled(seen):
         seen = getattr(seen, "__func__", None) or getattr(seen, "func", None)
     if seen is None:
         raise TypeError(f"expected a function compiled by stator.compile, found {function!r}")

@@ -1,7 +1,9 @@
 """Pickling of compiled functions: by reference, as plain functions are.
 
 cloudpickle (and joblib through it) pickles functions of ``__main__`` and local ones by value, since the reader cannot
-import them. A compiled function then travels as the plain function and its options, and is compiled where it arrives.
+import them. A compiled function is compiled where it arrives, too. On 3.11 it travels as the plain function and its
+options. From 3.12 on it is a function to cloudpickle: it travels as one, and the handle in its ``__dict__`` as the wish to
+have that function served.
 """
 
 import sys
@@ -39,3 +41,58 @@ def rebuild(function, options):
     import stator
 
     return stator.compile(function, **options)
+
+
+class _NotServed:
+    """Stands for what a compiled function's ``__dict__`` has where stator does not run."""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def absent(*args, **kwargs):
+            raise RuntimeError(
+                f"the function came from a process with stator, which does not run here: no {name}()"
+            )
+
+        return absent
+
+
+def _serves():
+    import stator
+
+    return stator._enabled and sys.version_info >= (3, 12)
+
+
+def reduce_handle(function, inspector):
+    """What ``__reduce__`` of a function's handle returns."""
+    from stator import _stator
+
+    return adopt, (function, inspector, _stator.function_options(function))
+
+
+def adopt(function, inspector, options):
+    """Have an unpickled function served, and return its handle."""
+    if not _serves():
+        return _NotServed()
+    from stator import _stator
+
+    return _stator.adopt(function, inspector, **options)
+
+
+def inspector():
+    """What an inspector is unpickled as: one without a state, until a function that it came with is adopted."""
+    if not _serves():
+        return _NotServed()
+    from stator import _stator
+
+    return _stator.detached_inspector()
+
+
+def sequence(inspector, name):
+    """A function's ``traces`` or ``regions``."""
+    if isinstance(inspector, _NotServed):
+        return ()
+    from stator import _stator
+
+    return _stator.live_sequence(inspector, name)

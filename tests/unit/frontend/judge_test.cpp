@@ -160,6 +160,18 @@ TEST(Judge, TrialsOfWhatIsRetiredAreRare) {
     EXPECT_LT(served * 100, plain) << "each costs a hundred plain calls";
 }
 
+// Calls that were not shown to it bring the next trial nearer, by no more than the time that they can have
+// taken.
+TEST(Judge, CallsThatWereMissedBringTheNextTrialNearer) {
+    for (const bool long_ago : {false, true}) {
+        Judge judge;
+        call(judge, 100, 10, 2000, 1000);
+        ASSERT_TRUE(judge.retired());
+        judge.miss(1'000'000, long_ago ? 10'000'000 : 100'000);
+        EXPECT_EQ(call(judge, 10, 10, 2000, 1000).served > 0, long_ago);
+    }
+}
+
 TEST(Judge, TimeInWhichNoCallIsShownCountsAsWaitedFor) {
     Judge judge;
     call(judge, 20, 10, 2000, 1000);
