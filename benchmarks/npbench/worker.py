@@ -104,7 +104,8 @@ COUNTERS = ("regions", "exits", "opaque_steps", "compile_s", "eager_calls")
 
 
 def counters(function: Any) -> dict[str, float]:
-    if type(function).__module__.partition(".")[0] not in ("stator", "_stator"):
+    stator = sys.modules.get("stator")
+    if stator is None or not isinstance(function, stator.CompiledFunction):
         return {}
     return {k: v for k, v in function.stats().items() if k in COUNTERS}
 
