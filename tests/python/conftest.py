@@ -20,9 +20,7 @@ if not os.environ.get("STATOR_TEST_KEEP_ENV"):
     for name in [
         n
         for n in os.environ
-        if n.startswith("STATOR")
-        and n != "STATOR_BLESS"
-        and not n.startswith("STATOR_TEST_CUDA")
+        if n.startswith("STATOR") and n != "STATOR_BLESS" and not n.startswith("STATOR_TEST_CUDA")
     ]:
         del os.environ[name]
 _cache = tempfile.mkdtemp(prefix="stator-test-cache-")
