@@ -58,7 +58,11 @@ void reset_global_counters() {
 }
 void set_verify(bool on) { verifying = on; }
 bool verifying_calls() { return verifying; }
-void set_retirement(bool on) { retiring = on; }
+void set_retirement(bool on) {
+    // What was spent while nothing was judged is owed by nobody.
+    if (on && !retiring) purse() = {};
+    retiring = on;
+}
 void set_stance(Stance s) { current_stance = s; }
 Stance stance() { return current_stance; }
 void set_compiler_loader(const kernels::CompilerApi* (*loader)(std::string*)) { compiler_loader = loader; }

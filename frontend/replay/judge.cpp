@@ -8,10 +8,9 @@ namespace stator::frontend {
 
 namespace {
 constexpr int kPairs = 3;  // served and plain calls of a full trial
-// The same where neither is a fourth ahead of the other and calls are not long, ns: one in three is hit by
-// something.
+// The same of short calls where neither is a fourth ahead of the other, ns: one in three is hit by something.
 constexpr int kClosePairs = 8;
-constexpr int64_t kShortCall = 100'000, kLongCall = 5'000'000;
+constexpr int64_t kShortCall = 100'000;
 // The same of calls so short that it matters whether CPython has specialized their code, which it does after
 // eight of them, ns.
 constexpr int kWarmPairs = 12;
@@ -102,9 +101,8 @@ bool Judge::judge() {
     const auto ahead_of = [](const Times& a, const Times& b, int64_t part) {
         return a.best + a.best / part < b.best;
     };
-    const bool is_short = plain_.best < kShortCall, close = plain_.best < kLongCall &&
-                                                            !ahead_of(served_, plain_, 4) &&
-                                                            !ahead_of(plain_, served_, 4);
+    const bool is_short = plain_.best < kShortCall,
+               close = is_short && !ahead_of(served_, plain_, 4) && !ahead_of(plain_, served_, 4);
     const int pairs = plain_.best < kWarmedUpCall ? kWarmPairs : close ? kClosePairs : kPairs;
     // One plain call that took a few times as long as usual may have been interrupted, a short one many
     // times.

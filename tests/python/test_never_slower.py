@@ -68,9 +68,10 @@ def test_shortest_paths_with_a_heap() -> None:
         assert f(adj, 0).tobytes() == expected.tobytes()
         stator.wait()
     served = f.stats()["kernels_launched"]
-    for _ in range(40):
+    for _ in range(400):
         f(adj, 0)
-    assert f.stats()["kernels_launched"] - served < 40 * 20, "it has 200 exits a call"
+    # It has 200 exits a call, and is tried again now and then.
+    assert f.stats()["kernels_launched"] - served < 400 * 70
 
 
 def test_what_is_given_up_for_ints_is_open_for_floats() -> None:

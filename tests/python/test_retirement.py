@@ -123,3 +123,16 @@ for n in range(3):
 print(max(served))
 """
     assert int(run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1").stdout) > 5000
+
+
+def test_what_was_spent_while_nothing_was_judged_is_owed_by_nobody() -> None:
+    stator.options.retire = False
+    x = np.arange(30.0)
+    for n in range(200):
+        stator.compile(eval(f"lambda x: np.sqrt(x * {n} + 1) + {n}"))(x)
+    stator.options.retire = True
+    f = stator.compile(lambda x: x * 2 + 1)
+    for _ in range(4):
+        f(x)
+        stator.wait()
+    assert f.stats()["recordings"] >= 1
