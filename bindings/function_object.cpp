@@ -58,8 +58,24 @@ Py_ssize_t count_of(PyObject* defaults) { return defaults ? PyTuple_GET_SIZE(def
 
 // --- calls ---
 
+// A served call needs C stack, which CPython 3.12 limits to less than the recursion limit: from so many calls
+// in progress on, the functions of a state recurse as CPython's own do.
+constexpr int kDeepest = 100;
+
+PyObject* call_deeply(SharedState* shared, PyObject* function, PyObject* const* args, size_t nargsf,
+                      PyObject* kwnames) {
+    // The state stays, because calls of it are in progress.
+    if (shared->deep++ == 0) choose_vectorcalls(shared);
+    PyObject* result = frontend::python_vectorcall()(function, args, nargsf, kwnames);
+    if (--shared->deep == 0) choose_vectorcalls(shared);
+    return result;
+}
+
 PyObject* call(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-    return call_served(tail(function).shared, function, args, nargsf, kwnames);
+    SharedState* const shared = tail(function).shared;
+    if (shared->running >= kDeepest) [[unlikely]]
+        return call_deeply(shared, function, args, nargsf, kwnames);
+    return call_served(shared, function, args, nargsf, kwnames);
 }
 
 PyObject* call_with_checks(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -81,7 +97,8 @@ void give_to_python(Handle* h, PyObject* function) {
 
 void choose_vectorcall(Handle* h) {
     if (!h->function) return;
-    if (h->inspector->served.shared->given_back) return give_to_python(h, h->function);
+    const SharedState* shared = h->inspector->served.shared;
+    if (shared->given_back || shared->deep > 0) return give_to_python(h, h->function);
     PyFunction_SetVectorcall(cast(h->function), h->adopted                         ? call_adopted
                                                 : is_checked(h->inspector->served) ? call_with_checks
                                                                                    : call);

@@ -28,6 +28,7 @@ struct SharedState {
     bool kept = false;                 // without a function
     bool given_back = false;           // they are, until `look_at`, ns; see giving_back.h
     int64_t look_at = 0, pause = 0;
+    int deep = 0;               // calls in progress whose recursion is CPython's (function_object.cpp)
     int running = 0;            // calls in progress, on all threads and of all owners
     bool reset_wanted = false;  // dropping traces waits until none of them runs
 };

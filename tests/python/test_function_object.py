@@ -579,3 +579,14 @@ def test_threads_and_forks(tmp_path):
     done = run_program("", str(program), STATOR_RETIRE="1")
     assert done.stdout.strip() == "0 True", done.stderr
     assert done.stderr == ""
+
+
+def test_recursion_goes_as_deep_as_without_stator() -> None:
+    def depth(n):
+        return n if n == 0 else compiled(n - 1)
+
+    compiled = stator.compile(depth)
+    room = sys.getrecursionlimit() - len(inspect.stack()) - 40
+    for _ in range(4):
+        assert compiled(room) == 0
+    assert compiled(3) == 0
