@@ -68,7 +68,7 @@ case $command in
 ready) [ -f "$root/.stator-ready" ] && [ -x $venv/bin/pytest ] && [ "$(id -u)" = 0 ] ;;
 setup) environment ;;
 build) build ;;
-test) inside env PYTHONPATH="$ROOT/build/py314/python" PYTHONDONTWRITEBYTECODE=1 FUZZ_COUNT=30 $venv/bin/python -m pytest "$@" ;;
+test) inside env PYTHONPATH="$ROOT/build/py314/python" PYTHONDONTWRITEBYTECODE=1 FUZZ_COUNT=30 PARAMETERS="${PARAMETERS-third}" $venv/bin/python -m pytest "$@" ;;
 run) inside env PYTHONPATH="$ROOT/build/py314/python" "$@" ;;
 *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 2 ;;
 esac

@@ -3,6 +3,7 @@
 # every other supported Python of this machine; says at the end what ran and what was skipped. An empty suite fails.
 # --gpu runs the tests of CUDA kernels alone; they need NVRTC, but no GPU.
 #
+# PARAMETERS=  the other Pythons run tests with all of their parameters, and not with a third each
 # PYTEST_ARGS  more arguments for pytest, e.g. "-k roll -x", or "-n 0 --pdb" (one process)      TORCH=0  leaves torch out
 . "$(dirname "$0")/common.sh"
 
@@ -63,8 +64,8 @@ run_pytest() {
     local python=$1
     shift
     local env=(PYTHONPATH="$ROOT/build/$preset/python" PYTHONDONTWRITEBYTECODE=1)
-    # What random programs find is seldom a matter of the Python that asks for it.
-    [ "$python" = .venv/bin/python ] || env+=(FUZZ_COUNT=30)
+    # What arrays and random programs find is seldom a matter of the Python that asks for it: three others share it.
+    [ "$python" = .venv/bin/python ] || env+=(FUZZ_COUNT=30 PARAMETERS="${PARAMETERS-third}")
     if [ "$preset" = asan ]; then
         env+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
             ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1)

@@ -2,6 +2,7 @@
 
 Tests never read or write the user's cache, and none inherits ``STATOR*`` variables of the shell it was started from
 (set ``STATOR_TEST_KEEP_ENV=1`` to keep them, e.g. for ``STATOR_LOG``). Goldens are rewritten with ``STATOR_BLESS=1``.
+``PARAMETERS=third`` leaves out two thirds of the parameters of tests that have many.
 """
 
 from __future__ import annotations
@@ -45,6 +46,31 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     except ImportError as error:
         lines.append(f"stator: cannot be imported: {error}")
     return lines
+
+
+# Tests with more sets of parameters than this differ in arrays, which are the same to every Python.
+_MANY = 12
+# Whose parameters are programs that depend on the Python that runs them.
+_ABOUT_PYTHON = {"test_stepper.py", "test_fuzz.py"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """PARAMETERS=third: every third set of parameters, another third for each of three Pythons in a row."""
+    if os.environ.get("PARAMETERS") != "third":
+        return
+    groups: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        if hasattr(item, "callspec") and item.path.name not in _ABOUT_PYTHON:
+            groups.setdefault((str(item.path), getattr(item, "originalname", item.name)), []).append(item)
+    left = {
+        id(item)
+        for group in groups.values()
+        if len(group) > _MANY
+        for i, item in enumerate(group)
+        if (i - sys.version_info.minor) % 3
+    }
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in left])
+    items[:] = [item for item in items if id(item) not in left]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

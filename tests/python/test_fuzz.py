@@ -13,7 +13,7 @@ from fuzz.choices import Choices
 from fuzz.programs import straight_line
 from hypothesis import strategies as st
 
-COUNT = int(os.environ.get("FUZZ_COUNT", "150"))
+COUNT = int(os.environ.get("FUZZ_COUNT", "80"))
 # The share of COUNT that is tried here of kinds other than half of it: all of the quickest, few of those that take long.
 SHARE = {"straight": 1, "objects": 1 / 6, "rebinding": 1 / 6}
 
