@@ -247,8 +247,7 @@ bool add_compiled_function(PyObject* module) {
 PyObject* make_compiled(PyObject* function, const FunctionOptions& options) {
     SharedState* shared = acquire_state(function, options);
     if (!shared) return nullptr;
-    if (kFunctionObjects && !is_entered_unasked(function))
-        return make_function_object(function, shared, options);
+    if (!is_entered_unasked(function)) return make_function_object(function, shared, options);
     CompiledFunction* self = allocate(function);
     if (!self) return release_state(shared), nullptr;
     self->served = {shared, options};

@@ -1,8 +1,8 @@
 // stator.CompiledFunction: what stator.compile puts in the place of a Python function.
 //
-// From Python 3.12 on that is a function object (function_object.h), and this file has what is asked of it by
-// the rest of bindings/. On 3.11 it is an object of a type of its own, as what stator.disable returns is on
-// all versions: a wrapper. Its call goes through vectorcall straight to frontend::FunctionState. Everything
+// That is a function object (function_object.h), and this file has what is asked of it by the rest of
+// bindings/. What stator.disable returns, and `__init__` from 3.13 on, is a wrapper: an object of a type of
+// its own. Its call goes through vectorcall straight to frontend::FunctionState. Everything
 // else makes the object look like the function it stands for: attributes are the function's own, it binds as
 // a method does, pickles by reference, and __wrapped__ is the function itself, which is never changed.
 #pragma once

@@ -10,18 +10,13 @@
 
 #include "bindings/giving_back.h"
 #include "bindings/inspection.h"
+#include "bindings/inspector.h"
 #include "frontend/cpython/functions.h"
 #include "frontend/pyref.h"
 #include "frontend/replay/driver.h"
+#include "guards/check_functions.h"
 
 namespace stator::bindings {
-
-#if PY_VERSION_HEX >= 0x030C0000
-
-// Answers what a state can be asked; one for all functions that share it, and the state's owner.
-struct Inspector {
-    PyObject_HEAD Served served;  // without a state: it was unpickled, and nothing was adopted with it
-};
 
 struct Handle {
     PyObject_HEAD Inspector* inspector;
@@ -88,7 +83,7 @@ PyObject* call_adopted(PyObject* function, PyObject* const* args, size_t nargsf,
 
 void give_to_python(Handle* h, PyObject* function) {
     PyFunctionObject* f = cast(function);
-    PyFunction_SetVectorcall(f, frontend::python_vectorcall());
+    frontend::set_vectorcall(function, frontend::python_vectorcall());
     const bool as_it_was = f->func_code == h->code && f->func_defaults == h->defaults &&
                            count_of(h->defaults) == h->default_count;
     // 0: CPython gives it a new one, up to 3.13.
@@ -99,9 +94,9 @@ void choose_vectorcall(Handle* h) {
     if (!h->function) return;
     const SharedState* shared = h->inspector->served.shared;
     if (shared->given_back || shared->deep > 0) return give_to_python(h, h->function);
-    PyFunction_SetVectorcall(cast(h->function), h->adopted                         ? call_adopted
-                                                : is_checked(h->inspector->served) ? call_with_checks
-                                                                                   : call);
+    frontend::set_vectorcall(h->function, h->adopted                         ? call_adopted
+                                          : is_checked(h->inspector->served) ? call_with_checks
+                                                                             : call);
 }
 
 // --- the tie ---
@@ -112,7 +107,7 @@ struct Tie {
 };
 
 const PyVarObject kTypeHead[] = {PyVarObject_HEAD_INIT(nullptr, 0)};
-PyTypeObject tie_type{}, handle_type{}, inspector_type{}, sequence_type{};
+PyTypeObject tie_type{}, handle_type{};
 
 // The function is a plain one from now on.
 void part(Handle* h) {
@@ -149,7 +144,7 @@ bool tie(Handle* h, PyObject* function) {
 }
 
 Handle* handle_of(PyObject* o) {
-    if (!PyFunction_Check(o)) return nullptr;
+    if (!guards::is_function(o)) return nullptr;
     for (auto* r = reinterpret_cast<PyWeakReference*>(cast(o)->func_weakreflist); r; r = r->wr_next)
         if (r->wr_callback && Py_IS_TYPE(r->wr_callback, &tie_type))
             if (Handle* h = reinterpret_cast<Tie*>(r->wr_callback)->handle) return h;
@@ -162,71 +157,6 @@ PyObject* call_adopted(PyObject* function, PyObject* const* args, size_t nargsf,
         return call_served(h->inspector->served.shared, function, args, nargsf, kwnames);
     const auto inspector = PyRef::borrow(reinterpret_cast<PyObject*>(h->inspector));
     return call_checked(h->inspector->served, function, args, nargsf, kwnames);
-}
-
-// --- the inspector ---
-
-Inspector* new_inspector(SharedState* shared, const frontend::FunctionOptions& options) {
-    Inspector* i = PyObject_GC_New(Inspector, &inspector_type);
-    if (!i) {
-        if (shared) release_state(shared);
-        return nullptr;
-    }
-    i->served = {shared, options};
-    if (shared) shared->inspector = reinterpret_cast<PyObject*>(i);
-    PyObject_GC_Track(i);
-    return i;
-}
-
-Inspector* as_inspector(PyObject* o) { return reinterpret_cast<Inspector*>(o); }
-
-int traverse_inspector(PyObject* o, visitproc visit, void* arg) {
-    const SharedState* shared = as_inspector(o)->served.shared;
-    // What several own is none's to show: the collector would count it more often than it is referred to.
-    return shared && shared->owners == 1 ? shared->state->traverse(visit, arg) : 0;
-}
-
-// The state stays, so that a call from a finalizer still works.
-int clear_inspector(PyObject* o) {
-    SharedState* shared = as_inspector(o)->served.shared;
-    if (shared && shared->owners == 1 && shared->running == 0) reset_state(shared);
-    return 0;
-}
-
-void dealloc_inspector(PyObject* o) {
-    PyObject_GC_UnTrack(o);
-    if (SharedState* shared = as_inspector(o)->served.shared) {
-        if (shared->inspector == o) shared->inspector = nullptr;
-        PyObject *kind, *value, *trace;
-        PyErr_Fetch(&kind, &value, &trace);  // a call of the function may be on its way out with an exception
-        release_state(shared);
-        PyErr_Restore(kind, value, trace);
-    }
-    PyObject_GC_Del(o);
-}
-
-PyObject* ask_state(const char* name, PyObject* o, PyObject* args, PyObject* kwargs) {
-    if (as_inspector(o)->served.shared) return inspect(name, o, args, kwargs);
-    PyErr_SetString(PyExc_ReferenceError, "the compiled function is not here");
-    return nullptr;
-}
-
-PyObject* reset(PyObject* o, PyObject*) {
-    if (SharedState* shared = as_inspector(o)->served.shared) reset_soon(shared);
-    Py_RETURN_NONE;
-}
-
-PyObject* get_qualname(PyObject* o, void*) {
-    const SharedState* shared = as_inspector(o)->served.shared;
-    return PyUnicode_FromString(shared ? shared->state->impl()->name.c_str() : "");
-}
-PyGetSetDef inspector_attributes[] = {{"__qualname__", get_qualname, nullptr, nullptr, nullptr},
-                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
-
-PyObject* reduce_inspector(PyObject*, PyObject*) {
-    const auto module = PyRef::steal(PyImport_ImportModule("stator._pickle"));
-    const auto make = PyRef::steal(module ? PyObject_GetAttrString(module.get(), "inspector") : nullptr);
-    return make ? Py_BuildValue("O()", make.get()) : nullptr;
 }
 
 // --- the handle ---
@@ -298,112 +228,33 @@ PyObject* reduce(PyObject* o, PyObject*) {
 
 // --- methods ---
 
-#define X(name, doc)                                                                                   \
-    PyObject* method_##name(PyObject* self, PyObject* args, PyObject* kwargs) {                        \
-        return (Py_IS_TYPE(self, &handle_type) ? ask_function : ask_state)(#name, self, args, kwargs); \
+#define X(name, doc)                                                            \
+    PyObject* method_##name(PyObject* self, PyObject* args, PyObject* kwargs) { \
+        return ask_function(#name, self, args, kwargs);                         \
     }
-STATOR_METHODS(X)
+STATOR_METHODS_OF_FUNCTIONS(X)
 #undef X
 
 #define X(name, doc)                                                                    \
     {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(method_##name)), \
      METH_VARARGS | METH_KEYWORDS, doc},
-PyMethodDef inspector_methods[] = {
-    STATOR_METHODS_OF_STATES(X){"reset", reset, METH_NOARGS, kResetDoc},
-    {"__reduce__", reduce_inspector, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
 PyMethodDef handle_methods[] = {
     STATOR_METHODS_OF_FUNCTIONS(X){"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 #undef X
 // That are entries of the function's `__dict__`.
-constexpr size_t kOfStates = std::size(inspector_methods) - 2, kOfFunctions = std::size(handle_methods) - 2;
-
-// --- what is seen of traces and regions ---
-
-// A sequence that shows what there is when it is looked at.
-struct LiveSequence {
-    PyObject_HEAD PyObject* inspector;
-    const char* name;  // in _inspect
-};
-
-PyObject* now(PyObject* o) {
-    auto* s = reinterpret_cast<LiveSequence*>(o);
-    return ask_state(s->name, s->inspector, nullptr, nullptr);
-}
-Py_ssize_t length_now(PyObject* o) {
-    const auto items = PyRef::steal(now(o));
-    return items ? PyObject_Size(items.get()) : -1;
-}
-PyObject* item_now(PyObject* o, PyObject* key) {
-    const auto items = PyRef::steal(now(o));
-    return items ? PyObject_GetItem(items.get(), key) : nullptr;
-}
-PyObject* item_at_now(PyObject* o, Py_ssize_t i) {
-    const auto items = PyRef::steal(now(o));
-    return items ? PySequence_GetItem(items.get(), i) : nullptr;
-}
-PyObject* iterate_now(PyObject* o) {
-    const auto items = PyRef::steal(now(o));
-    return items ? PyObject_GetIter(items.get()) : nullptr;
-}
-PyObject* show_now(PyObject* o) {
-    const auto items = PyRef::steal(now(o));
-    return items ? PyObject_Repr(items.get()) : nullptr;
-}
-PyObject* compare_now(PyObject* o, PyObject* other, int op) {
-    const auto items = PyRef::steal(now(o));
-    const auto others = PyRef::steal(Py_IS_TYPE(other, &sequence_type) ? now(other) : Py_NewRef(other));
-    return items && others ? PyObject_RichCompare(items.get(), others.get(), op) : nullptr;
-}
-PyObject* reduce_sequence(PyObject* o, PyObject*) {
-    auto* s = reinterpret_cast<LiveSequence*>(o);
-    const auto module = PyRef::steal(PyImport_ImportModule("stator._pickle"));
-    const auto make = PyRef::steal(module ? PyObject_GetAttrString(module.get(), "sequence") : nullptr);
-    return make ? Py_BuildValue("O(Os)", make.get(), s->inspector, s->name) : nullptr;
-}
-PyMethodDef sequence_methods[] = {
-    {"__reduce__", reduce_sequence, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
-int traverse_sequence(PyObject* o, visitproc visit, void* arg) {
-    Py_VISIT(reinterpret_cast<LiveSequence*>(o)->inspector);
-    return 0;
-}
-void dealloc_sequence(PyObject* o) {
-    PyObject_GC_UnTrack(o);
-    Py_DECREF(reinterpret_cast<LiveSequence*>(o)->inspector);
-    PyObject_GC_Del(o);
-}
-PySequenceMethods as_sequence = {.sq_length = length_now, .sq_item = item_at_now};
-PyMappingMethods as_mapping = {.mp_length = length_now, .mp_subscript = item_now};
-
-PyObject* new_sequence(PyObject* inspector, const char* name) {
-    LiveSequence* s = PyObject_GC_New(LiveSequence, &sequence_type);
-    if (!s) return nullptr;
-    s->inspector = Py_NewRef(inspector);
-    s->name = name;
-    PyObject_GC_Track(s);
-    return reinterpret_cast<PyObject*>(s);
-}
+constexpr size_t kOfFunctions = std::size(handle_methods) - 2;
 
 // --- the function's __dict__ ---
 
-constexpr const char* kSequences[] = {"traces", "regions"};
 // What functions of one state have in common there, `__wrapped__` not yet set.
 PyRef new_entries(PyObject* inspector) {
     auto dict = PyRef::steal(PyDict_New());
-    const auto set = [&](const char* name, PyObject* steal) {
-        const auto value = PyRef::steal(steal);
-        return value && PyDict_SetItemString(dict.get(), name, value.get()) == 0;
-    };
-    bool ok = dict && set("__wrapped__", Py_NewRef(Py_None));
-    for (size_t i = 0; i < kOfStates; ++i)
-        ok = ok && set(inspector_methods[i].ml_name, PyCFunction_New(&inspector_methods[i], inspector));
-    for (size_t i = 0; i < kOfFunctions; ++i) ok = ok && set(handle_methods[i].ml_name, Py_NewRef(Py_None));
-    for (const char* name : kSequences) ok = ok && set(name, new_sequence(inspector, name));
+    bool ok = dict && PyDict_SetItemString(dict.get(), "__wrapped__", Py_None) == 0 &&
+              add_entries_of_state(dict.get(), inspector);
+    for (size_t i = 0; i < kOfFunctions; ++i)
+        ok = ok && PyDict_SetItemString(dict.get(), handle_methods[i].ml_name, Py_None) == 0;
     return ok ? std::move(dict) : PyRef();
 }
 
@@ -435,7 +286,7 @@ Inspector* inspector_of(SharedState* shared, const frontend::FunctionOptions& op
 }
 
 void fill_types() {
-    for (PyTypeObject* t : {&tie_type, &handle_type, &inspector_type, &sequence_type}) {
+    for (PyTypeObject* t : {&tie_type, &handle_type}) {
         t->ob_base = kTypeHead[0];
         t->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
     }
@@ -452,35 +303,15 @@ void fill_types() {
     handle_type.tp_methods = handle_methods;
     handle_type.tp_traverse = traverse;
     handle_type.tp_dealloc = dealloc;
-    inspector_type.tp_name = "stator._stator.Inspector";
-    inspector_type.tp_basicsize = sizeof(Inspector);
-    inspector_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
-    inspector_type.tp_doc = "Answers what compiled functions are asked.";
-    inspector_type.tp_methods = inspector_methods;
-    inspector_type.tp_getset = inspector_attributes;
-    inspector_type.tp_traverse = traverse_inspector;
-    inspector_type.tp_clear = clear_inspector;
-    inspector_type.tp_dealloc = dealloc_inspector;
-    sequence_type.tp_name = "stator.LiveSequence";
-    sequence_type.tp_basicsize = sizeof(LiveSequence);
-    sequence_type.tp_flags |= Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_SEQUENCE;
-    sequence_type.tp_doc = "Traces or regions of a compiled function: those there are when it is looked at.";
-    sequence_type.tp_as_sequence = &as_sequence;
-    sequence_type.tp_as_mapping = &as_mapping;
-    sequence_type.tp_methods = sequence_methods;
-    sequence_type.tp_iter = iterate_now;
-    sequence_type.tp_repr = show_now;
-    sequence_type.tp_richcompare = compare_now;
-    sequence_type.tp_hash = PyObject_HashNotImplemented;
-    sequence_type.tp_traverse = traverse_sequence;
-    sequence_type.tp_dealloc = dealloc_sequence;
 }
 
 }  // namespace
 
 bool add_function_objects() {
+    if (guards::kServedHaveOwnType && !guards::add_served_function_type()) return false;
+    if (!add_inspectors()) return false;
     fill_types();
-    for (PyTypeObject* t : {&tie_type, &handle_type, &inspector_type, &sequence_type})
+    for (PyTypeObject* t : {&tie_type, &handle_type})
         if (PyType_Ready(t) < 0) return false;
     wrapped_name = PyUnicode_InternFromString("__wrapped__");
     bool ok = wrapped_name;
@@ -517,7 +348,7 @@ PyObject* make_function_object(PyObject* function, SharedState* shared,
 
 PyObject* adopt(PyObject* function, PyObject* inspector, const frontend::FunctionOptions& options) {
     if (PyObject* h = reinterpret_cast<PyObject*>(handle_of(function))) return Py_NewRef(h);
-    if (!Py_IS_TYPE(inspector, &inspector_type)) {
+    if (!is_inspector(inspector)) {
         PyErr_SetString(PyExc_TypeError, "expected the inspector that came with the function");
         return nullptr;
     }
@@ -538,18 +369,8 @@ PyObject* adopt(PyObject* function, PyObject* inspector, const frontend::Functio
     return handle.release();
 }
 
-PyObject* detached_inspector() { return reinterpret_cast<PyObject*>(new_inspector(nullptr, {})); }
-
-PyObject* sequence_of(PyObject* inspector, const char* name) {
-    for (const char* known : kSequences)
-        if (Py_IS_TYPE(inspector, &inspector_type) && std::string_view(known) == name)
-            return new_sequence(inspector, known);
-    PyErr_SetString(PyExc_TypeError, "expected an inspector, and 'traces' or 'regions'");
-    return nullptr;
-}
-
 Served* served_of(PyObject* object) {
-    if (Py_IS_TYPE(object, &inspector_type))
+    if (is_inspector(object))
         return as_inspector(object)->served.shared ? &as_inspector(object)->served : nullptr;
     Handle* h = handle_of(object);
     return h ? &h->inspector->served : nullptr;
@@ -571,26 +392,9 @@ std::vector<SharedState*> states_of_function_objects() {
 }
 
 bool is_served(PyObject* function) {
-    if (!PyFunction_Check(function)) return false;
+    if (!guards::is_function(function)) return false;
     const vectorcallfunc v = cast(function)->vectorcall;
     return v == call || v == call_with_checks || v == call_adopted;
 }
-
-#else
-
-bool add_function_objects() { return true; }
-PyObject* make_function_object(PyObject*, SharedState*, const frontend::FunctionOptions&) { return nullptr; }
-PyObject* adopt(PyObject* function, PyObject*, const frontend::FunctionOptions&) {
-    return Py_NewRef(function);
-}
-PyObject* detached_inspector() { Py_RETURN_NONE; }
-PyObject* sequence_of(PyObject*, const char*) { Py_RETURN_NONE; }
-Served* served_of(PyObject*) { return nullptr; }
-void choose_vectorcalls(SharedState*) {}
-void choose_all_vectorcalls() {}
-std::vector<SharedState*> states_of_function_objects() { return {}; }
-bool is_served(PyObject*) { return false; }
-
-#endif
 
 }  // namespace stator::bindings

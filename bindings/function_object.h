@@ -1,9 +1,10 @@
-// What stator.compile makes of a Python function from Python 3.12 on: another function object.
+// What stator.compile makes of a Python function: another function object.
 //
 // It is a copy of the function, of type `function` itself, so that whoever asks sees a function: `inspect`,
 // descriptors, `isinstance`, the evaluator. What differs is its vectorcall, which is stator's while its calls
 // are served, and CPython's own while they are given back (giving_back.h). The evaluator looks at that before
-// it runs a function's frame itself; 3.11 does not, and has a wrapper instead (compiled_function.cpp).
+// it runs a function's frame itself; that of 3.11 looks at the type, which is a subtype there while calls are
+// served (guards/check_functions.h).
 //
 // Who owns what: the function's `__dict__` owns its *handle*, through the methods there that are bound to it
 // (`explain`, `cuda`), and an *inspector*, to which what is asked of a state is bound (`stats`, `traces`, …):
@@ -12,9 +13,8 @@
 // to the handle (in memory behind the function object, where a call finds it in a nanosecond), are no
 // references. Who goes first says so to the other:
 //  - the handle, when it is taken out of the `__dict__`: the function is a plain one from then on;
-//  - the function: a weak reference that stator owns has a *tie* as its callback. The collector calls it,
-//  too,
-//    before it takes a function apart that nobody can reach.
+//  - the function: a weak reference that stator owns has a *tie* as its callback. The collector calls that
+//    one as well, before it takes a function apart that nobody can reach.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -23,12 +23,6 @@
 #include "bindings/served_call.h"
 
 namespace stator::bindings {
-
-#if PY_VERSION_HEX >= 0x030C0000
-constexpr bool kFunctionObjects = true;
-#else
-constexpr bool kFunctionObjects = false;
-#endif
 
 bool add_function_objects();  // false with a Python error set
 
@@ -39,8 +33,6 @@ PyObject* make_function_object(PyObject* function, SharedState* shared,
 // (stator/_pickle.py): its handle, for that __dict__. `inspector` came with it, or with one that shared its
 // state.
 PyObject* adopt(PyObject* function, PyObject* inspector, const frontend::FunctionOptions& options);
-PyObject* detached_inspector();
-PyObject* sequence_of(PyObject* inspector, const char* name);  // "traces" or "regions"
 // Of such a function or of an inspector; nullptr when it is neither. Wrappers of one (functools.wraps) are
 // not.
 Served* served_of(PyObject* object);

@@ -8,7 +8,7 @@
 // between two of them nothing. What wakes up is a thread that sleeps (later.h), and the main thread begins
 // the looks: while that one waits for others, there are none.
 //
-// Only functions that are function objects can be given back: from Python 3.12 on.
+// Only functions that are function objects can be given back; the few that are wrappers are not.
 #pragma once
 
 #include "bindings/shared_states.h"

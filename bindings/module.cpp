@@ -13,6 +13,7 @@
 #include "bindings/cuda_launcher.h"
 #include "bindings/function_object.h"
 #include "bindings/giving_back.h"
+#include "bindings/inspector.h"
 #include "bindings/profile.h"
 #include "bindings/shared_states.h"
 #include "bindings/testing.h"

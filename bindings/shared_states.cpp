@@ -11,6 +11,7 @@
 #include "bindings/giving_back.h"
 #include "frontend/pyref.h"
 #include "frontend/replay/driver.h"
+#include "guards/check_functions.h"
 
 namespace stator::bindings {
 namespace {
@@ -84,7 +85,7 @@ void destroy(SharedState* s) {
 }  // namespace
 
 SharedState* acquire_state(PyObject* function, const FunctionOptions& options) {
-    if (!PyFunction_Check(function)) {
+    if (!guards::is_function(function)) {
         PyErr_Format(PyExc_TypeError, "stator.compile needs a Python function, found %s",
                      Py_TYPE(function)->tp_name);
         return nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "guards/check_functions.h"
 #include "guards/check_impl.h"
 #include "guards/check_module.h"
 
@@ -54,7 +55,7 @@ bool read_cell(Run& run, const Instr& in, PyObject* base) {
 }
 
 bool read_func_cell(Run& run, const Instr& in, PyObject* base) {
-    PyObject* closure = PyFunction_Check(base) ? PyFunction_GET_CLOSURE(base) : nullptr;
+    PyObject* closure = is_function(base) ? PyFunction_GET_CLOSURE(base) : nullptr;
     return closure && in.lo < PyTuple_GET_SIZE(closure) && run.give(in, PyTuple_GET_ITEM(closure, in.lo));
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "guards/check_cupy_api.h"
+#include "guards/check_functions.h"
 #include "guards/check_impl.h"
 
 namespace stator::guards {
@@ -145,7 +146,7 @@ void GuardProgram::expect_stored(SourceId s, PyTypeObject* type, PyObject* name)
 void GuardProgram::expect_function(SourceId s, PyObject* function, bool same_closure) {
     Guard& g = add_guard(*impl_, GuardKind::Function, s);
     g.obj = impl_->keep(function);
-    if (!PyFunction_Check(function)) {  // a builtin has no parts that could change
+    if (!is_function(function)) {  // a builtin has no parts that could change
         g.kind = GuardKind::Is;
         return;
     }

@@ -2,6 +2,7 @@
 // run the program again up to the guard, with buffers of their own; nothing here is on a fast path.
 #include <vector>
 
+#include "guards/check_functions.h"
 #include "guards/check_impl.h"
 
 namespace stator::guards {
@@ -114,7 +115,7 @@ std::string explain_value(const Guard& g, const std::string& source, PyObject* o
     const std::string found = ", found " + show(o);
     switch (g.kind) {
         case GuardKind::Function:
-            return PyFunction_Check(o)
+            return is_function(o)
                        ? "expected " + source + " to have the code and defaults it had, found them changed"
                        : "expected " + source + " to be " + show(g.obj) + found;
         case GuardKind::TypeAttrs:

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "guards/check_functions.h"
 #include "guards/check_impl.h"
 #include "guards/check_module.h"
 #if PY_VERSION_HEX < 0x030C0000
@@ -223,7 +224,7 @@ PyObject* read_source(const std::vector<Source>& sources, SourceId s, PyObject* 
         case SourceKind::Cell: found = PyCell_Check(base) ? Py_XNewRef(PyCell_GET(base)) : nullptr; break;
         case SourceKind::TypeOf: found = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(base))); break;
         case SourceKind::FuncCell: {
-            PyObject* closure = PyFunction_Check(base) ? PyFunction_GET_CLOSURE(base) : nullptr;
+            PyObject* closure = is_function(base) ? PyFunction_GET_CLOSURE(base) : nullptr;
             if (closure && source.index < PyTuple_GET_SIZE(closure))
                 found = Py_NewRef(PyTuple_GET_ITEM(closure, source.index));
             break;

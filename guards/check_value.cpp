@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "guards/check_functions.h"
 #include "guards/check_impl.h"
 
 namespace stator::guards {
@@ -62,7 +63,7 @@ bool same_items(PyObject* a, PyObject* b) {
 
 bool same_function(const Guard& g, PyObject* function) {
     if (function != g.obj) {
-        if (!PyFunction_Check(function) || !PyFunction_Check(g.obj)) return false;
+        if (!is_function(function) || !is_function(g.obj)) return false;
         if (PyFunction_GET_GLOBALS(function) != PyFunction_GET_GLOBALS(g.obj)) return false;
     }
     // The recorded function itself may have been given other code since, so the code is compared in both
@@ -136,7 +137,7 @@ std::string show(PyObject* obj) {
         return std::string("module ") + (name ? name : "?");
     }
     if (PyType_Check(obj)) return reinterpret_cast<PyTypeObject*>(obj)->tp_name;
-    if (PyFunction_Check(obj)) {
+    if (is_function(obj)) {
         const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(obj)->func_qualname);
         if (!name) PyErr_Clear();
         return std::string("function ") + (name ? name : "?");

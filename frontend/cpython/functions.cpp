@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "frontend/once.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -31,8 +32,6 @@ void set_function_part(PyObject* function, int part, PyObject* steal) {
     }
 }
 
-#if PY_VERSION_HEX >= 0x030C0000
-
 vectorcallfunc python_vectorcall() {
     // 3.13 exports it no more.
     return once([] {
@@ -44,8 +43,42 @@ vectorcallfunc python_vectorcall() {
     });
 }
 
+void set_vectorcall(PyObject* function, vectorcallfunc vectorcall) {
+    auto* f = reinterpret_cast<PyFunctionObject*>(function);
+#if PY_VERSION_HEX >= 0x030C0000
+    PyFunction_SetVectorcall(f, vectorcall);
+#else
+    f->vectorcall = vectorcall;
+    f->func_version = 0;
+    Py_SET_TYPE(function,
+                vectorcall == python_vectorcall() ? &PyFunction_Type : &guards::served_function_type);
+#endif
+}
+
+namespace {
+
+// Not yet tracked; `extra` bytes are zeroed.
+PyObject* allocate_function(size_t extra) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Object_GC_NewWithExtraData(&PyFunction_Type, extra);
+#else
+    // 3.11 allocates what the type says, and nothing more. What it frees is the whole block.
+    static PyTypeObject room{};
+    room.tp_basicsize = static_cast<Py_ssize_t>(sizeof(PyFunctionObject) + extra);
+    room.tp_flags = Py_TPFLAGS_HAVE_GC;
+    PyObject* function = PyObject_GC_New(PyObject, &room);
+    if (!function) return nullptr;
+    std::memset(reinterpret_cast<char*>(function) + sizeof(PyObject), 0,
+                room.tp_basicsize - sizeof(PyObject));
+    Py_SET_TYPE(function, &PyFunction_Type);
+    return function;
+#endif
+}
+
+}  // namespace
+
 PyObject* begin_copy_of_function(PyObject* function, size_t extra) {
-    PyObject* copy = PyUnstable_Object_GC_NewWithExtraData(&PyFunction_Type, extra);
+    PyObject* copy = allocate_function(extra);
     if (!copy) return nullptr;
     auto* to = reinterpret_cast<PyFunctionObject*>(copy);
     std::memcpy(reinterpret_cast<char*>(copy) + sizeof(PyObject),
@@ -68,13 +101,6 @@ PyObject* copy_of_function(PyObject* function) {
         return nullptr;
     return copy.release();
 }
-
-#else
-
-vectorcallfunc python_vectorcall() { return _PyFunction_Vectorcall; }
-PyObject* copy_of_function(PyObject* function) { return Py_NewRef(function); }
-
-#endif
 
 bool asking_runs_no_code(PyObject* o, const char* attribute) {
     PyTypeObject* type = Py_TYPE(o);

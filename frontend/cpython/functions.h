@@ -23,11 +23,13 @@ void set_function_part(PyObject* function, int part, PyObject* steal);
 
 // What CPython calls Python functions with. The functions that stator.compile makes have another vectorcall.
 vectorcallfunc python_vectorcall();
+// Another one, or that one again; a call site that CPython has specialized for the function notices.
+void set_vectorcall(PyObject* function, vectorcallfunc vectorcall);
 // With `extra` bytes behind it, zeroed, and everything of `function` but its `__dict__`, weak references and
 // vectorcall, which is CPython's; not yet tracked. Without the events of function watchers. New reference, or
 // NULL with an error set.
 PyObject* begin_copy_of_function(PyObject* function, size_t extra);
-// The same with its `__dict__`, finished. Where functions cannot be given another vectorcall, itself.
+// The same with its `__dict__`, finished.
 PyObject* copy_of_function(PyObject* function);
 
 // Whether attributes of `o` can be asked for without running code of the program: `__getattr__`, properties,

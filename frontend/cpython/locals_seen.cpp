@@ -13,6 +13,7 @@
 #include <unordered_set>
 // raw.h must come first.
 #include "frontend/cpython/code.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -63,14 +64,14 @@ class Search {
     }
 
     bool looks(PyObject* value, PyCodeObject* by) {
-        if (PyFunction_Check(value)) {
+        if (guards::is_function(value)) {
             auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(value));
             return looks_inside(code, PyFunction_GET_GLOBALS(value));
         }
         if (!PyModule_CheckExact(value)) return false;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(by->co_names); ++i) {
             PyObject* member = PyDict_GetItem(PyModule_GetDict(value), PyTuple_GET_ITEM(by->co_names, i));
-            if (member && PyFunction_Check(member) && looks(member, by)) return true;
+            if (member && guards::is_function(member) && looks(member, by)) return true;
         }
         return false;
     }

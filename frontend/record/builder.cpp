@@ -13,6 +13,7 @@
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/array_meta.h"
 #include "guards/check_cupy_api.h"
+#include "guards/check_functions.h"
 #include "guards/check_numpy_api.h"
 
 namespace stator::frontend {
@@ -344,7 +345,7 @@ bool TraceBuilder::resolve(const ShadowRef& s, PyObject* obj) {
         s->kind = ShadowKind::Object;
         return true;
     }
-    if (PyFunction_Check(obj)) {
+    if (guards::is_function(obj)) {
         // The cells are read where they are used, so a closure made anew for each call is the same function
         // here.
         guards.expect_function(s->source, obj, false);

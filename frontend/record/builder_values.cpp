@@ -7,6 +7,7 @@
 
 #include "frontend/once.h"
 #include "frontend/record/array_meta.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -358,7 +359,7 @@ static bool reaches_function(const Shadow& s) {
     if (s.kind == ShadowKind::Cell || s.kind == ShadowKind::Function || s.kind == ShadowKind::Iter ||
         s.kind == ShadowKind::Instance)
         return true;
-    if (s.kind == ShadowKind::Object) return PyFunction_Check(s.obj.get());
+    if (s.kind == ShadowKind::Object) return guards::is_function(s.obj.get());
     return std::any_of(s.items.begin(), s.items.end(),
                        [](const ShadowRef& item) { return reaches_function(*item); });
 }

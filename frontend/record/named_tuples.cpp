@@ -1,6 +1,7 @@
 #include "frontend/record/named_tuples.h"
 
 #include "frontend/once.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -52,12 +53,12 @@ PyRef fields_of(PyTypeObject* type) {
 // Its code differs from class to class, its globals have what no module has.
 bool makes_from_fields(PyObject* function) {
     static PyObject* const name = PyUnicode_InternFromString("_tuple_new");
-    return PyFunction_Check(function) && PyDict_Contains(PyFunction_GET_GLOBALS(function), name) == 1;
+    return guards::is_function(function) && PyDict_Contains(PyFunction_GET_GLOBALS(function), name) == 1;
 }
 
 bool replaces_fields(PyObject* function) {
     PyObject* known = once([] { return sample_part("_replace"); });
-    return known && PyFunction_Check(function) && PyFunction_Check(known) &&
+    return known && guards::is_function(function) && guards::is_function(known) &&
            PyFunction_GET_CODE(function) == PyFunction_GET_CODE(known);
 }
 

@@ -7,6 +7,7 @@
 
 #include "frontend/cpython/functions.h"
 #include "frontend/record/recorder.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -41,7 +42,7 @@ bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* resu
             if (!PyType_Check(base.obj) && s->source == source) b_.meet_attribute(s, base.obj, name, *out);
             return true;
         case Place::Method: {
-            if (!PyFunction_Check(value)) return false;
+            if (!guards::is_function(value)) return false;
             b_.guards.expect_type_attrs(source, Py_TYPE(base.obj), name);
             auto function = b_.guards.object(value, text);
             b_.guards.expect_function(function, value);

@@ -7,6 +7,7 @@
 #include "frontend/cpython/functions.h"
 #include "frontend/record/named_tuples.h"
 #include "frontend/replay/function.h"
+#include "guards/check_functions.h"
 #include "guards/check_torch_api.h"
 
 namespace stator::frontend {
@@ -174,7 +175,7 @@ static PyObject* call_name() {
 static PyObject* called_method(const Shadow& callable, PyObject* object) {
     if (callable.kind != ShadowKind::Opaque || callable.source == guards::kNoSource) return nullptr;
     PyObject* method = _PyType_Lookup(Py_TYPE(object), call_name());
-    if (!method || !PyFunction_Check(method)) return nullptr;
+    if (!method || !guards::is_function(method)) return nullptr;
     PyObject* read =
         nullptr;  // what replays can look at: an attribute of the object itself would not be called
     const auto place = guards::GuardProgram::classify_attr(object, call_name(), &read);
@@ -201,7 +202,7 @@ bool Recorder::followed_by(const Operand& callable, Followed* out) {
         b_.guards.expect_function(source, inner);
         *out = {inner, b_.constant(inner), nullptr, nullptr, {}};
     }
-    return out->function && PyFunction_Check(out->function);
+    return out->function && guards::is_function(out->function);
 }
 
 // Makes everything ready for the instruction to be followed into that function; false where it cannot be.
@@ -352,7 +353,7 @@ bool Recorder::on_load_special(const Insn&) {
 bool Recorder::may_be_modelled(PyObject* callable) {
     bool builtin = PyCFunction_Check(callable) &&
                    (!PyCFunction_GET_SELF(callable) || PyModule_Check(PyCFunction_GET_SELF(callable)));
-    if (!builtin && !PyFunction_Check(callable)) return true;
+    if (!builtin && !guards::is_function(callable)) return true;
     if (callable == isinstance_function() || host_that_knows(callable) || replaces_fields(callable) ||
         consumes_items(callable) || asks(callable))
         return true;

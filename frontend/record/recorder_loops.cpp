@@ -12,6 +12,7 @@
 #include "frontend/cpython/generator_list.h"
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/record/recorder.h"
+#include "guards/check_functions.h"
 #include "guards/check_module.h"
 
 namespace stator::frontend {
@@ -22,7 +23,7 @@ constexpr Py_ssize_t kMostRounds = 8;
 
 // Whether `function` is a comprehension that collects what a trace can collect; sets are not modelled.
 bool collects_list_or_dict(PyObject* function) {
-    if (!PyFunction_Check(function)) return false;
+    if (!guards::is_function(function)) return false;
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     std::string_view name = PyUnicode_AsUTF8(code->co_name);
     return name == "<listcomp>" || name == "<dictcomp>" || collects_generator(code);

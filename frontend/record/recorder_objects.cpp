@@ -11,6 +11,7 @@
 #include "frontend/record/named_tuples.h"
 #include "frontend/record/recorder.h"
 #include "frontend/replay/resume_frame.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -69,7 +70,7 @@ bool Recorder::construction(const Operand& callable, Followed* out) {
         if (!held) return PyErr_Clear(), false;
         function = held.get();
     }
-    if (!function || !PyFunction_Check(function) || (named && !makes_from_fields(function))) return false;
+    if (!function || !guards::is_function(function) || (named && !makes_from_fields(function))) return false;
     if (named ? type->tp_init != PyBaseObject_Type.tp_init : type->tp_new != PyBaseObject_Type.tp_new)
         return false;
     const TraceBuilder::Example* example = b_.example_of(type);
@@ -211,7 +212,7 @@ bool Recorder::prepare_property(const Insn& access) {
     if (!object || source == guards::kNoSource || is_ndarray(base)) return false;
     const PyRef run = PyRef::steal(PyObject_GetAttrString(property, store ? "fset" : "fget"));
     if (!run) return PyErr_Clear(), false;
-    if (!PyFunction_Check(run.get())) return false;
+    if (!guards::is_function(run.get())) return false;
     // Without a __getattr__, which would be asked where the property raises AttributeError.
     for (const char* name : {"__getattribute__", "__getattr__", "__setattr__"}) {
         const PyRef text = PyRef::steal(interned(name));
@@ -235,7 +236,7 @@ bool Recorder::prepare_operator(const Insn& insn) {
         (type != other && PyType_IsSubtype(other, type)))
         return false;
     PyObject* method = own_attribute(type, kOperatorMethods[at].name);
-    if (!method || !PyFunction_Check(method) || may_decline(method)) return false;
+    if (!method || !guards::is_function(method) || may_decline(method)) return false;
     if (in_place && own_attribute(type, kOperatorMethods[at].in_place)) return false;
     if (!b_.resolve(a.shadow, a.obj) || !b_.resolve(b.shadow, b.obj)) return false;
     const bool object = a.shadow->kind == ShadowKind::Opaque || a.shadow->kind == ShadowKind::Instance;

@@ -3,6 +3,7 @@
 
 #include "frontend/once.h"
 #include "frontend/record/recorder.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -41,7 +42,7 @@ ShadowRef Recorder::new_partial(const CallParts& call) {
     const Operand& function = call.args[0];
     if (function.shadow->kind != ShadowKind::Object && function.shadow->kind != ShadowKind::Function)
         return nullptr;
-    if (!PyFunction_Check(function.obj)) return nullptr;
+    if (!guards::is_function(function.obj)) return nullptr;
     for (const Operand& a : call.args)
         if (!b_.resolve(a.shadow, a.obj) || is_placeholder(a.obj) || a.shadow->kind == ShadowKind::Iter)
             return nullptr;
@@ -63,7 +64,7 @@ bool Recorder::unwrap_partial(CallParts* call) {
     const PyRef args = PyRef::steal(PyObject_GetAttrString(obj, "args"));
     const PyRef given = PyRef::steal(PyObject_GetAttrString(obj, "keywords"));
     if (!function || !args || !given) return PyErr_Clear(), false;
-    if (!PyFunction_Check(function.get()) || !PyTuple_CheckExact(args.get()) ||
+    if (!guards::is_function(function.get()) || !PyTuple_CheckExact(args.get()) ||
         !PyDict_CheckExact(given.get()))
         return false;
     CallParts out;

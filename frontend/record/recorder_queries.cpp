@@ -3,6 +3,7 @@
 
 #include "frontend/cpython/builtins.h"
 #include "frontend/record/recorder.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -122,7 +123,8 @@ bool Recorder::class_method(const Operand& base, PyObject* name, ShadowRef* out)
         return false;
     const PyRef function = PyRef::steal(PyObject_GetAttrString(found, "__func__"));
     if (!function) return PyErr_Clear(), false;
-    const TraceBuilder::Example* example = PyFunction_Check(function.get()) ? b_.example_of(type) : nullptr;
+    const TraceBuilder::Example* example =
+        guards::is_function(function.get()) ? b_.example_of(type) : nullptr;
     if (!example) return false;
     b_.guards.expect_type_attrs(example->source, type, name);
     b_.guards.expect_function(b_.guards.object(function.get(), PyUnicode_AsUTF8(name)), function.get());

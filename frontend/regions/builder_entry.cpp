@@ -11,6 +11,7 @@
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/sequence.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::regions {
 
@@ -21,7 +22,7 @@ constexpr int kMostNesting = 2;  // of tuples and lists
 }  // namespace
 
 bool keeps_identity(PyObject* o) {
-    return o == Py_None || o == Py_Ellipsis || PyModule_Check(o) || PyFunction_Check(o) ||
+    return o == Py_None || o == Py_Ellipsis || PyModule_Check(o) || guards::is_function(o) ||
            PyCFunction_Check(o) || PyType_Check(o) || PyUnicode_Check(o) ||
            PyObject_TypeCheck(o, &PyUFunc_Type) || numpy::is_dispatcher(o);
 }
@@ -207,7 +208,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
                 break;
             }
             v = known(keep(o));
-            (PyFunction_Check(o) ? out_->same_code : out_->same).emplace_back(slot, PyRef::borrow(o));
+            (guards::is_function(o) ? out_->same_code : out_->same).emplace_back(slot, PyRef::borrow(o));
             break;
     }
     v.slot = slot;

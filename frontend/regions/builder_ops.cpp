@@ -11,6 +11,7 @@
 #include "frontend/record/wording.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::regions {
 
@@ -505,8 +506,8 @@ bool Builder::on_call(const Insn& insn) {
     if (self.kind != Kind::Empty && args.size() > static_cast<size_t>(insn.arg) + 1) return unknown("a call");
     if (callable.kind != Kind::Known) return unknown("a call of " + describe(callable));
     Value out;
-    const bool numpys = PyFunction_Check(callable.obj) && numpy::is_numpys_own(callable.obj);
-    if (Py_TYPE(callable.obj) == &PyFunction_Type && !numpys) return call_function(callable, args, names);
+    const bool numpys = guards::is_function(callable.obj) && numpy::is_numpys_own(callable.obj);
+    if (guards::is_function(callable.obj) && !numpys) return call_function(callable, args, names);
     if (!call_known(callable.obj, args, names, &out)) return false;
     if (!ended_) push(std::move(out));  // else each way goes on with a result of its own
     return true;

@@ -20,6 +20,7 @@
 #include "frontend/regions/library.h"
 #include "frontend/regions/sequence.h"
 #include "frontend/replay/function.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::regions {
 
@@ -113,7 +114,7 @@ bool grow(RegionArgs::ScratchCell* cell, int64_t bytes) {
 // Whether it is `was`, or the same function made once more, with other cells.
 bool same_function(PyObject* o, PyObject* was) {
     if (o == was) return true;
-    if (!o || Py_TYPE(o) != &PyFunction_Type) return false;
+    if (!o || !guards::is_function(o)) return false;
     return PyFunction_GET_CODE(o) == PyFunction_GET_CODE(was) &&
            PyFunction_GET_GLOBALS(o) == PyFunction_GET_GLOBALS(was) &&
            PyFunction_GET_DEFAULTS(o) == PyFunction_GET_DEFAULTS(was) &&

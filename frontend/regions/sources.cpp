@@ -9,6 +9,7 @@
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/sequence.h"
+#include "guards/check_functions.h"
 #include "guards/check_module.h"
 
 namespace stator::frontend::regions {
@@ -204,7 +205,7 @@ PyObject* find(const EntrySource& s, PyObject* parent, Py_ssize_t holders) {
             break;
         case EntrySource::Cell: found = PyCell_Check(o) ? PyCell_GET(o) : nullptr; break;
         case EntrySource::FunctionCell: {
-            PyObject* closure = PyFunction_Check(o) ? PyFunction_GET_CLOSURE(o) : nullptr;
+            PyObject* closure = guards::is_function(o) ? PyFunction_GET_CLOSURE(o) : nullptr;
             if (closure && PyTuple_GET_SIZE(closure) > s.index) found = PyTuple_GET_ITEM(closure, s.index);
             break;
         }

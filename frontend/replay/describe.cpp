@@ -2,6 +2,7 @@
 #include "frontend/replay/driver.h"
 #include "frontend/replay/function.h"
 #include "frontend/replay/trace.h"
+#include "guards/check_functions.h"
 #include "kernels/gpu_schedule.h"
 
 namespace stator::frontend {
@@ -30,7 +31,7 @@ void locate_end(const Trace& t, DeviceWait& wait) {
     const auto& frames = t.graph.snapshots[static_cast<size_t>(t.graph.end)].frames;
     if (frames.empty()) return;
     PyObject* code = t.objects[static_cast<size_t>(frames.back().code)].get();
-    if (PyFunction_Check(code)) code = PyFunction_GET_CODE(code);
+    if (guards::is_function(code)) code = PyFunction_GET_CODE(code);
     if (!PyCode_Check(code)) return;
     auto* c = reinterpret_cast<PyCodeObject*>(code);
     wait.file = PyUnicode_AsUTF8(c->co_filename);

@@ -10,6 +10,7 @@
 #include "frontend/hosts/numpy/temporaries.h"
 #include "frontend/replay/headers.h"
 #include "frontend/replay/on_device.h"
+#include "guards/check_functions.h"
 
 #include <fmt/format.h>
 
@@ -357,7 +358,7 @@ bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
 Step FrameDriver::step_with_loops(const Insn& insn) {
     if (insn.op == Opcode::Call && regions_on() && fs_.options.has_regions()) {
         PyObject* callable = call_operands(f_, insn).callable;
-        if (callable && Py_TYPE(callable) == &PyFunction_Type) {
+        if (callable && guards::is_function(callable)) {
             const CodeInfo* code =
                 CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable)));
             if (code && code->has_loops && fs_.places(*code).open_headers > 0 &&

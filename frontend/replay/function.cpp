@@ -17,6 +17,7 @@
 #include "frontend/regions/library.h"
 #include "frontend/replay/driver.h"
 #include "frontend/replay/headers.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -311,7 +312,7 @@ FunctionState::~FunctionState() {
 }
 
 std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const FunctionOptions& options) {
-    if (!PyFunction_Check(func)) {
+    if (!guards::is_function(func)) {
         PyErr_Format(PyExc_TypeError, "stator.compile needs a Python function, found %s",
                      Py_TYPE(func)->tp_name);
         return nullptr;

@@ -10,6 +10,7 @@
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/runtime.h"
 #include "frontend/record/array_meta.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -379,7 +380,7 @@ PyObject* Materializer::build_new(const Recipe& r) {
         case RecipeKind::Method: {
             PyRef f = PyRef::steal(build(r.items[0])), self = PyRef::steal(build(r.items[1]));
             if (!f || !self) return nullptr;
-            if (PyFunction_Check(f.get())) return PyMethod_New(f.get(), self.get());
+            if (guards::is_function(f.get())) return PyMethod_New(f.get(), self.get());
             // x.sum, of a builtin type
             return Py_TYPE(f.get())->tp_descr_get(f.get(), self.get(),
                                                   reinterpret_cast<PyObject*>(Py_TYPE(self.get())));

@@ -24,6 +24,7 @@
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
 #include "frontend/replay/trace.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -320,7 +321,7 @@ PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs
     }
     // A function written in Python has a frame, which its warnings name.
     std::optional<KeptWarnings> warnings;
-    if (!PyFunction_Check(callable)) warnings.emplace();
+    if (!guards::is_function(callable)) warnings.emplace();
     PyRef result = call_pure(callable, argv, nargs, kwnames);
     if (result && warnings && warnings->any()) [[unlikely]]
         if (!tell(*warnings, n, st.trace)) return {};

@@ -17,6 +17,7 @@
 #include "frontend/once.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/sequence.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend {
 
@@ -416,7 +417,7 @@ struct RegionCheck::State {
     }
 
     bool follows(PyObject* callable) const {
-        if (!callable || Py_TYPE(callable) != &PyFunction_Type) return false;
+        if (!callable || !guards::is_function(callable)) return false;
         return std::any_of(built->functions.begin(), built->functions.end(), [&](const auto& fn) {
             return PyFunction_GET_CODE(fn.function.get()) == PyFunction_GET_CODE(callable);
         });

@@ -195,16 +195,6 @@ def test_attributes_are_the_functions():
     assert not hasattr(f, "note")
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="a function object")
-def test_the_wrappers_attributes_are_the_functions():
-    f = module_level
-    f.note = "mine"
-    assert f.__wrapped__.note == "mine"
-    del f.note
-    with pytest.raises(AttributeError, match=r"stator's own"):
-        f.stats = 3
-
-
 def test_defaults_may_be_reassigned():
     @stator.compile
     def f(u, k=2.0):
@@ -252,8 +242,7 @@ def test_wraps_and_update_wrapper():
 
 
 def test_repr_names_the_function():
-    wrapper = "<stator.compile of " if sys.version_info < (3, 12) else ""
-    assert repr(module_level).startswith(f"{wrapper}<function module_level at ")
+    assert repr(module_level).startswith("<function module_level at ")
 
 
 # --- copying and pickling ---

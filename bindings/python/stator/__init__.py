@@ -63,16 +63,12 @@ else:
 if _stator is not None:
     from stator._stator import GraphBreakError, RecompileError
 
-    if sys.version_info < (3, 12):
-        from stator._stator import CompiledFunction
-    else:
+    class _IsCompiled(type):
+        def __instancecheck__(cls, instance):
+            return _stator.is_compiled(instance)
 
-        class _IsCompiled(type):
-            def __instancecheck__(cls, instance):
-                return _stator.is_compiled(instance)
-
-        class CompiledFunction(metaclass=_IsCompiled):
-            """A Python function that stator compiles: what stator.compile returns, which is a function object."""
+    class CompiledFunction(metaclass=_IsCompiled):
+        """A Python function that stator compiles: what stator.compile returns, which is a function object."""
 
     # Behind the exit handlers modules go away, and objects' callbacks run in what is left.
     atexit.register(_stator.at_exit)
@@ -116,9 +112,8 @@ def compile(function=None, /, **options):
     -------
     CompiledFunction
         A function like the one it was made of: name, signature, binding, pickling. ``f.__wrapped__`` is the function
-        as it was written. From Python 3.12 on it is a function object (`types.FunctionType`), a copy that shares code,
-        globals and closure; on 3.11 it is an object of a type of its own. ``isinstance(f, stator.CompiledFunction)``
-        holds on all. For methods and partials an object of the same kind around a compiled function.
+        as it was written. It is a function object (`types.FunctionType`; on 3.11 of a subtype, while stator serves its
+        calls), a copy that shares code, globals and closure. ``isinstance(f, stator.CompiledFunction)`` holds. For methods and partials an object of the same kind around a compiled function.
         With ``STATOR=0`` the function itself.
 
     Raises

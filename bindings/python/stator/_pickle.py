@@ -1,9 +1,9 @@
 """Pickling of compiled functions: by reference, as plain functions are.
 
 cloudpickle (and joblib through it) pickles functions of ``__main__`` and local ones by value, since the reader cannot
-import them. A compiled function is compiled where it arrives, too. On 3.11 it travels as the plain function and its
-options. From 3.12 on it is a function to cloudpickle: it travels as one, and the handle in its ``__dict__`` as the wish to
-have that function served.
+import them. A compiled function is compiled where it arrives, too. It is a function to cloudpickle: it travels as one, and
+the handle in its ``__dict__`` as the wish to have that function served. A wrapper (stator/_stator: `disable`, initializers)
+travels as the plain function and its options.
 """
 
 import sys
@@ -61,7 +61,7 @@ class _NotServed:
 def _serves():
     import stator
 
-    return stator._enabled and sys.version_info >= (3, 12)
+    return stator._enabled
 
 
 def reduce_handle(function, inspector):

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "frontend/hosts/cupy/lower.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::cupy {
 
@@ -99,7 +100,7 @@ bool of_cupy(PyObject* name) {
 bool knows(PyObject* callable) {
     const Tables* t = tables();
     if (!t) return false;
-    if (PyFunction_Check(callable)) {
+    if (guards::is_function(callable)) {
         PyObject* globals = PyFunction_GET_GLOBALS(callable);
         if (of_cupy(globals ? PyDict_GetItemString(globals, "__name__") : nullptr)) return true;
     }

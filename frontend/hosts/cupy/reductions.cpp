@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/hosts/cupy/lower.h"
+#include "guards/check_functions.h"
 #include "kernels/reduce.h"
 
 namespace stator::frontend::cupy {
@@ -37,7 +38,7 @@ struct Request {
 // (a, axis, dtype, out, keepdims) for sums and means, (a, axis, out, keepdims) for the rest.
 bool read_request(TraceBuilder& tb, const Row& row, const Call& call, Request* out) {
     const bool typed = row.kind == Row::Sum || row.kind == Row::Mean;
-    const bool position = row.kind == Row::Position && !PyFunction_Check(call.callable);
+    const bool position = row.kind == Row::Position && !guards::is_function(call.callable);
     const Operand* p[5];
     const bool bound = typed ? numpy::bind(tb, call, {"a", "axis", "dtype", "out", "keepdims"}, p)
                        : position

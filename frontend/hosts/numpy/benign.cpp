@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/hosts/numpy/runtime.h"
+#include "guards/check_functions.h"
 #include "guards/check_impl.h"
 
 namespace stator::frontend::numpy {
@@ -50,7 +51,7 @@ bool is_error(PyObject* action) {
 // A function of the module itself.
 bool is_own(const Warnings& w, const char* name) {
     PyObject* found = PyDict_GetItemString(w.names, name);
-    if (!found || !PyFunction_Check(found)) return false;
+    if (!found || !guards::is_function(found)) return false;
     PyObject* globals = PyFunction_GET_GLOBALS(found);
     return globals == w.names || (w.source && globals == w.source);
 }

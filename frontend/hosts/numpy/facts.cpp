@@ -4,6 +4,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::numpy {
 
@@ -170,7 +171,7 @@ ShadowRef fact_attr(TraceBuilder& tb, const Operand& a, PyObject* result) {
     const bool fact =
         a.shadow->kind == ShadowKind::Object &&
         (PyArray_DescrCheck(a.obj) || is_instance_of(a.obj, "finfo") || is_instance_of(a.obj, "iinfo"));
-    if (!fact || PyFunction_Check(result) || PyMethod_Check(result) || PyCFunction_Check(result))
+    if (!fact || guards::is_function(result) || PyMethod_Check(result) || PyCFunction_Check(result))
         return nullptr;
     return tb.constant(result);
 }

@@ -8,6 +8,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
 #include "guards/check.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::numpy {
 
@@ -55,7 +56,8 @@ bool change(TraceBuilder& tb, const Call& call) {
     if (!like) return PyErr_Clear(), tb.fail(Reason::Unstoreable, "a copy"), false;
     const Shape shape = tb.shape(a.shadow);
     for (const Operand& o : rest)
-        if (!tb.resolve(o.shadow, o.obj) || o.shadow->kind == ShadowKind::Opaque || PyFunction_Check(o.obj))
+        if (!tb.resolve(o.shadow, o.obj) || o.shadow->kind == ShadowKind::Opaque ||
+            guards::is_function(o.obj))
             return tb.fail(Reason::UnknownCall, "such an argument"), false;
     const ShadowRef fresh = tb.library(helper(), args, call.kwnames, like.get(), &shape);
     return fresh && store_value(tb, a.shadow, nullptr, arg_of(tb, tb.value(fresh)));

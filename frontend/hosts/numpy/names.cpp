@@ -2,6 +2,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::numpy {
 
@@ -44,7 +45,7 @@ bool is_dispatcher(PyObject* o) {
 
 bool is_numpys_own(PyObject* o) {
     // functools.wraps copies __module__; the globals are where the function was written.
-    if (PyFunction_Check(o))
+    if (guards::is_function(o))
         return begins_with_numpy(PyDict_GetItemString(PyFunction_GET_GLOBALS(o), "__name__"));
     if (PyCFunction_Check(o)) {
         PyObject* self = PyCFunction_GET_SELF(o);  // np.add.reduce: of a ufunc

@@ -4,6 +4,7 @@
 
 #include "frontend/hosts/torch/lower.h"
 #include "frontend/once.h"
+#include "guards/check_functions.h"
 
 namespace stator::frontend::torch {
 
@@ -44,7 +45,7 @@ bool has_default(TraceBuilder& tb, const Operand* o, std::string_view parameter)
 }  // namespace
 
 bool direct_form(TraceBuilder& tb, std::string_view name, const Call& call, DirectCall* out) {
-    if (!PyFunction_Check(call.callable)) return false;
+    if (!guards::is_function(call.callable)) return false;
     const auto row = std::ranges::find(rows(), name, &Row::name);
     const Operand* p[8] = {};
     if (row == rows().end() || !numpy::bind(tb, call, std::span(row->parameters), p)) return false;
