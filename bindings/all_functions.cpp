@@ -27,6 +27,7 @@
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/replay/driver.h"
+#include "guards/check_names.h"
 
 namespace stator::bindings {
 namespace {
@@ -89,12 +90,6 @@ bool given_arrays(const Frame& frame, PyCodeObject* code) {
     return false;
 }
 
-std::string_view text(PyObject* str) {
-    const char* s = str && PyUnicode_Check(str) ? PyUnicode_AsUTF8(str) : nullptr;
-    if (!s) PyErr_Clear();
-    return s ? s : "";
-}
-
 bool is_of(std::string_view module, std::initializer_list<std::string_view> packages) {
     for (const std::string_view p : packages)
         if (module.starts_with(p) && (module.size() == p.size() || module[p.size()] == '.')) return true;
@@ -109,7 +104,7 @@ bool is_left_alone(std::string_view module) {
            module.find(".tests.") == std::string_view::npos;
 }
 
-std::string_view module_of(PyObject* globals) { return text(PyDict_GetItemString(globals, "__name__")); }
+std::string module_of(PyObject* globals) { return guards::utf8(PyDict_GetItemString(globals, "__name__")); }
 
 // Whether a global that the code names is a library of arrays or a function of NumPy's: methods have their
 // arrays in attributes, and what makes arrays is given none.
@@ -126,9 +121,9 @@ bool names_arrays(PyCodeObject* code, PyObject* globals) {
 }
 
 bool wanted(PyObject* function) {
-    const std::string module(module_of(PyFunction_GET_GLOBALS(function)));
+    const std::string module = module_of(PyFunction_GET_GLOBALS(function));
     if (is_left_alone(module)) return false;
-    return selected(module, std::string(text(reinterpret_cast<PyFunctionObject*>(function)->func_qualname)));
+    return selected(module, guards::utf8(reinterpret_cast<PyFunctionObject*>(function)->func_qualname));
 }
 
 // Makes the function a candidate if it is one now.

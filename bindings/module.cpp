@@ -23,6 +23,7 @@
 #include "frontend/profile/doing.h"
 #include "frontend/replay/trace.h"
 #include "guards/check.h"
+#include "guards/check_names.h"
 
 namespace py = pybind11;
 
@@ -374,7 +375,12 @@ void add_functions(py::module_& m) {
     m.def("disable", &disable, py::arg("callable"));
     m.def("function_options", &function_options);
     m.def("is_compiled", [](py::handle f) { return is_compiled(f.ptr()); });
-    m.def("selected", &selected, py::arg("module"), py::arg("qualname"));
+    m.def(
+        "selected",
+        [](py::str module, py::str qualname) {
+            return selected(guards::utf8(module.ptr()), guards::utf8(qualname.ptr()));
+        },
+        py::arg("module"), py::arg("qualname"));
     m.def(
         "stats",
         [](py::handle f) {

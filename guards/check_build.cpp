@@ -5,6 +5,7 @@
 #include "guards/check_cupy_api.h"
 #include "guards/check_functions.h"
 #include "guards/check_impl.h"
+#include "guards/check_names.h"
 
 namespace stator::guards {
 namespace {
@@ -49,22 +50,18 @@ SourceId GuardProgram::slot(int index, std::string text) {
 SourceId GuardProgram::global(PyObject* globals, PyObject* builtins, PyObject* name) {
     if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins) || !PyUnicode_CheckExact(name))
         return kNoSource;
-    const char* text = PyUnicode_AsUTF8(name);
-    if (!text) PyErr_Clear();
     return add_source(*impl_, {.kind = SourceKind::Global,
                                .key = name,
                                .holder = globals,
                                .holder2 = builtins,
-                               .text = text ? text : "?"});
+                               .text = utf8(name)});
 }
 
 SourceId GuardProgram::attr(SourceId base, PyObject* name) {
-    const char* text = PyUnicode_AsUTF8(name);
-    if (!text) PyErr_Clear();
     return add_source(*impl_, {.kind = SourceKind::Attr,
                                .base = base,
                                .key = name,
-                               .text = attr_text(source(base).text, text ? text : "?")});
+                               .text = attr_text(source(base).text, utf8(name))});
 }
 
 SourceId GuardProgram::item(SourceId base, PyObject* key) {

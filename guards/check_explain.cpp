@@ -4,6 +4,7 @@
 
 #include "guards/check_functions.h"
 #include "guards/check_impl.h"
+#include "guards/check_names.h"
 
 namespace stator::guards {
 namespace {
@@ -121,15 +122,14 @@ std::string explain_value(const Guard& g, const std::string& source, PyObject* o
         case GuardKind::TypeAttrs:
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj) &&
                 class_lookup(Py_TYPE(o), g.name) == g.found)
-                return "expected " + source + "." + PyUnicode_AsUTF8(g.name) +
+                return "expected " + source + "." + utf8(g.name) +
                        " to be the method of its class, found an attribute of the object itself";
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
-                return "expected " + show(g.obj) + "." + PyUnicode_AsUTF8(g.name) +
-                       " as it was, found it changed";
+                return "expected " + show(g.obj) + "." + utf8(g.name) + " as it was, found it changed";
             return "expected type(" + source + ") to be " + show(g.obj) + found;
         case GuardKind::Stored:
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
-                return "expected that storing to " + source + "." + PyUnicode_AsUTF8(g.name) +
+                return "expected that storing to " + source + "." + utf8(g.name) +
                        " runs no Python code, found that it may";
             return "expected type(" + source + ") to be " + show(g.obj) + found;
         case GuardKind::Type: return "expected type(" + source + ") to be " + show(g.obj) + found;
@@ -153,7 +153,7 @@ std::string GuardProgram::text(int guard) const {
     const Guard& g = impl_->guards[guard];
     const std::string source = g.source >= 0 ? impl_->sources[g.source].text : "";
     std::string text = fill(guard_text(g.kind), source, expectation(*impl_, g));
-    if (g.kind == GuardKind::Stored) text.replace(text.find("{1}"), 3, PyUnicode_AsUTF8(g.name));
+    if (g.kind == GuardKind::Stored) text.replace(text.find("{1}"), 3, utf8(g.name));
     return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "guards/check_functions.h"
 #include "guards/check_impl.h"
+#include "guards/check_names.h"
 
 namespace stator::guards {
 
@@ -95,9 +96,9 @@ std::string show_other(PyObject* obj) {
     if (is_ufunc(obj)) return "ufunc " + ufunc_name(obj);
     PyObject* key = PyUnicode_InternFromString("__name__");
     PyObject* name = key ? read_attr(obj, key) : nullptr;
-    const char* text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
     if (PyErr_Occurred()) PyErr_Clear();
-    std::string s = text ? "function " + std::string(text) : "an object of type " + type;
+    std::string s =
+        name && PyUnicode_CheckExact(name) ? "function " + utf8(name) : "an object of type " + type;
     Py_XDECREF(name);
     Py_XDECREF(key);
     return s;
@@ -114,9 +115,8 @@ std::string show(PyObject* obj) {
     if (obj == Py_Ellipsis) return "...";
     if (std::find(std::begin(plain), std::end(plain), type) != std::end(plain)) {
         PyObject* repr = PyObject_Repr(obj);
-        const char* utf8 = repr ? PyUnicode_AsUTF8(repr) : nullptr;
-        std::string s = utf8 ? utf8 : std::string("an ") + type->tp_name;  // an int of more than 4300 digits
-        if (!utf8) PyErr_Clear();
+        if (!repr) PyErr_Clear();  // an int of more than 4300 digits
+        std::string s = repr ? utf8(repr) : std::string("an ") + type->tp_name;
         Py_XDECREF(repr);
         return s.size() <= 80 ? s : s.substr(0, 77) + "...";
     }
@@ -138,9 +138,7 @@ std::string show(PyObject* obj) {
     }
     if (PyType_Check(obj)) return reinterpret_cast<PyTypeObject*>(obj)->tp_name;
     if (is_function(obj)) {
-        const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(obj)->func_qualname);
-        if (!name) PyErr_Clear();
-        return std::string("function ") + (name ? name : "?");
+        return "function " + utf8(reinterpret_cast<PyFunctionObject*>(obj)->func_qualname);
     }
     if (PyCFunction_Check(obj))
         return std::string("builtin ") + reinterpret_cast<PyCFunctionObject*>(obj)->m_ml->ml_name;

@@ -39,7 +39,7 @@ struct Taken {
 
 void raise_name_error(PyObject* exception, const char* format, PyObject* name) {
     const char* text = PyUnicode_AsUTF8(name);
-    if (!text) return;
+    if (!text) return;  // with the error that CPython has there, too
     PyErr_Format(exception, format, text);
     if (exception != PyExc_NameError) return;
     Taken e;

@@ -7,6 +7,7 @@
 
 #include "frontend/once.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -121,9 +122,8 @@ std::string name_for_messages(PyObject* callable, const char* attribute) {
     }
     if (!asking_runs_no_code(callable, attribute)) return {};
     const PyRef name = PyRef::steal(PyObject_GetAttrString(callable, attribute));
-    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     PyErr_Clear();
-    return text ? text : "";
+    return guards::utf8(name.get());
 }
 
 std::string kind_for_messages(PyTypeObject* type) {

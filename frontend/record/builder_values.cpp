@@ -8,6 +8,7 @@
 #include "frontend/once.h"
 #include "frontend/record/array_meta.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -466,7 +467,7 @@ bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> arg
     if (kwnames) n->ints[2] = graph.add_recipe({graph::RecipeKind::Object, object_index(kwnames), {}, {}});
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     if (!name) PyErr_Clear();
-    n->name = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call";
+    n->name = name && PyUnicode_Check(name.get()) ? guards::utf8(name.get()) : "call";
     return true;
 }
 

@@ -5,12 +5,13 @@
 
 #include "frontend/cpython/code.h"
 #include "graph/graph.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
 inline int32_t location_of(graph::Graph& g, const CodeInfo& code, const Insn& insn) {
-    std::string file = PyUnicode_AsUTF8(code.code->co_filename);
-    std::string function = PyUnicode_AsUTF8(code.code->co_qualname);
+    std::string file = guards::utf8(code.code->co_filename);
+    std::string function = guards::utf8(code.code->co_qualname);
     for (size_t i = g.locations.size(); i-- > 0;)
         if (g.locations[i].line == insn.line && g.locations[i].function == function &&
             g.locations[i].file == file)

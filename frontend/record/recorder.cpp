@@ -7,6 +7,7 @@
 
 #include "frontend/record/array_meta.h"
 #include "frontend/record/locations.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -17,7 +18,7 @@ using graph::Op;
 static std::string slot_name(const CodeInfo& code, int i) {
     if (i >= code.nlocalsplus) return "stack[" + std::to_string(i - code.nlocalsplus) + "]";
     PyObject* names = code.code->co_localsplusnames;
-    return PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+    return guards::utf8(PyTuple_GET_ITEM(names, i));
 }
 
 // Whether nobody can tell when the object in a dead local goes away: it was made in this trace, and nothing

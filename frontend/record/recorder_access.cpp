@@ -6,6 +6,7 @@
 #include "frontend/hosts/torch/sizes.h"
 #include "frontend/record/named_tuples.h"
 #include "frontend/record/recorder.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -67,7 +68,7 @@ bool Recorder::on_load_attr(const Insn& insn) {
         !instance_attr(base, insn.obj, result, &out, nullptr))
         out = base.shadow->kind == ShadowKind::Object ? numpy_host().lower_attr(b_, base, insn.obj, result)
                                                       : nullptr;
-    if (!out) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+    if (!out) return refuse(Reason::UnknownAttr, guards::utf8(insn.obj));
     pop();
     if (!push_result(out)) {
         push(base.shadow);
@@ -94,19 +95,19 @@ bool Recorder::on_load_method(const Insn& insn) {
         const bool named = is_named_tuple(base) && class_source(base) != guards::kNoSource;
         if (named) {
             if (!instance_attr(base, insn.obj, lower, &out, &self) || !self)
-                return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+                return refuse(Reason::UnknownAttr, guards::utf8(insn.obj));
         } else if (PyType_HasFeature(Py_TYPE(base.obj), Py_TPFLAGS_HEAPTYPE) &&
                    (host_of(base).id == graph::HostId::NumPy ||
                     host_of(base).method(base.obj, insn.obj) != lower))
-            return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+            return refuse(Reason::UnknownAttr, guards::utf8(insn.obj));
         if (!named) out = b_.constant(lower), self = base.shadow;
     } else {
         PyObject* result = upper ? upper : lower;
         if (bound) result = lower;
         if (!number && !bound && class_method(base, insn.obj, &out)) {
         } else if (number || !instance_attr(base, insn.obj, result, &out, bound ? &self : nullptr))
-            return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
-        if (bound && !self) return refuse(Reason::UnknownAttr, PyUnicode_AsUTF8(insn.obj));
+            return refuse(Reason::UnknownAttr, guards::utf8(insn.obj));
+        if (bound && !self) return refuse(Reason::UnknownAttr, guards::utf8(insn.obj));
     }
     pop();
     if (bound)

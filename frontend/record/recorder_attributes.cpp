@@ -8,6 +8,7 @@
 #include "frontend/cpython/functions.h"
 #include "frontend/record/recorder.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -30,7 +31,7 @@ bool Recorder::instance_attr(const Operand& base, PyObject* name, PyObject* resu
     }
     PyObject* value = nullptr;
     Place place = guards::GuardProgram::classify_attr(found_on, name, &value);
-    std::string text = b_.guards.source(source).text + "." + PyUnicode_AsUTF8(name);
+    std::string text = b_.guards.source(source).text + "." + guards::utf8(name);
     switch (place) {
         case Place::Unreadable: return false;
         case Place::Module: *out = b_.lazy(b_.guards.attr(source, name), result); return true;
@@ -86,7 +87,7 @@ bool Recorder::store_attr_before(const Insn& insn) {
     if (is_ndarray(base) || base.shadow->kind == ShadowKind::Array) return true;
     if (!b_.resolve(base.shadow, base.obj)) return refuse(b_.reason, b_.reason_detail);
     const ShadowRef& s = base.shadow;
-    const std::string text = std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj);
+    const std::string text = std::string("a store to attribute ") + guards::utf8(insn.obj);
     if (s->kind == ShadowKind::Instance) return true;
     if (s->kind != ShadowKind::Opaque || s->value != graph::kNone || s->source == guards::kNoSource)
         return refuse(Reason::Effect, text + " of " + kind_for_messages(base.obj));
@@ -111,7 +112,7 @@ bool Recorder::on_store_attr(const Insn& insn) {
     if (base.shadow->kind == ShadowKind::Instance) {
         if (Py_TYPE(base.obj)->tp_setattro != PyObject_GenericSetAttr ||
             !store_own(base.shadow, base.obj, insn.obj, value.shadow))
-            return refuse(Reason::Effect, std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj));
+            return refuse(Reason::Effect, std::string("a store to attribute ") + guards::utf8(insn.obj));
         pop(), pop();
         return true;
     }
@@ -119,13 +120,13 @@ bool Recorder::on_store_attr(const Insn& insn) {
     const bool fresh = base.shadow->kind == ShadowKind::Array;
     const Host& host = host_of(base);
     if (!fresh || !host.lower_set_attr)
-        return refuse(Reason::Effect, std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj));
+        return refuse(Reason::Effect, std::string("a store to attribute ") + guards::utf8(insn.obj));
     if (!b_.resolve(value.shadow, value.obj)) return refuse(b_.reason, b_.reason_detail);
     const HostScope scope(b_, host);
     b_.reason = Reason::None;
     if (!host.lower_set_attr(b_, base, insn.obj, value, !is_viewed(base.shadow))) {
         if (b_.reason != Reason::None) return refuse(b_.reason, b_.reason_detail);
-        return refuse(Reason::Effect, std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj));
+        return refuse(Reason::Effect, std::string("a store to attribute ") + guards::utf8(insn.obj));
     }
     pop(), pop();
     return true;

@@ -8,6 +8,7 @@
 #include "frontend/record/named_tuples.h"
 #include "frontend/replay/function.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 #include "guards/check_torch_api.h"
 
 namespace stator::frontend {
@@ -48,7 +49,7 @@ static ShadowRef made_default(const Shadow& function, PyCodeObject* code, int i)
 }
 
 static std::string slot_text(PyCodeObject* code, int i) {
-    return std::string("the default of ") + PyUnicode_AsUTF8(PyTuple_GET_ITEM(code->co_localsplusnames, i));
+    return std::string("the default of ") + guards::utf8(PyTuple_GET_ITEM(code->co_localsplusnames, i));
 }
 
 // The shadows of the callee's parameter slots, bound as CPython binds the objects. False when it does not
@@ -197,8 +198,8 @@ bool Recorder::followed_by(const Operand& callable, Followed* out) {
         *out = {method, b_.constant(method), shadow, nullptr, {}};
     } else if (PyObject* inner = unwrap_compiled ? unwrap_compiled(func) : nullptr) {
         if (shadow->kind == ShadowKind::Opaque) b_.guards.expect_is(shadow->source, func);
-        auto source = b_.guards.object(
-            inner, PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
+        auto source =
+            b_.guards.object(inner, guards::utf8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
         b_.guards.expect_function(source, inner);
         *out = {inner, b_.constant(inner), nullptr, nullptr, {}};
     }
@@ -359,8 +360,7 @@ bool Recorder::may_be_modelled(PyObject* callable) {
         return true;
     PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
     PyErr_Clear();
-    return refuse(Reason::UnknownCall,
-                  name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "");
+    return refuse(Reason::UnknownCall, guards::utf8(name.get()));
 }
 
 bool Recorder::on_call(const Insn& insn) {

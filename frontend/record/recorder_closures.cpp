@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/functions.h"
 #include "frontend/record/recorder.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -75,12 +76,12 @@ bool Recorder::on_copy_free_vars(const Insn&) {
     // The function whose call the trace begins with is an input like its arguments, so that a closure made
     // anew is served, too.
     if (base == guards::kNoSource) {
-        const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
+        const std::string name = guards::utf8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
         base = levels_.size() == 1 ? b_.guards.slot(l.code->function_slot(), name)
                                    : b_.guards.object(func, name);
     }
     for (int i = 0; i < nfree; ++i) {
-        std::string text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(l.code->code->co_localsplusnames, first + i));
+        std::string text = guards::utf8(PyTuple_GET_ITEM(l.code->code->co_localsplusnames, first + i));
         l.slots[first + i] = b_.lazy(b_.guards.func_cell(base, i, text), l.frame->slot(first + i));
     }
     return true;

@@ -14,6 +14,7 @@
 #include "frontend/record/recorder.h"
 #include "guards/check_functions.h"
 #include "guards/check_module.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -25,7 +26,7 @@ constexpr Py_ssize_t kMostRounds = 8;
 bool collects_list_or_dict(PyObject* function) {
     if (!guards::is_function(function)) return false;
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-    std::string_view name = PyUnicode_AsUTF8(code->co_name);
+    const std::string name = guards::utf8(code->co_name);
     return name == "<listcomp>" || name == "<dictcomp>" || collects_generator(code);
 }
 

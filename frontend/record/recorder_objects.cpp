@@ -12,6 +12,7 @@
 #include "frontend/record/recorder.h"
 #include "frontend/replay/resume_frame.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -219,7 +220,7 @@ bool Recorder::prepare_property(const Insn& access) {
         b_.guards.expect_type_attrs(source, type, text.get());
     }
     b_.guards.expect_type_attrs(source, type, access.obj);
-    b_.guards.expect_function(b_.guards.object(run.get(), PyUnicode_AsUTF8(access.obj)), run.get());
+    b_.guards.expect_function(b_.guards.object(run.get(), guards::utf8(access.obj)), run.get());
     CallParts call;
     if (store) call.args.push_back(ops_[0]);
     return follow({run.get(), b_.constant(run.get()), base.shadow, nullptr, {}}, call, store ? 2 : 1);

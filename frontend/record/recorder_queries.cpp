@@ -4,6 +4,7 @@
 #include "frontend/cpython/builtins.h"
 #include "frontend/record/recorder.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -127,7 +128,7 @@ bool Recorder::class_method(const Operand& base, PyObject* name, ShadowRef* out)
         guards::is_function(function.get()) ? b_.example_of(type) : nullptr;
     if (!example) return false;
     b_.guards.expect_type_attrs(example->source, type, name);
-    b_.guards.expect_function(b_.guards.object(function.get(), PyUnicode_AsUTF8(name)), function.get());
+    b_.guards.expect_function(b_.guards.object(function.get(), guards::utf8(name)), function.get());
     auto method = std::make_shared<Shadow>();
     method->kind = ShadowKind::Method;
     method->items = {b_.constant(function.get()), base.shadow};

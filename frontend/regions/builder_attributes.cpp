@@ -10,6 +10,7 @@
 #include "frontend/cpython/functions.h"
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -51,7 +52,7 @@ bool Builder::read_stored_attributes() {
         s.name = a.name;
         s.place = GuardProgram::classify_attr(a.object.get(), a.name.get(), &now);
         if (s.place != GuardProgram::AttrPlace::Instance || !can_be_variable(now))
-            return unknown(std::string("attribute ") + PyUnicode_AsUTF8(a.name.get()));
+            return unknown(std::string("attribute ") + guards::utf8(a.name.get()));
         Value v = source_value(s, now);
         out_->cells.push_back({owner, source_slot(std::move(s), now), a.name});
         // As variables that are rebound.
@@ -76,7 +77,7 @@ Value* Builder::stored_attribute(const Value& owner, PyObject* name) {
 bool Builder::on_store_attr(const Insn& insn) {
     const Value owner = pop();
     Value v = pop();
-    const std::string text = std::string("a store to attribute ") + PyUnicode_AsUTF8(insn.obj);
+    const std::string text = std::string("a store to attribute ") + guards::utf8(insn.obj);
     PyObject* o = owner.kind == Kind::Passed && owner.slot >= 0 ? object_at(owner.slot) : nullptr;
     if (!o) return unknown(text + " of " + describe(owner));
     Value* stored = stored_attribute(owner, insn.obj);

@@ -14,6 +14,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/builder.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -89,7 +90,7 @@ bool Builder::bind_known(PyObject* callable, std::vector<Value>* args, PyObject*
         bound[i] = std::move((*args)[i]);
     }
     for (size_t k = 0; k < named; ++k) {
-        const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k)));
+        const std::string name = guards::utf8(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k)));
         size_t at = 0;
         while (at < bound.size() && !((*parameters)[at].by_name && (*parameters)[at].name == name)) ++at;
         if (at == bound.size() || bound[at].kind != Kind::Empty)
@@ -110,7 +111,7 @@ bool Builder::bind_known(PyObject* callable, std::vector<Value>* args, PyObject*
 bool Builder::bind_python(PyObject* function, const std::vector<Value>& args, PyObject* names,
                           std::vector<Value>* slots) {
     auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-    const std::string named = std::string("a call of ") + PyUnicode_AsUTF8(co->co_name);
+    const std::string named = std::string("a call of ") + guards::utf8(co->co_name);
     const auto argc = static_cast<size_t>(co->co_argcount);
     const auto all = argc + static_cast<size_t>(co->co_kwonlyargcount);
     const auto keywords = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
@@ -132,7 +133,7 @@ bool Builder::bind_python(PyObject* function, const std::vector<Value>& args, Py
         PyObject* name = PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k));
         auto at = static_cast<size_t>(co->co_posonlyargcount);
         while (at < all && PyUnicode_Compare(name, name_of(at)) != 0) ++at;
-        if (at == all || set[at]) return unknown(named + " with the keyword " + PyUnicode_AsUTF8(name));
+        if (at == all || set[at]) return unknown(named + " with the keyword " + guards::utf8(name));
         (*slots)[at] = args[positional + k], set[at] = 1;
     }
     PyObject* defaults = PyFunction_GET_DEFAULTS(function);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/regions/builder.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -35,7 +36,7 @@ bool Builder::call_function(const Value& callable, std::vector<Value>& args, PyO
     auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     const char* why = nullptr;
     const CodeInfo* callee = CodeInfo::get(co, &why);
-    const std::string named = std::string("a call of ") + PyUnicode_AsUTF8(co->co_name);
+    const std::string named = std::string("a call of ") + guards::utf8(co->co_name);
     if (!callee || s_.levels.size() >= kMostLevels) return unknown(named);
     for (const Level& l : s_.levels)
         if (l.code == callee) return unknown(named + ", which calls itself");

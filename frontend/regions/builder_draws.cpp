@@ -12,6 +12,7 @@
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -132,7 +133,7 @@ std::optional<bool> Builder::call_draw(PyObject* callable, std::vector<Value>& a
     if (!source) return std::nullopt;
     const PyRef name = attribute_of(callable, "__name__");
     if (!name || !PyUnicode_Check(name.get())) return std::nullopt;
-    const std::string method = PyUnicode_AsUTF8(name.get());
+    const std::string method = guards::utf8(name.get());
     if (std::find(source->methods.begin(), source->methods.end(), method) == source->methods.end())
         return std::nullopt;
     const auto first = args.begin() + (bound ? 0 : 1);

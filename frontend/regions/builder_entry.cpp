@@ -12,6 +12,7 @@
 #include "frontend/regions/entry.h"
 #include "frontend/regions/sequence.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -305,7 +306,7 @@ void count_uses(const graph::Region& r, std::vector<int>& uses) {
 
 // As Python names what is in an entry slot.
 std::string Builder::source_text(int slot) const {
-    if (slot < nlocals_) return PyUnicode_AsUTF8(PyTuple_GET_ITEM(code_.code->co_localsplusnames, slot));
+    if (slot < nlocals_) return guards::utf8(PyTuple_GET_ITEM(code_.code->co_localsplusnames, slot));
     if (slot < out_->depth) return fmt::format("stack{}", slot - nlocals_);
     const EntrySource& s = out_->sources[static_cast<size_t>(slot - out_->depth)];
     const std::string base = s.parent >= 0 ? source_text(s.parent) : "";
@@ -315,12 +316,12 @@ std::string Builder::source_text(int slot) const {
             constexpr const char* kNames[] = {"start", "stop", "step"};
             return base + "." + kNames[s.index];
         }
-        case EntrySource::Attribute: return base + "." + PyUnicode_AsUTF8(s.name.get());
+        case EntrySource::Attribute: return base + "." + guards::utf8(s.name.get());
         case EntrySource::Cell: return base + ".cell_contents";
         case EntrySource::FunctionCell: return fmt::format("{}.__closure__[{}]", base, s.index);
         case EntrySource::State: return fmt::format("{}.__reduce__()[{}]", base, s.index);
-        case EntrySource::Global: return PyUnicode_AsUTF8(s.name.get());
-        case EntrySource::DictItem: return fmt::format("{}[\"{}\"]", base, PyUnicode_AsUTF8(s.name.get()));
+        case EntrySource::Global: return guards::utf8(s.name.get());
+        case EntrySource::DictItem: return fmt::format("{}[\"{}\"]", base, guards::utf8(s.name.get()));
     }
     return base;
 }

@@ -6,6 +6,7 @@
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/builder.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -107,7 +108,7 @@ std::string probe_key(const HostFunction& f, const std::vector<std::vector<int64
     };
     pointer(f.callable.get());
     for (Py_ssize_t i = 0; f.names && i < PyTuple_GET_SIZE(f.names.get()); ++i)
-        key += PyUnicode_AsUTF8(PyTuple_GET_ITEM(f.names.get(), i)), key += ',';
+        key += guards::utf8(PyTuple_GET_ITEM(f.names.get(), i)), key += ',';
     for (const Value& v : f.args) value(value, v);
     for (const auto& shape : extents) {
         key += '[';

@@ -12,6 +12,7 @@
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -222,7 +223,7 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         if (method && !kSelfBelow) push({});
         return true;
     };
-    const std::string attr = PyUnicode_AsUTF8(insn.obj);
+    const std::string attr = guards::utf8(insn.obj);
     if (owner.kind == Kind::Known && PyModule_CheckExact(owner.obj)) {
         PyObject* dict = PyModule_GetDict(owner.obj);
         PyObject* o = PyDict_GetItem(dict, insn.obj);

@@ -11,6 +11,7 @@
 #include "frontend/regions/sequence.h"
 #include "guards/check_functions.h"
 #include "guards/check_module.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::regions {
 
@@ -107,7 +108,7 @@ void Builder::extents_at_entry(const EntryInput& in) {
 
 // An attribute of an object that was there at entry, where reading it runs no code.
 bool Builder::attribute(const Value& owner, PyObject* name, Value* out, bool* is_method) {
-    const std::string text = PyUnicode_AsUTF8(name);
+    const std::string text = guards::utf8(name);
     PyObject* o = owner.kind == Kind::Passed && owner.slot >= 0 ? object_at(owner.slot) : nullptr;
     if (!o || PyType_Check(o)) return unknown("attribute " + text + " of " + describe(owner));
     if (Value* stored = stored_attribute(owner, name)) {

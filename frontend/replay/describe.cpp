@@ -3,6 +3,7 @@
 #include "frontend/replay/function.h"
 #include "frontend/replay/trace.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 #include "kernels/gpu_schedule.h"
 
 namespace stator::frontend {
@@ -34,8 +35,8 @@ void locate_end(const Trace& t, DeviceWait& wait) {
     if (guards::is_function(code)) code = PyFunction_GET_CODE(code);
     if (!PyCode_Check(code)) return;
     auto* c = reinterpret_cast<PyCodeObject*>(code);
-    wait.file = PyUnicode_AsUTF8(c->co_filename);
-    wait.function = PyUnicode_AsUTF8(c->co_name);
+    wait.file = guards::utf8(c->co_filename);
+    wait.function = guards::utf8(c->co_name);
     // As CodeInfo tells lines: what belongs to none is told of at the one before it.
     const CodeInfo* info = CodeInfo::get(c);
     const int at = info ? info->index_at(frames.back().unit) : -1;
@@ -68,7 +69,7 @@ TraceInfo describe(const Trace& t) {
     info.name = t.name;
     if (t.place) {
         const Insn& insn = t.place->code->insns[t.place->pc];
-        std::string file = PyUnicode_AsUTF8(t.place->code->code->co_filename);
+        std::string file = guards::utf8(t.place->code->code->co_filename);
         info.place = file.substr(file.rfind('/') + 1) + ":" + std::to_string(insn.line) +
                      (t.place->pc == 0 ? " (function entry)" : " (resumed)");
     }

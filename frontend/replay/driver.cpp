@@ -11,6 +11,7 @@
 #include "frontend/replay/headers.h"
 #include "frontend/replay/on_device.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 #include <fmt/format.h>
 
@@ -112,7 +113,7 @@ class FrameDriver {
 };
 
 std::string location(const CodeInfo& code, int pc) {
-    return std::string(PyUnicode_AsUTF8(code.code->co_filename)) + ":" + std::to_string(code.insns[pc].line);
+    return guards::utf8(code.code->co_filename) + ":" + std::to_string(code.insns[pc].line);
 }
 
 double milliseconds(std::chrono::steady_clock::duration d) {

@@ -18,6 +18,7 @@
 #include "frontend/replay/driver.h"
 #include "frontend/replay/headers.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -187,8 +188,8 @@ void FunctionState::Impl::remark(Reason reason, const std::string& detail, const
             return;
         }
     if (remarks.size() >= 200) return;
-    remarks.push_back({reason, detail, PyUnicode_AsUTF8(c.code->co_filename),
-                       PyUnicode_AsUTF8(c.code->co_qualname), insn.line, 1});
+    remarks.push_back(
+        {reason, detail, guards::utf8(c.code->co_filename), guards::utf8(c.code->co_qualname), insn.line, 1});
     if (!log_enabled(LogTopic::Opaque) || !remark_text) return;
     if (std::string line = remark_text(remarks.back()); !line.empty()) log(LogTopic::Opaque, line);
 }
@@ -267,8 +268,8 @@ FunctionReport report_of(const FunctionState& state) {
     const FunctionState::Impl& fs = *state.impl();
     auto* code = reinterpret_cast<PyCodeObject*>(fs.code_object.get());
     FunctionReport r;
-    r.file = PyUnicode_AsUTF8(code->co_filename);
-    r.function = PyUnicode_AsUTF8(code->co_qualname);
+    r.file = guards::utf8(code->co_filename);
+    r.function = guards::utf8(code->co_qualname);
     r.line = code->co_firstlineno;
     r.counters = fs.counters;
     r.retired = fs.verdicts.any_retired();
@@ -324,7 +325,7 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
     fs.code_object = PyRef::borrow(PyFunction_GET_CODE(func));
     fs.globals = PyRef::borrow(PyFunction_GET_GLOBALS(func));
     fs.wanted = fs.options = options;
-    fs.name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
+    fs.name = guards::utf8(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
     constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     if (reinterpret_cast<PyCodeObject*>(fs.code_object.get())->co_flags & kGenerators) fs.decode();
     return state;
@@ -345,7 +346,7 @@ bool FunctionState::Impl::decode() {
     constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     const Reason reason = object->co_flags & kGenerators ? Reason::Generator : Reason::CannotDecode;
     remarks.push_back(
-        {reason, why ? why : "", PyUnicode_AsUTF8(object->co_filename), name, object->co_firstlineno, 1});
+        {reason, why ? why : "", guards::utf8(object->co_filename), name, object->co_firstlineno, 1});
     return false;
 }
 

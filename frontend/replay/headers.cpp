@@ -22,6 +22,7 @@
 #include "frontend/profile/doing.h"
 #include "frontend/replay/on_device.h"
 #include "frontend/replay/verify_region.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend {
 
@@ -241,7 +242,7 @@ std::vector<RegionInfo> FunctionState::regions() const {
             for (const auto& r : h.regions) {
                 RegionInfo info;
                 info.name = r->name();
-                info.place = fmt::format("{}:{}", PyUnicode_AsUTF8(code_object->co_filename),
+                info.place = fmt::format("{}:{}", guards::utf8(code_object->co_filename),
                                          places->code->insns[static_cast<size_t>(pc)].line);
                 info.graph = r->text();
                 info.entries = r->entries;
@@ -249,13 +250,13 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.python_calls = r->python_calls;
                 info.allocations = r->allocations;
                 for (const auto& part : r->built().left_out)
-                    info.left_out.push_back({PyUnicode_AsUTF8(part.code->code->co_filename),
-                                             PyUnicode_AsUTF8(part.code->code->co_name), part.detail,
+                    info.left_out.push_back({guards::utf8(part.code->code->co_filename),
+                                             guards::utf8(part.code->code->co_name), part.detail,
                                              part.code->insns[static_cast<size_t>(part.pc)].line});
                 const graph::Region& g = *r->built().graph;
                 for (size_t x = 0; x < g.exits.size(); ++x) {
                     const auto& stop = r->built().exits[x]->frames.back();
-                    info.exits.push_back({PyUnicode_AsUTF8(stop.code->code->co_filename), g.exits[x].label,
+                    info.exits.push_back({guards::utf8(stop.code->code->co_filename), g.exits[x].label,
                                           g.exits[x].line, x < r->taken.size() ? r->taken[x] : 0});
                 }
                 info.ready = r->ready();

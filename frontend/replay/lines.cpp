@@ -1,6 +1,7 @@
 // Which lines of the source traces and loops stand for, as those who watch want to know (profile/doing.h).
 #include "frontend/replay/driver.h"
 #include "frontend/replay/trace.h"
+#include "guards/check_names.h"
 #include "kernels/loop_ir.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace stator::frontend {
 
 const SourceLine* line_of(const CodeInfo& code, int pc) {
-    return source_line({PyUnicode_AsUTF8(code.code->co_filename), PyUnicode_AsUTF8(code.code->co_qualname),
+    return source_line({guards::utf8(code.code->co_filename), guards::utf8(code.code->co_qualname),
                         code.insns[static_cast<size_t>(pc)].line});
 }
 

@@ -264,7 +264,7 @@ class Report:
 
 def _numeric_files(functions: Iterable[Function]) -> set[str]:
     """Those that use NumPy or stator. What others do, parsing and the like, is no candidate for compiled code."""
-    import linecache
+    from stator._source import lines_of
 
     found = set()
     main = getattr(sys.modules.get("__main__"), "__file__", None)
@@ -272,7 +272,7 @@ def _numeric_files(functions: Iterable[Function]) -> set[str]:
         if f.file in found:
             continue
         uses = f.parts.get("numpy", 0.0) > f.parts.get("python", 0.0) or f.file in (main, "<stdin>")
-        if uses or any("numpy" in line or "stator" in line for line in linecache.getlines(f.file)):
+        if uses or any("numpy" in line or "stator" in line for line in lines_of(f.file)):
             found.add(f.file)
     return found
 

@@ -123,7 +123,7 @@ def _begin_report(options: Options) -> None:
 
 def _write(path: str, text: Callable[[], str]) -> None:
     try:
-        with open(path, "w", encoding="utf-8") as f:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as f:
             f.write(text())
     except OSError as error:
         print(f"stator: {path} cannot be written: {error.strerror}", file=sys.__stderr__)

@@ -5,6 +5,7 @@
 
 #include "frontend/hosts/cupy/lower.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::cupy {
 
@@ -89,9 +90,7 @@ bool init(std::string*) { return true; }
 
 // Whether `name` is that of CuPy's package or of a module in it.
 bool of_cupy(PyObject* name) {
-    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-    if (!text) PyErr_Clear();
-    const std::string_view s = text ? text : "";
+    const std::string s = guards::utf8(name);
     return s == "cupy" || s.starts_with("cupy.") || s.starts_with("cupyx.");
 }
 

@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "frontend/hosts/cupy/lower.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::cupy {
 
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result) {
-    const char* text = PyUnicode_AsUTF8(name);
-    const std::string_view key = text ? text : "";
+    const std::string key = guards::utf8(name);
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;
     if (a.shadow->kind != ShadowKind::Array) return tb.fail(Reason::UnknownAttr, std::string(key));
     const Shape shape = tb.shape(a.shadow);

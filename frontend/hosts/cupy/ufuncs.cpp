@@ -8,6 +8,7 @@
 
 #include "frontend/hosts/cupy/lower.h"
 #include "frontend/record/array_meta.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::cupy {
 
@@ -153,9 +154,9 @@ const Loops& loops_of(const Rule& rule) {
     const Py_ssize_t count = types && PyList_Check(types.get()) ? PyList_GET_SIZE(types.get()) : 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* item = PyList_GET_ITEM(types.get(), i);
-        const char* text = PyUnicode_Check(item) ? PyUnicode_AsUTF8(item) : nullptr;
+        const std::string text = guards::utf8(item);
         numpy::LoopTypes loop;
-        if (!text || !parse_loop(text, rule.arity, &loop)) break;
+        if (!parse_loop(text.c_str(), rule.arity, &loop)) break;
         loops.push_back(loop);
     }
     PyErr_Clear();

@@ -12,6 +12,7 @@
 #include "frontend/hosts/numpy/lapack.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::numpy {
 
@@ -169,9 +170,8 @@ bool bind(TraceBuilder& tb, const Call& call, std::span<const char* const> names
             if (PyUnicode_CompareWithASCIIString(name, candidate) == 0) break;
             i++;
         }
-        const char* text = PyUnicode_AsUTF8(name);
         if (i == names.size())
-            return tb.fail(Reason::UnknownCall, std::string("an argument ") + (text ? text : "?")), false;
+            return tb.fail(Reason::UnknownCall, "an argument " + guards::utf8(name)), false;
         out[i] = &call.args[positional + k];
     }
     return true;

@@ -5,6 +5,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::numpy {
 
@@ -104,8 +105,7 @@ bool settled_of_scalar(std::string_view name) {
 }  // namespace
 
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result) {
-    const char* text = PyUnicode_AsUTF8(name);
-    std::string_view key = text ? text : "";
+    const std::string key = guards::utf8(name);
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;
     if (a.shadow->kind == ShadowKind::Array) {
         auto it = array_attributes().find(key);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::numpy {
 
@@ -37,14 +38,14 @@ bool settings(const Shadow& made, uint32_t* set, uint32_t* ignored) {
     };
     PyObject* all = nullptr;
     for (size_t i = 0; i < count; ++i) {
-        const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)));
+        const std::string name = guards::utf8(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)));
         PyObject* mode = made.items[2 + i]->obj.get();
-        if (!name || !mode) return PyErr_Clear(), false;
+        if (!mode) return false;
         if (mode == Py_None) continue;
-        if (!strcmp(name, "all")) all = mode;
-        if (!strcmp(name, "call")) continue;  // for modes that are handled in Python
+        if (name == "all") all = mode;
+        if (name == "call") continue;  // for modes that are handled in Python
         for (const Kind& kind : kKinds)
-            if (!strcmp(name, kind.name)) apply(kind.bit, mode), given |= kind.bit;
+            if (name == kind.name) apply(kind.bit, mode), given |= kind.bit;
     }
     if (all) apply(15 & ~given, all);
     return true;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::numpy {
 
@@ -32,8 +33,8 @@ bool is_lapack(PyObject* callable) {
     PyObject* wrappers = PyDict_GetItemString(modules, "scipy.linalg._flapack");  // borrowed
     if (!wrappers || !PyModule_Check(wrappers)) return false;
     const PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
-    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
-    std::string_view routine = text ? text : "";
+    const std::string text = guards::utf8(name.get());
+    std::string_view routine = text;
     if (const size_t space = routine.rfind(' '); space != std::string_view::npos)
         routine.remove_prefix(space + 1);
     PyErr_Clear();
@@ -44,7 +45,7 @@ bool is_lapack(PyObject* callable) {
 ShadowRef lower_lapack(TraceBuilder& tb, const Call& call) {
     const Py_ssize_t named = call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0;
     for (Py_ssize_t i = 0; i < named; ++i)
-        if (std::string_view(PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.kwnames, i))).starts_with("overwrite"))
+        if (guards::utf8(PyTuple_GET_ITEM(call.kwnames, i)).starts_with("overwrite"))
             return tb.fail(Reason::UnknownCall, "an argument that is overwritten");
     // Flags may be given by position, too, behind the arrays.
     for (size_t i = 0; i + static_cast<size_t>(named) < call.args.size(); ++i)

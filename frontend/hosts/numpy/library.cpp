@@ -8,6 +8,7 @@
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/record/array_meta.h"
 #include "guards/check.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::numpy {
 
@@ -22,7 +23,7 @@ bool quiet_about_nothing(PyObject* callable) {
     auto text = [&](const char* attribute) -> std::string {
         PyRef value = PyRef::steal(PyObject_GetAttrString(callable, attribute));
         PyErr_Clear();
-        return value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : "";
+        return guards::utf8(value.get());
     };
     if (ufunc_of(callable) || text("__module__").ends_with("operator")) return true;
     return std::ranges::find(kQuiet, text("__name__")) != std::end(kQuiet);
@@ -191,9 +192,8 @@ bool takes_output_by_position(PyObject* callable) {
         "reduceat",   "round", "std", "sum",    "take",   "trace",  "var"};
     if (const Ufunc* u = ufunc_of(callable)) return u->generalized && u->nin == 2;
     const PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
-    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     PyErr_Clear();
-    return text && std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
+    return std::find(std::begin(kNames), std::end(kNames), guards::utf8(name.get())) != std::end(kNames);
 }
 
 // Where the array stands that the call filled and gave back: `out=`, or the last of several arguments.

@@ -3,16 +3,14 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
 #include "guards/check_functions.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::numpy {
 
 namespace {
 
 bool begins_with_numpy(PyObject* module) {
-    if (!module || !PyUnicode_Check(module)) return false;
-    const char* text = PyUnicode_AsUTF8(module);
-    if (!text) return PyErr_Clear(), false;
-    const std::string_view name(text);
+    const std::string name = guards::utf8(module);
     return name == "numpy" || name.starts_with("numpy.");
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::numpy {
 
@@ -423,8 +424,7 @@ ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call) {
     for (size_t i = 0; i < keywords; i++) {
         const Operand* value = given(tb, &call.args[positional + i]);
         if (!value) continue;
-        const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(i)));
-        std::string_view key = name ? name : "";
+        const std::string key = guards::utf8(PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(i)));
         if (key == "out") {
             std::vector<Operand> items;
             if (read_items(tb, *value, &items)) {

@@ -4,6 +4,7 @@
 
 #include "frontend/hosts/torch/lower.h"
 #include "frontend/once.h"
+#include "guards/check_names.h"
 
 namespace stator::frontend::torch {
 
@@ -59,8 +60,7 @@ ShadowRef size_shadow(TraceBuilder& tb, std::vector<ShadowRef> items) {
 }
 
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result) {
-    const char* text = PyUnicode_AsUTF8(name);
-    const std::string_view key = text ? text : "";
+    const std::string key = guards::utf8(name);
     if (!tb.resolve(a.shadow, a.obj)) return nullptr;
     if (a.shadow->kind != ShadowKind::Array) return tb.fail(Reason::UnknownAttr, std::string(key));
     if (key == "shape") return size_shadow(tb, extents(tb, a));

@@ -32,13 +32,14 @@ import atexit
 import dis
 import io
 import json
-import linecache
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
+
+from .._source import lines_of
 
 __all__ = ["function_texts", "gather", "gather_regions", "watch", "write_dump"]
 
@@ -85,7 +86,7 @@ def function_texts(function: FunctionType) -> dict[str, Any]:
 
 def source_of(file: str, line: int, name: str) -> tuple[int, str]:
     """First line and text of the innermost function that contains `line` of `file`; (0, "") when there is none."""
-    lines = linecache.getlines(file)
+    lines = lines_of(file)
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
@@ -274,7 +275,7 @@ def write_dump(folder: str | Path, traces: Iterable[Mapping[str, Any]]) -> Path 
             _write_stages(folder / name, trace)
             rows.append((name, trace))
         index = folder / "index.html"
-        index.write_text(page.render(rows), encoding="utf-8")
+        index.write_text(page.render(rows), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         print(
             f"stator: cannot write the dump to {folder}: {error.strerror}; set STATOR_DUMP to a folder that can be written",
@@ -308,7 +309,11 @@ def _write_stages(folder: Path, trace: Mapping[str, Any]) -> None:
             old.unlink()
 
     def put(name: str, text: str) -> None:
-        (folder / name).write_text(text if text.endswith("\n") or not text else text + "\n", encoding="utf-8")
+        (folder / name).write_text(
+            text if text.endswith("\n") or not text else text + "\n",
+            encoding="utf-8",
+            errors="backslashreplace",
+        )
 
     put("source.py", numbered(trace.get("source", ""), trace.get("first_line", 1)))
     put("bytecode.txt", trace.get("bytecode", ""))

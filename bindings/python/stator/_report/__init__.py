@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import html
-import linecache
 import os
 import textwrap
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._profile import CAPTURED, GROUPS, LOST, PARTS
+from .._source import line_of, lines_of
 
 if TYPE_CHECKING:
     from .._profile import Function, Line, Report
@@ -82,7 +82,7 @@ def _hot_lines(report: Report, function: Function) -> Iterator[str]:
     if not any(at.reasons for at in shown[:1]):
         shown += [at for at in lines if at.reasons and at not in shown][:MOST_REASONS]
     for at in shown:
-        source = linecache.getline(function.file, at.line).strip()
+        source = line_of(function.file, at.line).strip()
         share = _percent(report.share(at.lost)) if at.lost else ""
         yield f"       {share:>6} {at.line:5}  {textwrap.shorten(source, 80, placeholder=' ...')}"
         for reason in at.reasons:
@@ -197,7 +197,7 @@ def _listing(report: Report, function: Function) -> str:
         if before and n > before + 1:
             rows.append('<div class="gap">⋯</div>')
         before = n
-        source = html.escape(linecache.getline(function.file, n).rstrip("\n"))
+        source = html.escape(line_of(function.file, n).rstrip("\n"))
         lost = _percent(report.share(at.lost)) if at and report.share(at.lost) >= 0.0005 else ""
         got = at.sum(CAPTURED) if at else 0.0
         captured = _percent(report.share(got)) if report.share(got) >= 0.0005 else ""
@@ -216,14 +216,14 @@ def _shown(function: Function) -> list[int]:
     own = _extent(function)
     around = {n + k for n in function.lines for k in range(-CONTEXT, CONTEXT + 1)}
     whole = set(range(own[0], own[1] + 1)) if own and own[1] - own[0] < 80 else set()
-    length = len(linecache.getlines(function.file))
+    length = len(lines_of(function.file))
     first = own[0] if own else 1
     return sorted(n for n in whole | around if first <= n <= (own[1] if own else length))
 
 
 def _extent(function: Function) -> tuple[int, int] | None:
     try:
-        tree = ast.parse("".join(linecache.getlines(function.file)))
+        tree = ast.parse("".join(lines_of(function.file)))
     except (SyntaxError, ValueError):
         return None
     name = function.name.rpartition(".")[2]
