@@ -188,12 +188,21 @@ class Fuser {
         needed.insert(needed.end(), listed.begin(), listed.end());
         keep_clear_of(scratch, needed);
     }
+    // Whether the array lies in memory that is known not to be one of the cells.
+    bool lies_elsewhere(ValueId array, const Inst& scratch) const {
+        const ValueId memory = root(array);
+        if (memory < 0) return false;
+        const Inst& made = memory_.maker(memory);
+        if (made.result != memory || made.op != RegionOp::Scratch) return true;  // an input
+        return made.ints[0] >= scratch.ints[0] + cells_of(scratch) ||
+               scratch.ints[0] >= made.ints[0] + cells_of(made);
+    }
     void keep_clear_of(Inst& scratch, const std::vector<ValueId>& arrays) {
         if (scratch.ints.size() < 2) return;
         const auto rank = static_cast<ptrdiff_t>(r_.types[static_cast<size_t>(scratch.result)].rank);
         const size_t before = scratch.in.size();
         for (const ValueId v : arrays) {
-            if (!r_.types[static_cast<size_t>(v)].is_array() || root(v) >= 0) continue;
+            if (!r_.types[static_cast<size_t>(v)].is_array() || lies_elsewhere(v, scratch)) continue;
             if (std::find(scratch.in.begin() + rank, scratch.in.end(), v) == scratch.in.end())
                 scratch.in.push_back(v);
         }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "kernels/emit_llvm_region_internal.h"
 #include "kernels/region_abi.h"
@@ -278,10 +279,33 @@ void RegionEmitter::poll(const Inst& i) {
 
 // ---- arrays ----
 
-// Inputs that are written overlap no others, nor does the region's own memory: one alias scope for each.
+// For each cell of the region's own memory the first of those that some `scratch` has in common with it.
+std::vector<int64_t> RegionEmitter::shared_cells() const {
+    std::vector<int64_t> first(static_cast<size_t>(graph::scratch_cells(r_)));
+    std::iota(first.begin(), first.end(), 0);
+    const auto find = [&](int64_t cell) {
+        while (first[static_cast<size_t>(cell)] != cell) cell = first[static_cast<size_t>(cell)];
+        return cell;
+    };
+    for (const graph::Block& b : r_.blocks)
+        for (const Inst& i : b.insts)
+            if (i.op == RegionOp::Scratch && i.ints.size() > 1)
+                for (int64_t k = 1; k < i.ints[1]; ++k) {
+                    const int64_t a = find(i.ints[0]), other = find(i.ints[0] + k);
+                    first[static_cast<size_t>(std::max(a, other))] = std::min(a, other);
+                }
+    for (size_t k = 0; k < first.size(); ++k) first[k] = find(static_cast<int64_t>(k));
+    return first;
+}
+
+// Inputs that are written overlap no others, nor does the region's own memory: one alias scope for each. What
+// takes turns in a cell of that memory has one scope, so that what is read of the one stays in front of what
+// is stored to the other.
 void RegionEmitter::find_roots() {
     root_.assign(r_.types.size(), -1);
     int roots = 0;
+    const std::vector<int64_t> shared = shared_cells();
+    std::vector<int> of_cell(shared.size(), -1);
     for (const graph::RegionInput& in : r_.inputs)
         if (type(in.value).is_array()) root_[static_cast<size_t>(in.value)] = roots++;
     for (const BlockId b : cfg_.order)
@@ -289,8 +313,12 @@ void RegionEmitter::find_roots() {
             if (i.op == RegionOp::View || i.op == RegionOp::Part || i.op == RegionOp::Flatten ||
                 i.op == RegionOp::Reshape)
                 root_[static_cast<size_t>(i.result)] = root_[static_cast<size_t>(i.in[0])];
-            if (i.op == RegionOp::Scratch || i.op == RegionOp::Made)
-                root_[static_cast<size_t>(i.result)] = roots++;
+            if (i.op == RegionOp::Made) root_[static_cast<size_t>(i.result)] = roots++;
+            if (i.op == RegionOp::Scratch) {
+                int& root = of_cell[static_cast<size_t>(shared[static_cast<size_t>(i.ints[0])])];
+                if (root < 0) root = roots++;
+                root_[static_cast<size_t>(i.result)] = root;
+            }
         }
     if (roots < 2) return root_.assign(r_.types.size(), -1);
     llvm::MDBuilder metadata(c_);

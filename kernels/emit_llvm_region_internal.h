@@ -119,6 +119,7 @@ class RegionEmitter {
     llvm::Value* bytes_of(ValueId array);  // C-contiguous
     RegionVal scratch(const Inst& inst);
     llvm::Value* times(llvm::Value* stride, llvm::Value* step);
+    std::vector<int64_t> shared_cells() const;
     void find_roots();
     void tag(llvm::Instruction* access, ValueId array);  // with what it cannot overlap
     llvm::Value* step(llvm::Value* p, llvm::Value* index, llvm::Value* stride, DType t);

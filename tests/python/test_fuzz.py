@@ -19,7 +19,7 @@ SHARE = {"straight": 1, "objects": 1 / 6, "rebinding": 1 / 6}
 
 
 @pytest.mark.parametrize("kind", campaign.KINDS)
-@pytest.mark.parametrize("mode", ["tier0", "compiled", "cached", "async", "all"])
+@pytest.mark.parametrize("mode", ["tier0", "compiled", "cached", "async", "all", "judged"])
 def test_random_programs(kind, mode):
     summary = campaign.campaign(kind, mode, 1, range(int(COUNT * SHARE.get(kind, 1 / 2))))
     assert summary.programs > 0

@@ -36,6 +36,7 @@ MODES = {
     "async": {},
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
     "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
+    "judged": {"STATOR_RETIRE": "1"},
 }
 KINDS = (
     "straight",
@@ -176,7 +177,7 @@ def environment(mode: str, cache: str) -> dict[str, str]:
     }
     if mode == "tier0":
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [without_core(cache), env.get("PYTHONPATH")]))
-    return env | MODES[mode] | {"STATOR_CACHE_DIR": cache, "STATOR_RETIRE": "0"}
+    return env | {"STATOR_RETIRE": "0"} | MODES[mode] | {"STATOR_CACHE_DIR": cache}
 
 
 def _ready(pid: int) -> float:
