@@ -248,29 +248,37 @@ constexpr size_t kOfFunctions = std::size(handle_methods) - 2;
 
 // --- the function's __dict__ ---
 
-// What functions of one state have in common there, `__wrapped__` not yet set.
-PyRef new_entries(PyObject* inspector) {
-    auto dict = PyRef::steal(PyDict_New());
-    bool ok = dict && PyDict_SetItemString(dict.get(), "__wrapped__", Py_None) == 0 &&
-              add_entries_of_state(dict.get(), inspector);
-    for (size_t i = 0; i < kOfFunctions; ++i)
-        ok = ok && PyDict_SetItemString(dict.get(), handle_methods[i].ml_name, Py_None) == 0;
-    return ok ? std::move(dict) : PyRef();
-}
+// Functions are made anew all the time (decorated inner functions, code that exec runs): each gets a copy of
+// a dict that has all keys, and the values are put in by names that have their hash.
+PyObject* all_keys = nullptr;
+std::vector<PyObject*> entry_names;
+PyObject *wrapped_name = nullptr, *method_names[kOfFunctions];
 
-PyObject* wrapped_name = nullptr;
-PyObject* method_names[kOfFunctions];
+bool make_keys() {
+    all_keys = PyDict_New();
+    const auto add = [](const char* text) -> PyObject* {
+        PyObject* name = all_keys ? PyUnicode_InternFromString(text) : nullptr;
+        return name && PyDict_SetItem(all_keys, name, Py_None) == 0 ? name : nullptr;
+    };
+    bool ok = (wrapped_name = add("__wrapped__"));
+    for (const char* text : names_of_entries()) ok = ok && entry_names.emplace_back(add(text));
+    for (size_t i = 0; i < kOfFunctions; ++i) ok = ok && (method_names[i] = add(handle_methods[i].ml_name));
+    return ok;
+}
 
 PyObject* new_dict(PyObject* function, Handle* h) {
     PyObject* written = cast(function)->func_dict;
-    auto dict = PyRef::steal(PyDict_Copy(h->entries));
-    if (!dict) return nullptr;
-    if (written && PyDict_Merge(dict.get(), written, 0) < 0) return nullptr;
-    if (PyDict_SetItem(dict.get(), wrapped_name, function) < 0) return nullptr;
+    auto dict = PyRef::steal(PyDict_Copy(all_keys));
+    if (!dict || PyDict_SetItem(dict.get(), wrapped_name, function) < 0) return nullptr;
+    for (size_t i = 0; i < entry_names.size(); ++i) {
+        PyObject* entry = PyTuple_GET_ITEM(h->entries, static_cast<Py_ssize_t>(i));
+        if (PyDict_SetItem(dict.get(), entry_names[i], entry) < 0) return nullptr;
+    }
     for (size_t i = 0; i < kOfFunctions; ++i) {
         const auto method = PyRef::steal(PyCFunction_New(&handle_methods[i], reinterpret_cast<PyObject*>(h)));
         if (!method || PyDict_SetItem(dict.get(), method_names[i], method.get()) < 0) return nullptr;
     }
+    if (written && PyDict_Merge(dict.get(), written, 0) < 0) return nullptr;
     return dict.release();
 }
 
@@ -313,11 +321,7 @@ bool add_function_objects() {
     fill_types();
     for (PyTypeObject* t : {&tie_type, &handle_type})
         if (PyType_Ready(t) < 0) return false;
-    wrapped_name = PyUnicode_InternFromString("__wrapped__");
-    bool ok = wrapped_name;
-    for (size_t i = 0; i < kOfFunctions; ++i)
-        ok = ok && (method_names[i] = PyUnicode_InternFromString(handle_methods[i].ml_name));
-    return ok;
+    return make_keys();
 }
 
 PyObject* make_function_object(PyObject* function, SharedState* shared,
@@ -328,7 +332,7 @@ PyObject* make_function_object(PyObject* function, SharedState* shared,
     if (!handle) return nullptr;
     Handle* const h = as_handle(handle.get());
     if (!shared->entries) {
-        h->entries = new_entries(inspector.get()).release();
+        h->entries = new_entries(inspector.get());
         if (!h->entries) return nullptr;
         shared->entries = h->entries;
     } else {

@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <string_view>
+#include <vector>
 
 #include "bindings/giving_back.h"
 #include "bindings/inspection.h"
@@ -82,7 +83,7 @@ PyMethodDef inspector_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 #undef X
-constexpr size_t kEntries = std::size(inspector_methods) - 2;  // of functions' `__dict__`s
+constexpr size_t kMethods = std::size(inspector_methods) - 2;  // in functions' `__dict__`s
 
 // --- what is seen of traces and regions ---
 
@@ -204,16 +205,23 @@ Inspector* new_inspector(SharedState* shared, const frontend::FunctionOptions& o
     return i;
 }
 
-bool add_entries_of_state(PyObject* dict, PyObject* inspector) {
-    const auto set = [&](const char* name, PyObject* steal) {
-        const auto value = PyRef::steal(steal);
-        return value && PyDict_SetItemString(dict, name, value.get()) == 0;
-    };
-    bool ok = true;
-    for (size_t i = 0; i < kEntries; ++i)
-        ok = ok && set(inspector_methods[i].ml_name, PyCFunction_New(&inspector_methods[i], inspector));
-    for (const char* name : kSequences) ok = ok && set(name, new_sequence(inspector, name));
-    return ok;
+std::vector<const char*> names_of_entries() {
+    std::vector<const char*> names;
+    for (size_t i = 0; i < kMethods; ++i) names.push_back(inspector_methods[i].ml_name);
+    names.insert(names.end(), std::begin(kSequences), std::end(kSequences));
+    return names;
+}
+
+PyObject* new_entries(PyObject* inspector) {
+    auto entries = PyRef::steal(PyTuple_New(kMethods + std::size(kSequences)));
+    if (!entries) return nullptr;
+    Py_ssize_t at = 0;
+    for (size_t i = 0; i < kMethods; ++i)
+        PyTuple_SET_ITEM(entries.get(), at++, PyCFunction_New(&inspector_methods[i], inspector));
+    for (const char* name : kSequences) PyTuple_SET_ITEM(entries.get(), at++, new_sequence(inspector, name));
+    for (Py_ssize_t i = 0; i < at; ++i)
+        if (!PyTuple_GET_ITEM(entries.get(), i)) return nullptr;
+    return entries.release();
 }
 
 PyObject* detached_inspector() { return reinterpret_cast<PyObject*>(new_inspector(nullptr, {})); }

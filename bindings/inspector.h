@@ -7,6 +7,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <vector>
+
 #include "bindings/served_call.h"
 
 namespace stator::bindings {
@@ -21,8 +23,10 @@ bool is_inspector(PyObject* o);
 bool add_inspectors();  // false with a Python error set
 // Takes over the state, also where it fails. New reference, or nullptr with an error set.
 Inspector* new_inspector(SharedState* shared, const frontend::FunctionOptions& options);
-// What functions of its state have in common in their `__dict__`s. False with an error set.
-bool add_entries_of_state(PyObject* dict, PyObject* inspector);
+// What functions of its state have in common in their `__dict__`s: the names, and a tuple of what is found
+// under them. New reference, or nullptr with an error set.
+std::vector<const char*> names_of_entries();
+PyObject* new_entries(PyObject* inspector);
 
 // For stator/_pickle.py: one without a state, and a sequence, "traces" or "regions".
 PyObject* detached_inspector();
