@@ -133,7 +133,8 @@ PyObject* offer(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
 void ask_whether_it_stays();
 
 PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
-    if (--g_calls_left == 0) [[unlikely]]
+    // A generator that something is thrown into begins with an exception: not the moment to run anything else.
+    if (!throwflag && --g_calls_left == 0) [[unlikely]]
         ask_whether_it_stays();
     PendingCall* pending = thread.pending;
     if (pending && raw::function(frame) == pending->clone) return run_pending(ts, frame, pending);
