@@ -197,12 +197,12 @@ bool handle(void*, Frame& frame, PyObject** result) {
     if (frame.globals() != c.state->impl()->globals.get()) return false;  // the same code in another module
     if (c.state->passes(frame)) return false;
     c.running = true;
-    const int64_t served = c.state->counters().served, by_loops = frontend::purse().saved();
+    const int64_t served = c.state->counters().served, by_loops = frontend::purse().saved_by_loops();
     *result = c.state->run(frame);
     if (c.state->counters().served > served) {
         const int64_t measured = c.state->impl()->verdicts.saving();
         saved_ns += measured > 0 ? measured : kServedCall;
-        saved_ns += frontend::purse().saved() - by_loops;
+        saved_ns += frontend::purse().saved_by_loops() - by_loops;
     }
     c.running = false;
     return true;

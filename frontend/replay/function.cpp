@@ -214,7 +214,7 @@ static void collect_savings() {
         FunctionState::Impl& fs = *state->impl();
         const int64_t calls = fs.counters.served - fs.credited;
         if (calls <= 0) continue;
-        purse().save(calls * fs.verdicts.saving());
+        purse().save_by_calls(calls * fs.verdicts.saving());
         if (fs.verdicts.saving() > 0) fs.credited = fs.counters.served;
     }
 }
