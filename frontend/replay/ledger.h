@@ -67,7 +67,7 @@ class Purse {
     int64_t invested() const { return invested_; }
     int64_t saved_by_loops() const { return by_loops_; }
 
-    static constexpr int64_t kEndowment = 30'000'000, kOverdraft = 10'000'000;  // ns
+    static constexpr int64_t kEndowment = 20'000'000, kOverdraft = 10'000'000;  // ns
 
   private:
     static constexpr int64_t kTimeShare = 40, kSavingsShare = 2;
