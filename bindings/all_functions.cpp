@@ -38,10 +38,12 @@ using frontend::FunctionState;
 // Calls without arrays before code is left alone.
 constexpr int kCallsWithout = 64;
 
-// What the hook takes for each call, ns (calls between Python functions are not inlined while it is on); the
-// share of the time that it may take; what a call that is served saves beside its loops where that was not
-// measured, ns; after how many calls that is looked at; and for how long it is off then, ns.
-constexpr int64_t kHookedCall = 50, kHookShare = 100, kServedCall = 500;
+// What the hook takes for each call, ns (calls between Python functions are not inlined while it is on), and
+// beyond that for one that comes to a candidate and is not served; the share of the time that it may take;
+// after how many calls that is looked at; and for how long it is off then, ns.
+constexpr int64_t kHookedCall = 50, kUnservedCall = 300, kHookShare = 100;
+// What one saves that nobody measures (STATOR_RETIRE=0), ns.
+constexpr int64_t kUnjudgedCall = 500;
 constexpr int kLookedAtEach = 1024;
 constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 32'000'000, kLongestIdle = 256'000'000;
 
@@ -179,7 +181,12 @@ class Refused {
 };
 Refused refused;
 
-int64_t saved_ns = 0;  // by calls that were served, since the hook was last looked at
+// Since the hook was last looked at: what calls that were served have saved as far as that was measured, ns,
+// and how many that came to a candidate were not served. Nothing is counted twice: neither what calls inside
+// of one that was served have saved, nor what loops have, which is in the purse.
+int64_t saved_ns = 0, unserved = 0;
+int64_t by_loops_before = 0;  // as of then
+int64_t runs_begun = 0;       // of candidates
 
 bool handle(void*, Frame& frame, PyObject** result) {
     PyCodeObject* code = frame.code();
@@ -192,12 +199,20 @@ bool handle(void*, Frame& frame, PyObject** result) {
     if (frame.globals() != c.state->impl()->globals.get()) return false;  // the same code in another module
     if (c.state->passes(frame)) return false;
     c.running = true;
-    const int64_t served = c.state->counters().served, by_loops = frontend::purse().saved();
+    const int64_t served = c.state->counters().served, saved_before = saved_ns, begun = ++runs_begun;
     *result = c.state->run(frame);
     if (c.state->counters().served > served) {
-        const int64_t measured = c.state->impl()->verdicts.saving();
-        saved_ns += measured > 0 ? measured : kServedCall;
-        saved_ns += frontend::purse().saved() - by_loops;
+        // A call as it is measured saves what calls inside save, unless it is long.
+        const frontend::Verdicts& verdicts = c.state->impl()->verdicts;
+        const int64_t before = std::min(saved_before, saved_ns);  // it may have been looked at meanwhile
+        const int64_t inside = saved_ns - before;
+        if (verdicts.saving_includes_calls())
+            saved_ns = before + std::max(inside, verdicts.saving());
+        else if (runs_begun == begun)
+            saved_ns += verdicts.saving();
+        if (!c.state->impl()->is_judged()) saved_ns += kUnjudgedCall;
+    } else {
+        ++unserved;
     }
     c.running = false;
     return true;
@@ -229,7 +244,9 @@ void put_back() {
 
 bool stays() {
     const int64_t now = frontend::thread_ns(), passed = now - std::exchange(looked_at, now),
-                  cost = kLookedAtEach * kHookedCall, saved = std::exchange(saved_ns, 0);
+                  cost = kLookedAtEach * kHookedCall + kUnservedCall * std::exchange(unserved, 0),
+                  by_loops = frontend::purse().saved_by_loops(),
+                  saved = std::exchange(saved_ns, 0) + by_loops - std::exchange(by_loops_before, by_loops);
     if (cost * kHookShare <= passed || cost <= saved) {
         pause_ns = std::max(pause_ns / 2, kFirstPause);  // phases in which it pays alternate with others
         return true;

@@ -101,6 +101,19 @@ class HookPause {
     FrameHandler saved_handler_, saved_watcher_;
 };
 
+// While alive, if it is wanted and the calling thread's frames are watched, they are not, and are pushed as
+// if there were no hook.
+class UnwatchedCall {
+  public:
+    explicit UnwatchedCall(bool wanted);
+    ~UnwatchedCall();
+    UnwatchedCall(const UnwatchedCall&) = delete;
+
+  private:
+    FrameHandler watcher_;
+    bool off_ = false;
+};
+
 // A call that pushes a real frame of `func`'s code and hands it, empty, to `body` before anything in it runs.
 // `clone` is make_clone(func): same code, globals and closure, all parameters defaulted, so it can be called
 // without arguments.

@@ -240,6 +240,24 @@ HookPause::~HookPause() {
     thread.watcher = saved_watcher_;
 }
 
+UnwatchedCall::UnwatchedCall(bool wanted)
+    : watcher_(wanted ? std::exchange(thread.watcher, nullptr) : nullptr) {
+    PyInterpreterState* interp = PyInterpreterState_Get();
+    if (!watcher_ || _PyInterpreterState_GetEvalFrameFunc(interp) != hook) return;
+    off_ = true;
+    g_suspended++;
+    _PyInterpreterState_SetEvalFrameFunc(interp, behind());
+}
+UnwatchedCall::~UnwatchedCall() {
+    if (!watcher_) return;
+    thread.watcher = watcher_;
+    if (!off_) return;
+    g_suspended--;
+    PyInterpreterState* interp = PyInterpreterState_Get();
+    if (_PyInterpreterState_GetEvalFrameFunc(interp) == behind())
+        _PyInterpreterState_SetEvalFrameFunc(interp, hook);
+}
+
 bool foreign_hook_present() {
     _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
     return now == hook ? g_foreign != nullptr : now != _PyEval_EvalFrameDefault;

@@ -57,7 +57,7 @@ bool is_one_run(const ArrayWords& a, int64_t* stride) {
 
 // By way of Python.
 uint32_t call_numpy(const GappedReduction& r, const ArrayWords& in, char* out) {
-    ++calls_through_python();
+    const CallThroughPython counted;
     const NoCollection quiet;
     PyArray_Descr* descr = numpy::descr_of(r.dtype);
     Py_INCREF(descr);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "frontend/clock.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/own_warnings.h"
@@ -208,7 +209,7 @@ struct AppendCall {
 };
 
 uint32_t run_append(void* data, int64_t* words) {
-    ++calls_through_python();
+    const CallThroughPython counted;
     const NoCollection quiet;
     Reader in{words};
     take_array(&in.words, 0);
@@ -222,7 +223,7 @@ uint32_t run_append(void* data, int64_t* words) {
 
 // What it gives follows from the kinds of its arguments, so that behind a call that succeeds nothing fails.
 uint32_t run_draw(void* data, int64_t* words) {
-    ++calls_through_python();
+    const CallThroughPython counted;
     auto& h = *static_cast<HostCall*>(data);
     const NoCollection quiet;
     Reader in{words};
@@ -247,7 +248,7 @@ uint32_t run_draw(void* data, int64_t* words) {
 }
 
 uint32_t run_host(void* data, int64_t* words) {
-    ++calls_through_python();
+    const CallThroughPython counted;
     auto& h = *static_cast<HostCall*>(data);
     const NoCollection quiet;
     const bool array = h.gives.kind == Kind::Array;
@@ -386,6 +387,11 @@ bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& 
         if (s.meets(operand)) return *why = "a result that is a view", false;
     }
     return true;
+}
+
+CallThroughPython::CallThroughPython() : begun_(metered ? now_ns() : 0) { ++calls_through_python(); }
+CallThroughPython::~CallThroughPython() {
+    if (begun_) ns += now_ns() - begun_;
 }
 
 int64_t& calls_through_python() {

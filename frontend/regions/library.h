@@ -75,6 +75,18 @@ bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& 
 // How many of them have called a function of Python's so far, and about how long one takes, ns.
 inline constexpr int64_t kCallThroughPython = 3000;
 int64_t& calls_through_python();
+// Counts one, and measures it while a region is metered: a call of LAPACK's takes as long in Python.
+class CallThroughPython {
+  public:
+    CallThroughPython();
+    ~CallThroughPython();
+    CallThroughPython(const CallThroughPython&) = delete;
+    static inline bool metered = false;
+    static inline int64_t ns = 0;  // of all that were measured
+
+  private:
+    int64_t begun_;
+};
 
 // A function of the C library by its name in Region::calls, "math.sin" (builder_math.cpp).
 void* math_function(const std::string& name);

@@ -604,11 +604,13 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     // The math library's errors are nobody's here; CPython 3.11's abs of a complex NaN reads what was there.
     const int error_before = errno;
     const bool timed = copied_ || metered;
-    const int64_t begun = timed ? now_ns() : 0;
+    const bool metered_outside = std::exchange(CallThroughPython::metered, timed);
+    const int64_t in_calls = CallThroughPython::ns, begun = timed ? now_ns() : 0;
     if (!device_) exit = run_code(args);
+    CallThroughPython::metered = metered_outside;
     const int64_t calls = calls_through_python() - called;
     inside_ns = timed ? now_ns() - begun : 0;
-    native_ns = std::max<int64_t>(0, inside_ns - calls * kCallThroughPython);
+    native_ns = std::max<int64_t>(0, inside_ns - (CallThroughPython::ns - in_calls));
     if (copied_) inside_ns_ += inside_ns;
     errno = error_before;
     python_calls += calls;

@@ -64,7 +64,7 @@ void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regi
         a->pay(cost);
         a->earn(saved);
     }
-    purse().save(std::max<int64_t>(0, saved - cost));
+    purse().save_by_loops(std::max<int64_t>(0, saved - cost));
     if ((saved_by_loops += saved - cost) > kWorthReading) {
         saved_by_loops = 0;
         won();

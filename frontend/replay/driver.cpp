@@ -24,6 +24,7 @@ constexpr int kMaxRecordings = 24;
 constexpr int kHotExit = 2;
 
 constexpr int64_t kSettledEvery = 10'000;  // ns of cost
+constexpr int64_t kRecordedStep = 200;     // of an instruction that is recorded, beside what is measured, ns
 constexpr int64_t kDriving = 300;          // to begin with a frame, ns
 constexpr int64_t kLeaving = 600;          // to make a frame where there is none, ns
 
@@ -143,6 +144,7 @@ bool inline_handler(void* ctx, Frame& frame, PyObject** result) {
 }
 
 void FrameDriver::start_recording(Place* place) {
+    const Invested recording;
     own_ = std::make_unique<Recorder>(f_, code_, pc_);
     if (!own_->ok()) {
         own_.reset();
@@ -174,6 +176,10 @@ void FrameDriver::start_recording(Place* place) {
 void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     auto* place = static_cast<Place*>(r.owner);
     const bool before_loop = r.reason() == Reason::LoopHeader, little_work = r.reason() == Reason::LittleWork;
+    struct Building {
+        const int64_t begun = thread_ns();
+        ~Building() { purse().invest(thread_ns() - begun); }
+    } const building;
     r.close(end);
     if (!r.ok()) {
         ++place->fruitless;
@@ -185,10 +191,6 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
         if (place->fruitless >= 2 || little_work) fs.kill(place);
         return;
     }
-    struct Building {
-        const int64_t begun = thread_ns();
-        ~Building() { purse().invest(thread_ns() - begun); }
-    } const building;
     std::string why;
     const auto recorded = std::chrono::steady_clock::now();
     const Timed timed(Activity::Building, [&] { return line_of(*place->code, place->pc); });
@@ -399,6 +401,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         }
     }
     Recorder* recording = recorder_;
+    if (recording) purse().invest(kRecordedStep);
     numpy::TemporaryReuse reuse(f_, insn,
                                 recording ? recording->references() : numpy::TemporaryReuse::Held{});
     Step s;

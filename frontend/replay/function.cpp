@@ -216,7 +216,7 @@ static void collect_savings() {
         FunctionState::Impl& fs = *state->impl();
         const int64_t calls = fs.counters.served - fs.credited;
         if (calls <= 0) continue;
-        purse().save(calls * fs.verdicts.saving());
+        purse().save_by_calls(calls * fs.verdicts.saving());
         if (fs.verdicts.saving() > 0) fs.credited = fs.counters.served;
     }
 }
@@ -622,6 +622,9 @@ class CallTimer {
 
 // From here on a call is worth an estimate: in plain Python it may take hundreds of times as long.
 constexpr int64_t kLongCall = 1'000'000;  // ns
+// The part of a call, one in so many, that may have been spent on recording and building for it to be
+// compared.
+constexpr int64_t kMostInvested = 16;
 
 // A call that the judge wants to know about, or has something to say about: `plain` runs it as Python does,
 // `serve(&trace)` as we do, and says which trace took it from entry to return, if one did.
@@ -642,15 +645,20 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const int64_t recordings = fs.counters.recordings;
     if (gave_up && !timed_plain) fs.revive_entry();
     if (timed_plain) ++fs.counters.eager_calls;
-    const int64_t in_regions = fs.in_regions, exits = fs.counters.exits,
+    const int64_t in_regions = fs.in_regions, exits = fs.counters.exits, invested = purse().invested(),
                   called = regions::calls_through_python();
+    // What calls inside cost under the hook of STATOR=all is a cost of being served, too.
+    const UnwatchedCall alone(timed_plain && judge.compares_alone());
     const CallTimer timer(judge.compares());
     (timed_plain ? fs.timing_plain : fs.judging) = true;
     PyObject* result = timed_plain ? plain() : serve(&replayed);
     fs.judging = fs.timing_plain = false;
     const int64_t ns = timer.elapsed();
-    const bool recorded = fs.counters.recordings != recordings && fs.counters.recordings <= kManyRecordings;
-    const bool steady = timed_plain || (!recorded && code_settled(fs));
+    const bool records = fs.counters.recordings != recordings,
+               recorded = records && fs.counters.recordings <= kManyRecordings;
+    // Functions inside may have been begun with meanwhile, which the next call will not do again.
+    const bool begun = !records && kMostInvested * (purse().invested() - invested) > ns;
+    const bool steady = !begun && (timed_plain || (!recorded && code_settled(fs)));
     // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
     // calls through Python.
     const bool calls_out = regions::kCallThroughPython * (regions::calls_through_python() - called) > ns / 4;

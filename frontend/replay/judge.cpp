@@ -10,6 +10,9 @@ namespace {
 constexpr int kPairs = 3;  // served and plain calls of a full trial
 // The same of short calls where neither is a fourth ahead of the other, ns: one in three is hit by something.
 constexpr int kClosePairs = 8;
+// The same of what is ahead in calls that are not long: a process's first ones of a library are slow, two in
+// a row.
+constexpr int kShortPairs = 5;
 constexpr int64_t kShortCall = 100'000;
 // The same of calls so short that it matters whether CPython has specialized their code, which it does after
 // eight of them, ns.
@@ -21,6 +24,9 @@ constexpr int kServedFirst = 2;   // served calls before the first plain one
 constexpr int kReplaysFirst = 6;  // the same for replays from entry to return, which seldom lose
 constexpr int kGrowth = 4;        // factor in size or time that makes a new trial worth it
 constexpr int64_t kFarAhead = 16;
+// Calls that long are hit by little that makes a difference (a collection, a library's first call), and many
+// of them would take long: two plain ones, or a single one, are enough where what is served is far ahead, ns.
+constexpr int64_t kFewPlainCalls = 500'000, kOnePlainCall = 10'000'000;
 constexpr int kOthers = 4, kRestarts = 8;
 constexpr int64_t kLookEvery = 64;  // plain calls of a retired function between two that are timed
 // Time in plain calls until what was lost is tried again, for each ns of the calls that were served and of
@@ -103,12 +109,18 @@ bool Judge::judge() {
     };
     const bool is_short = plain_.best < kShortCall,
                close = is_short && !ahead_of(served_, plain_, 4) && !ahead_of(plain_, served_, 4);
-    const int pairs = plain_.best < kWarmedUpCall ? kWarmPairs : close ? kClosePairs : kPairs;
+    const bool few = plain_.best >= kFewPlainCalls, one = plain_.best >= kOnePlainCall,
+               behind = served_.best >= plain_.best;
+    const int pairs = plain_.best < kWarmedUpCall ? kWarmPairs
+                      : close                     ? kClosePairs
+                      : few || behind             ? kPairs
+                                                  : kShortPairs;
     // One plain call that took a few times as long as usual may have been interrupted, a short one many
-    // times.
+    // times. What has won before is only looked at once more.
     const int64_t ahead = plain_.best / std::max<int64_t>(served_.best, 1);
-    const bool clear = served_.best / 2 >= plain_.best ||
-                       (!is_short && (ahead >= kFarAhead || (ahead >= 2 && plain_.count >= 2)));
+    const bool again = wins_ > 0 && !is_short, clear = served_.best / 2 >= plain_.best ||
+                                                       ((one || again) && ahead >= kFarAhead) ||
+                                                       ((few || again) && ahead >= 2 && plain_.count >= 2);
     if (!clear && plain_.count < pairs) return false;
     if (served_.best + served_.best / kLead <= plain_.best) return win(), false;
     lose();
@@ -119,8 +131,10 @@ void Judge::win() {
     trial_ = gave_up_ = false;
     restarts_ = 0;
     if (wins_ > 0) losses_ = 0;  // what wins its trials and is lost in between goes on waiting longer
-    if (served_.count > 0)
+    if (served_.count > 0) {
+        served_best_ = served_.best;
         saving_ = std::max<int64_t>(0, (plain_.count > 0 ? plain_.best : floor_) - served_.best);
+    }
     won_ = std::min(won_, std::max<int64_t>(size_, 0));
     if (lost_ >= won_) lost_ = won_ - 1;
     countdown_ = kFirstReview << std::min(wins_++, kMaxDoublings);

@@ -57,6 +57,10 @@ class Judge {
     int64_t lost() const { return trial_ ? -1 : lost_; }
     // Whether what is timed is to be compared: else it is one of the looks at what plain calls take.
     bool compares() const { return trial_; }
+    // A plain call is next that is so short that nothing inside of it needs to be served meanwhile.
+    bool compares_alone() const { return trial_ && served_.best < kShared; }
+    // What serving saves includes what serving calls inside saves.
+    bool saving_includes_calls() const { return served_best_ < kShared; }
     // So many plain calls were not shown to it.
     void pass(int64_t calls) { countdown_ -= std::min(calls, countdown_ - 1); }
     // So many more were not, in `ns` altogether at most; the next one is timed.
@@ -66,6 +70,8 @@ class Judge {
     static void let_pass(int64_t ns) { unseen += ns; }
 
   private:
+    // From here on a served call is so long that what calls inside would lose by being plain matters, ns.
+    static constexpr int64_t kShared = 2'000'000;
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     struct Times {
         int count = 0;
@@ -96,9 +102,9 @@ class Judge {
     int64_t wait_ns_ = 0;    // time in plain calls until serving is tried again
     int64_t unseen_at_ = 0;  // as far as `unseen` is taken off that
     int64_t plain_ns_ = 0;   // the best plain call of the trial that was lost; 0: the next one is
-    int64_t saving_ = 0;
-    bool raises_ = false;  // the calls of this trial
-    bool grown_ = false;   // the last look found calls to take much longer than that
+    int64_t saving_ = 0, served_best_ = 0;  // as of the last trial that was won
+    bool raises_ = false;                   // the calls of this trial
+    bool grown_ = false;                    // the last look found calls to take much longer than that
 };
 
 }  // namespace stator::frontend

@@ -44,6 +44,13 @@ class Verdicts {
         return count_ ? all / static_cast<int64_t>(count_) : 0;
     }
 
+    // Whether these are savings of calls inside, too.
+    bool saving_includes_calls() const {
+        bool all = true;
+        for (size_t i = 0; i < count_; ++i) all &= judges_[i].judge.saving_includes_calls();
+        return all;
+    }
+
   private:
     struct OfKinds {
         uint64_t kinds = 0;

@@ -191,3 +191,24 @@ print(min(main() for _ in range(3)))
 """
     done = run_program(program, STATOR="all", STATOR_RETIRE="1")
     assert int(done.stdout) < 200, "times in 400 that it was found on"
+
+
+def test_short_plain_calls_that_are_timed_are_as_without_the_hook():
+    """What it costs in calls inside is a cost of being served: it must not make plain Python look slower."""
+    program = """
+import numpy as np
+import stator
+from stator._stator import _testing
+on = []
+def inside():
+    on.append(_testing.hook_installed())
+def f(u):
+    inside()
+    return u * 2.0 + 1.0
+for k in range(60):
+    f(np.ones(3))
+stats = stator.stats()
+print(stats["served"] > 0, sum(not x for x in on) > 2, on[0])
+"""
+    done = run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1")
+    assert done.stdout.split() == ["True", "True", "True"]

@@ -56,6 +56,43 @@ TEST(Judge, OnePlainCallThatWasSlowDecidesNothing) {
     EXPECT_TRUE(retired);
 }
 
+// The process's first calls of what the function uses took long, in plain Python too, which is as fast.
+TEST(Judge, TwoPlainCallsThatWereSlowDecideNothing) {
+    Judge judge;
+    int plain = 0;
+    bool retired = false;
+    for (int i = 0; i < 40 && !retired; ++i) {
+        const Way way = judge.choose(10);
+        const int64_t ns = way != Way::TimedPlain ? 45'000 : ++plain <= 2 ? 230'000 : 44'000;
+        if (way == Way::TimedServe || way == Way::TimedPlain) retired = judge.note(way, 10, {ns, true, 0});
+    }
+    EXPECT_TRUE(retired);
+}
+
+// In a plain call of a twentieth of a millisecond there was a collection.
+TEST(Judge, OnePlainCallThatTookTwentyTimesAsLongDecidesNothing) {
+    Judge judge;
+    int plain = 0;
+    bool retired = false;
+    for (int i = 0; i < 40 && !retired; ++i) {
+        const Way way = judge.choose(10);
+        const int64_t ns = way != Way::TimedPlain ? 45'000 : ++plain == 1 ? 1'100'000 : 40'000;
+        if (way == Way::TimedServe || way == Way::TimedPlain) retired = judge.note(way, 10, {ns, true, 0});
+    }
+    EXPECT_TRUE(retired);
+}
+
+// What calls inside lose by being plain meanwhile is little where these are short.
+TEST(Judge, ShortCallsAreComparedWithPlainOnesOfWhichNothingIsServed) {
+    for (const int64_t served : {50'000, 50'000'000}) {
+        Judge judge;
+        Way way = judge.choose(10);
+        for (; way == Way::TimedServe; way = judge.choose(10)) judge.note(way, 10, {served, true, 0});
+        ASSERT_EQ(way, Way::TimedPlain);
+        EXPECT_EQ(judge.compares_alone(), served == 50'000);
+    }
+}
+
 // A tenth apart, and the first three calls of what is faster were hit by something.
 TEST(Judge, WhatIsCloseIsComparedLonger) {
     Judge judge;

@@ -60,7 +60,7 @@ TEST(Purse, IsOpenUntilItIsSpentAndAgainWhenSomethingWasSaved) {
     purse.invest(1'000'000'000);
     EXPECT_FALSE(purse.open());
     EXPECT_TRUE(purse.exhausted());
-    purse.save(10'000'000'000);
+    purse.save_by_calls(10'000'000'000);
     EXPECT_TRUE(purse.open());
     EXPECT_FALSE(purse.exhausted());
 }
