@@ -22,6 +22,7 @@ struct Handle {
     PyObject_HEAD Inspector* inspector;
     PyObject* entries;              // SharedState::entries, nullptr of one that was adopted
     PyObject* function;             // no reference; nullptr once it is gone, or this one was taken from it
+    PyObject* made_of;              // the function as it was written; nullptr of one that was adopted
     PyObject* weak;                 // the reference with the tie
     Handle *previous, *next;        // all live ones; no references
     Handle *previous_of, *next_of;  // those of the same state
@@ -167,7 +168,7 @@ Handle* new_handle(Inspector* inspector) {
     SharedState* shared = inspector->served.shared;
     h->inspector = inspector;
     Py_INCREF(inspector);
-    h->entries = h->function = h->weak = nullptr;
+    h->entries = h->function = h->made_of = h->weak = nullptr;
     h->adopted = false;
     h->previous = h->previous_of = nullptr;
     h->next = live;
@@ -183,6 +184,7 @@ Handle* new_handle(Inspector* inspector) {
 int traverse(PyObject* o, visitproc visit, void* arg) {
     Py_VISIT(as_handle(o)->inspector);
     Py_VISIT(as_handle(o)->entries);
+    Py_VISIT(as_handle(o)->made_of);
     return 0;
 }
 
@@ -203,13 +205,25 @@ void dealloc(PyObject* o) {
             shared->entries = nullptr;
     }
     Py_XDECREF(entries);
+    Py_XDECREF(h->made_of);
     Py_DECREF(h->inspector);
     PyObject_GC_Del(o);
 }
 
+// The function itself, or another one like it where it is gone: in `stator.compile(f).explain(x)` nobody
+// holds it any more when the method is called. nullptr where none can be made, with or without an error set.
+PyRef function_of(Handle* h) {
+    if (h->function) return PyRef::borrow(h->function);
+    const Served& served = h->inspector->served;
+    if (!h->made_of || !served.shared) return {};
+    ++served.shared->owners;
+    return PyRef::steal(make_function_object(h->made_of, served.shared, served.options));
+}
+
 PyObject* ask_function(const char* name, PyObject* o, PyObject* args, PyObject* kwargs) {
-    const auto function = PyRef::borrow(as_handle(o)->function);
+    const PyRef function = function_of(as_handle(o));
     if (function) return inspect(name, function.get(), args, kwargs);
+    if (PyErr_Occurred()) return nullptr;
     PyErr_Format(PyExc_ReferenceError, "the compiled function that %s was a method of is gone", name);
     return nullptr;
 }
@@ -345,6 +359,7 @@ PyObject* make_function_object(PyObject* function, SharedState* shared,
     PyObject_GC_Track(copy.get());
     cast(copy.get())->func_dict = new_dict(function, h);
     if (!cast(copy.get())->func_dict || !tie(h, copy.get())) return nullptr;
+    h->made_of = Py_NewRef(function);
     if (shared->state->wants_python()) give_back(shared);
     choose_vectorcall(h);
     return copy.release();
