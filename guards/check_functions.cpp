@@ -39,20 +39,12 @@ bool add_served_function_type() {
     t.tp_doc = PyFunction_Type.tp_doc;
     t.tp_base = &PyFunction_Type;
     t.tp_basicsize = sizeof(PyFunctionObject);
-    // CPython lets nobody derive from functions in Python. In C nothing is in the way, and a type that says
-    // as little about itself as this one has all slots from its base.
+    // CPython lets nobody derive from functions in Python. In C nothing is in the way, and what is not said
+    // here is inherited: all slots but the collector's, which belong to the flag.
     t.tp_flags = PyFunction_Type.tp_flags &
                  ~static_cast<unsigned long>(Py_TPFLAGS_READY | Py_TPFLAGS_VALID_VERSION_TAG);
-    t.tp_new = PyFunction_Type.tp_new;  // which makes plain functions
-    t.tp_vectorcall_offset = PyFunction_Type.tp_vectorcall_offset;
-    t.tp_weaklistoffset = PyFunction_Type.tp_weaklistoffset;
-    t.tp_dictoffset = PyFunction_Type.tp_dictoffset;
-    t.tp_call = PyFunction_Type.tp_call;
-    t.tp_repr = PyFunction_Type.tp_repr;
-    t.tp_descr_get = PyFunction_Type.tp_descr_get;
     t.tp_traverse = PyFunction_Type.tp_traverse;
     t.tp_clear = PyFunction_Type.tp_clear;
-    t.tp_dealloc = PyFunction_Type.tp_dealloc;
     t.tp_methods = methods;
     t.tp_members = members;
     return PyType_Ready(&t) == 0;
