@@ -21,6 +21,7 @@
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/host.h"
 #include "frontend/profile/doing.h"
+#include "frontend/replay/ledger.h"
 #include "frontend/replay/trace.h"
 #include "guards/check.h"
 #include "guards/check_names.h"
@@ -396,6 +397,14 @@ void add_functions(py::module_& m) {
     m.def("wait", &wait);
     m.def("reset", &reset);
     m.def("start_all", &start_all);
+    m.def("purse", [] {
+        const frontend::Purse& p = frontend::purse();
+        py::dict d;
+        d["investments"] = p.investments().balance();
+        d["trials"] = p.trials().balance();
+        d["invested"] = p.invested();
+        return d;
+    });
     m.def("forget_kept_states", &forget_kept_states);
     m.attr("compile_plainly") =
         py::reinterpret_steal<py::object>(PyCFunction_New(&compile_plainly_method, nullptr));

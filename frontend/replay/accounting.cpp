@@ -16,9 +16,17 @@ constexpr int64_t kNativeGain = 6;
 constexpr int64_t kMostCost = 100'000;
 // What makes it worth having read and built something, ns.
 constexpr int64_t kWorthReading = 500'000;
-// A replay inside a driven frame: what it takes beside its operations, and what these take in Python at
-// least, ns. A call of the host's own function saves nothing.
+// A replay: what it takes beside its operations, and what these take in Python at least, ns. A call of the
+// host's own function saves nothing.
 constexpr int64_t kReplayCost = 250, kSourceCost = 20, kLibraryCost = 500, kArrayOp = 450, kScalarOp = 40;
+// One that was timed and took so many times as long as it saves, and kMostCost more, was interrupted.
+constexpr int64_t kMostLonger = 4;
+// A function that nobody has decorated has to have run for so long before anything is recorded or built for
+// it, and for so long for each ns of that, ns: to rent until what was paid is as much as to buy costs no more
+// than twice the best that could be done.
+constexpr int64_t kBeginning = 300'000, kEachInvested = 4;
+// What a call may cost in any case, ns: one that is given up in its middle has been stepped in vain.
+constexpr int64_t kLeastTrial = Account::kAllowance / 8;
 
 }  // namespace
 
@@ -27,18 +35,51 @@ bool FunctionState::Impl::awaits_code() {
     return !awaited.empty();
 }
 
+void FunctionState::Impl::pay(int64_t cost) {
+    account.pay(cost);
+    if (!is_judged() || verdicts.any_won()) return;
+    tried += cost;
+    purse().try_out(cost);
+}
+
+void FunctionState::Impl::earn(int64_t saved) {
+    account.earn(saved);
+    const int64_t back = std::min(saved, tried);
+    tried -= back;
+    purse().give_back(back);
+}
+
+void FunctionState::Impl::invest(int64_t ns) {
+    purse().invest(ns);
+    invested += ns;
+}
+
+// The time of the program itself since frames at hand were settled, beside what they have cost, ns.
+int64_t FunctionState::Impl::take_time(int64_t cost) {
+    const int64_t now = now_ns(), all = purse().invested(),
+                  ran = now - std::exchange(settled_at, now) - (all - std::exchange(invested_before, all));
+    return std::max<int64_t>(0, ran - cost);
+}
+
+bool FunctionState::Impl::is_worth_more() const {
+    if (!has_to_earn || !is_judged()) return true;
+    const int64_t at_hand = driving > 0 ? now_ns() - settled_at : 0;
+    return kBeginning + kEachInvested * invested <= seen + at_hand;
+}
+
 void FunctionState::Impl::settle(int64_t cost) {
     if (!is_judged()) return;
-    const int64_t now = now_ns(), ran = std::max<int64_t>(0, now - std::exchange(settled_at, now) - cost);
+    const int64_t ran = take_time(cost);
+    seen += ran;
     if (awaits_code()) {
         // Until its code is there a loop goes on step by step, which is a part of what the code costs.
-        purse().invest(cost);
+        invest(cost);
         handing_over |= purse().exhausted();
         return;
     }
-    account.pay(cost);
+    pay(cost);
     account.ran(ran);
-    handing_over |= account.overdrawn();
+    handing_over |= account.overdrawn() || (account.debt() > kLeastTrial && waits_for_trial());
     if (!left_loop) return;
     left_loop->account.pay(cost);
     left_loop->account.ran(ran);
@@ -60,11 +101,13 @@ void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regi
                                    int64_t took, int64_t weight) {
     const int64_t cost = weight * std::min(took - region.inside_ns, kMostCost),
                   saved = weight * kNativeGain * region.native_ns;
-    for (Account* a : {&account, &h.account}) {
-        a->pay(cost);
-        a->earn(saved);
-    }
-    purse().save_by_loops(std::max<int64_t>(0, saved - cost));
+    pay(cost);
+    earn(saved);
+    h.account.pay(cost);
+    h.account.earn(saved);
+    const int64_t net = std::max<int64_t>(0, saved - cost);
+    purse().save_by_loops(net);
+    in_purse_by_loops += net;
     if ((saved_by_loops += saved - cost) > kWorthReading) {
         saved_by_loops = 0;
         won();
@@ -72,14 +115,22 @@ void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regi
     if (h.account.overdrawn()) give_up_loop(places, h);
 }
 
-void FunctionState::Impl::note_replay(Place* place, const Trace& t) {
+void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took) {
     if (!is_judged()) return;
-    const int64_t cost = kReplayCost + kSourceCost * t.source_count + kLibraryCost * t.library_ops,
-                  saved = kArrayOp * std::max(0, t.array_ops - t.library_ops) + kScalarOp * t.scalar_ops;
-    for (Account* a : {&account, &place->account}) {
-        a->pay(cost);
-        a->earn(saved);
+    const int64_t saved = kArrayOp * std::max(0, t.array_ops - t.library_ops) + kScalarOp * t.scalar_ops;
+    int64_t cost = kReplayCost + kSourceCost * t.source_count + kLibraryCost * t.library_ops;
+    // Plain Python needs a ns for each element as well, and the time of a library's routine.
+    if (took >= 0) cost = std::min(took - t.work - t.library_ns, kMostLonger * saved + kMostCost);
+    if (t.awaits_code()) {
+        // Until its code is there it is interpreted, which is a part of what the code costs.
+        invest(std::max<int64_t>(0, cost - saved));
+        handing_over |= driving > 0 && purse().exhausted();
+        return;
     }
+    pay(cost);
+    earn(saved);
+    place->account.pay(cost);
+    place->account.earn(saved);
     if (!place->account.overdrawn()) return;
     remark(Reason::Unprofitable, "", *place->code, place->code->insns[static_cast<size_t>(place->pc)]);
     place->account.open();

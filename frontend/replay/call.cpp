@@ -5,6 +5,7 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "frontend/clock.h"
@@ -119,9 +120,7 @@ bool code_settled(const FunctionState::Impl& fs) {
     for (auto& [code, cp] : fs.codes)
         for (auto& [pc, place] : cp->by_pc)
             for (auto& t : place->traces)
-                for (const Segment& s : t->segments)
-                    if (!s.code->ready.load(std::memory_order_acquire) && !s.code->failed.load())
-                        return false;
+                if (t->awaits_code()) return false;
     return true;
 }
 
@@ -185,7 +184,7 @@ PyObject* stepped(FunctionState::Impl& fs, const Given& given, Plain plain, Driv
     const bool hopeless = places.live == 0 && places.open_headers == 0;
     // Nothing is there yet, and there is nothing to make it with.
     const bool postponed = fs.trace_count == 0 && fs.regions_built == 0 && !fs.may_invest();
-    if (postponed) return ++fs.counters.eager_calls, plain();
+    if (postponed) return fs.passed_over = true, ++fs.counters.eager_calls, plain();
     PyObject* result = hopeless ? plain() : drive();
     if (fs.handing_over || fs.account.overdrawn()) close_accounts(fs, given);
     const bool served =
@@ -229,6 +228,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
     if (bound) {
         for (size_t i = 0; i < entry->traces.size(); ++i) {
             Trace& t = *entry->traces[i];
+            const int64_t begun = fs.time_of_replay(t);
             Outcome out = replay(t, slots, fs.counters);
             if (!t.device_error.empty()) [[unlikely]]
                 note_lost_device(fs, t);
@@ -244,7 +244,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
                 ++fs.counters.replays;
                 *replayed = &t;
                 if (!fs.verdicts.won()) [[unlikely]] {
-                    fs.note_replay(entry, t);
+                    fs.note_replay(entry, t, fs.time_since(begun));
                     if (fs.account.overdrawn()) close_accounts(fs, given(args, nargsf, kwnames));
                 }
                 return call ? end_verified(call.get(), t, out.value) : out.value;
@@ -298,6 +298,11 @@ constexpr int64_t kLongCall = 1'000'000;  // ns
 // compared.
 constexpr int64_t kMostInvested = 16;
 
+// So many calls in a row are not even looked at while nothing may be tried.
+constexpr int kWaiting = 8;
+// To measure one, ns.
+constexpr int64_t kJudging = 500;
+
 // A call that the judge wants to know about, or has something to say about: `plain` runs it as Python does,
 // `serve(&trace)` as we do, and says which trace took it from entry to return, if one did.
 template <class Plain, class Serve>
@@ -305,6 +310,12 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const Trace* replayed = nullptr;
     const int64_t size = given.size;
     Judge& judge = judge_of(fs, given);
+    // Nothing is left for finding out whether serving pays, or for waiting until the code is there.
+    if (judge.compares() && (fs.waits_for_trial() || (purse().exhausted() && !code_settled(fs)))) {
+        fs.unlooked = kWaiting;
+        fs.unlooked_size = std::numeric_limits<int64_t>::max();
+        return ++fs.counters.eager_calls, plain();
+    }
     const bool gave_up = judge.gave_up();
     const Judge::Way way = judge.choose(size);
     if (way == Judge::Way::Plain) {
@@ -323,21 +334,25 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const UnwatchedCall alone(timed_plain && judge.compares_alone());
     const CallTimer timer(judge.compares());
     (timed_plain ? fs.timing_plain : fs.judging) = true;
+    fs.passed_over = false;
     PyObject* result = timed_plain ? plain() : serve(&replayed);
     fs.judging = fs.timing_plain = false;
     const int64_t ns = timer.elapsed();
+    fs.seen += ns;
     const bool records = fs.counters.recordings != recordings,
                recorded = records && fs.counters.recordings <= kManyRecordings;
     // Functions inside may have been begun with meanwhile, which the next call will not do again.
     const bool begun = !records && kMostInvested * (purse().invested() - invested) > ns;
-    const bool steady = !begun && (timed_plain || (!recorded && code_settled(fs)));
+    const bool steady = !begun && (timed_plain || (!recorded && !fs.passed_over && code_settled(fs)));
     // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
     // calls through Python.
     const bool calls_out = regions::kCallThroughPython * (regions::calls_through_python() - called) > ns / 4;
     const bool native =
         ns >= kLongCall && fs.in_regions - in_regions >= ns / 2 && fs.counters.exits == exits && !calls_out;
     const int64_t floor = replayed ? eager_floor(*replayed, size) : 0;
+    fs.pay(kJudging);
     if (judge.note(way, size, {ns, steady, floor, native, !result})) {
+        purse().try_out(judge.lost_by_trial());
         ++fs.counters.retired;
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }
@@ -424,7 +439,14 @@ PyObject* FunctionState::run(Frame& frame) {
         return drive(fs, frame, *fs.code, 0, nullptr, false);
     };
     ++fs.counters.calls;
-    if (!fs.code && (fs.is_left_unread() || !fs.decode())) return ++fs.counters.eager_calls, plain();
+    if (!fs.code && fs.is_left_unread()) {
+        const int64_t begun = now_ns();
+        ++fs.counters.eager_calls;
+        PyObject* result = plain();
+        fs.seen += now_ns() - begun;
+        return result;
+    }
+    if (!fs.code && !fs.decode()) return ++fs.counters.eager_calls, plain();
     const auto served = [&](const Trace**) { return stepped(fs, all, plain, driven); };
     if (fs.handing_over || fs.timing_plain) return ++fs.counters.eager_calls, plain();
     if (fs.verdicts.serves() || fs.judging || !fs.is_judged()) return served(nullptr);

@@ -30,20 +30,22 @@ constexpr int64_t kLeaving = 600;          // to make a frame where there is non
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;
 
-// What is recorded from here to the end of the block is paid from the process's purse. It takes microseconds;
-// more means that the thread was interrupted.
+// What is recorded from here to the end of the block is an investment. It takes microseconds; more means that
+// the thread was interrupted.
 class Invested {
   public:
-    Invested() : begun_(now_ns()) {}
-    ~Invested() { purse().invest(std::min<int64_t>(now_ns() - begun_, 100'000)); }
+    explicit Invested(FunctionState::Impl& fs) : fs_(fs), begun_(now_ns()) {}
+    ~Invested() { fs_.invest(std::min<int64_t>(now_ns() - begun_, 100'000)); }
     Invested(const Invested&) = delete;
 
   private:
+    FunctionState::Impl& fs_;
     int64_t begun_;
 };
 
-Recorder::Verdict note_done(Recorder& recorder, const Insn& insn, const numpy::TemporaryReuse& reuse) {
-    const Invested recording;
+Recorder::Verdict note_done(FunctionState::Impl& fs, Recorder& recorder, const Insn& insn,
+                            const numpy::TemporaryReuse& reuse) {
+    const Invested recording(fs);
     return recorder.after(insn, reuse);
 }
 
@@ -58,7 +60,7 @@ class FrameDriver {
           recorder_(recorder),
           places_(fs.places(code)),
           timed_(recorder ? Activity::Recording : Activity::Stepping, kFramesLine, f.raw()) {
-        if (fs.driving++ == 0) fs.settled_at = now_ns();
+        if (fs.driving++ == 0) fs.settled_at = now_ns(), fs.invested_before = purse().invested();
     }
     ~FrameDriver() {
         fs_.settle(cost_);
@@ -144,7 +146,7 @@ bool inline_handler(void* ctx, Frame& frame, PyObject** result) {
 }
 
 void FrameDriver::start_recording(Place* place) {
-    const Invested recording;
+    const Invested recording(fs_);
     own_ = std::make_unique<Recorder>(f_, code_, pc_);
     if (!own_->ok()) {
         own_.reset();
@@ -176,10 +178,6 @@ void FrameDriver::start_recording(Place* place) {
 void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     auto* place = static_cast<Place*>(r.owner);
     const bool before_loop = r.reason() == Reason::LoopHeader, little_work = r.reason() == Reason::LittleWork;
-    struct Building {
-        const int64_t begun = thread_ns();
-        ~Building() { purse().invest(thread_ns() - begun); }
-    } const building;
     r.close(end);
     if (!r.ok()) {
         ++place->fruitless;
@@ -222,6 +220,11 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
 }
 
 void FrameDriver::finish_recording(graph::EndKind end) {
+    struct Building {
+        FunctionState::Impl& fs;
+        const int64_t begun = thread_ns();
+        ~Building() { fs.invest(thread_ns() - begun); }
+    } const building{fs_};
     Recorder* r = recorder_;
     recorder_ = nullptr;
     finish(fs_, *r, end);
@@ -290,6 +293,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
         bool fits = true;
         for (int s : t.slot_indices) fits &= s < depth;
         if (!fits) continue;
+        const int64_t begun = fs_.time_of_replay(t);
         Outcome out = replay(t, slots, fs_.counters);
         if (!t.device_error.empty()) [[unlikely]]
             note_lost_device(fs_, t);
@@ -302,7 +306,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
         if (place == fs_.entry && out.kind == Outcome::Returned && fs_.verdicts.won())
             cost_ = 0;
         else
-            fs_.note_replay(place, t);
+            fs_.note_replay(place, t, fs_.time_since(begun));
         ++fs_.entered;
         if (place == fs_.entry) ++fs_.counters.replays;
         if (i > 0) std::swap(place->traces[i], place->traces[0]);
@@ -385,7 +389,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     if (!recorder_) cost_ += kStepCost;
     if (recorder_) {
         const auto v = [&] {
-            const Invested recording;
+            const Invested recording(fs_);
             return recorder_->before(insn);
         }();
         if (v == Recorder::Verdict::Return) {
@@ -401,7 +405,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         }
     }
     Recorder* recording = recorder_;
-    if (recording) purse().invest(kRecordedStep);
+    if (recording) fs_.invest(kRecordedStep);
     numpy::TemporaryReuse reuse(f_, insn,
                                 recording ? recording->references() : numpy::TemporaryReuse::Held{});
     Step s;
@@ -433,7 +437,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     switch (s) {
         case Step::Next:
             reuse.settle(f_);
-            if (recording && note_done(*recording, insn, reuse) == Recorder::Verdict::Close) {
+            if (recording && note_done(fs_, *recording, insn, reuse) == Recorder::Verdict::Close) {
                 fs_.remark(recording->reason(), recording->detail(), code_, insn);
                 wants_place_ = true;
                 finish_recording(graph::EndKind::Leave);
@@ -624,7 +628,7 @@ PyObject* drive_outcome(FunctionState::Impl& fs, PyObject* func, Outcome&& out) 
         Outcome* out;
     } ctx{&fs, &out};
     if (out.kind == Outcome::Left && !out.exit) meet_opaque(fs, *fs.code, out);
-    fs.account.pay(kLeaving);
+    fs.pay(kLeaving);
     const PyRef clone = fs.clone_of(func);
     if (!clone) return nullptr;
     PyObject* result = call_with_frame(

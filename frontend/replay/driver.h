@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/clock.h"
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/profile/doing.h"
@@ -129,7 +130,13 @@ struct FunctionState::Impl {
     void note_unwanted(Judge& judge);
     // A call that was not even judged: one further out has handed over, or is timed as plain Python.
     void note_passed();
-    Account account;         // of what its calls cost beyond plain Python
+    Account account;    // of what its calls cost beyond plain Python
+    int64_t tried = 0;  // what of that is on trial: spent from the purse, and not won back, ns
+    // Calls of it have cost so much more, or saved, ns.
+    void pay(int64_t cost);
+    void earn(int64_t saved);
+    // Serving has won nothing yet, and the purse has nothing left for finding out whether it does.
+    bool waits_for_trial() const { return is_judged() && !verdicts.any_won() && !purse().may_try(); }
     int64_t settled_at = 0;  // until when the time of frames at hand has been accounted for, ns
     // What frames at hand step is a cost of the loop that was left last.
     CodePlaces* left_places = nullptr;
@@ -145,15 +152,33 @@ struct FunctionState::Impl {
     // What a run of a region took, ns: `weight` of them like this one.
     void note_run(CodePlaces& places, LoopHeader& h, const regions::CompiledRegion& region, int64_t took,
                   int64_t weight);
-    // What one more replay of the trace costs beyond plain Python, ns; less than nothing where it saves.
-    void note_replay(Place* place, const Trace& t);
+    // One more replay of the trace, which took so long, ns; -1: as long as such replays do.
+    void note_replay(Place* place, const Trace& t, int64_t took);
+    // Replays are timed until serving has won.
+    int64_t time_of_replay(Trace& t) const {
+        t.timed = is_judged() && !verdicts.won();
+        return t.timed ? now_ns() : -1;
+    }
+    static int64_t time_since(int64_t begun) { return begun < 0 ? -1 : now_ns() - begun; }
     bool may_invest() const;  // whether something new may be recorded or built
+    void invest(int64_t ns);
+    // Nobody has asked for it (STATOR=all): what is invested has to be in proportion to how long it runs.
+    bool has_to_earn = false;
+    int64_t seen = 0, invested = 0;  // so long calls took that were looked at, and what was invested, ns
+    bool is_worth_more() const;
+    int64_t invested_before = 0;  // by the process, as of settled_at
+    int64_t take_time(int64_t cost);
     // Nothing is known of the function, and it is not to be begun with in this call.
     bool is_left_unread() const;
     int64_t saved_by_loops = 0;
     // Serving it has won, which speaks for others of the same text.
-    void won() const { text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).win(); }
-    int64_t credited = 0;  // calls that were served whose savings are in the purse
+    void won() {
+        win_back();
+        text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).win();
+    }
+    void win_back() { purse().give_back(std::exchange(tried, 0)); }
+    int64_t credited = 0;           // calls that were served whose savings are in the purse
+    int64_t in_purse_by_loops = 0;  // what loops have saved since, which is a part of what calls save, ns
     const CallLimits* limits = nullptr;
     bool at_opaque_step = false;  // while frames are set up for one that a trace has ended before
 
@@ -165,6 +190,7 @@ struct FunctionState::Impl {
     int64_t entered = 0;        // traces that frames at hand have entered
     int64_t in_regions = 0;     // time of calls that the judge looks at, ns
     bool judging = false;       // a call that is timed, and served, is in progress
+    bool passed_over = false;   // it was left to Python, because nothing could be invested
     bool timing_plain = false;  // one that is timed as plain Python is: what it calls is not served either
     LoopsAround around;         // frames at hand that loops have called
     int regions_built = 0;

@@ -207,13 +207,17 @@ static void collect_savings() {
         FunctionState::Impl& fs = *state->impl();
         const int64_t calls = fs.counters.served - fs.credited;
         if (calls <= 0) continue;
-        purse().save_by_calls(calls * fs.verdicts.saving());
-        if (fs.verdicts.saving() > 0) fs.credited = fs.counters.served;
+        const int64_t saved = calls * fs.verdicts.saving();
+        if (saved <= 0) continue;
+        purse().save_by_calls(std::max<int64_t>(0, saved - std::exchange(fs.in_purse_by_loops, 0)));
+        fs.credited = fs.counters.served;
     }
 }
 
 bool FunctionState::Impl::may_invest() const {
-    if (!is_judged() || purse().open()) return true;
+    if (!is_judged()) return true;
+    if (!is_worth_more()) return false;
+    if (purse().open()) return true;
     collect_savings();
     return purse().open();
 }

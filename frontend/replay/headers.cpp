@@ -114,9 +114,10 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
     };
     const Timed timed(Activity::Building, [&] { return line_of(code, pc); });
     struct Built {
+        FunctionState::Impl& fs;
         const int64_t begun = thread_ns();
-        ~Built() { purse().invest(thread_ns() - begun); }
-    } const built_for;
+        ~Built() { fs.invest(thread_ns() - begun); }
+    } const built_for{fs};
     const bool logged = log_enabled(LogTopic::Traces);
     const int64_t begun = logged ? thread_ns() : 0;
     regions::Builder builder(f, code, pc, budget_for(fs, h));
@@ -322,7 +323,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                     fs.kill(places, h);
                     break;
                 }
-                if (!region->retired) fs.account.pay(kRefusedEntryCost), h.account.pay(kRefusedEntryCost);
+                if (!region->retired) fs.pay(kRefusedEntryCost), h.account.pay(kRefusedEntryCost);
                 continue;
             }
             h.serves = true;

@@ -46,6 +46,10 @@ class Judge {
     // In the middle of a call that was served it has cost so much beyond what plain Python takes, ns, that it
     // went on as that (ledger.h). `early`: before the code was there that is to serve it, which says little.
     void overdraw(int64_t size, int64_t cost, bool early = false);
+    // What the calls that were served in a trial that was lost took beyond plain ones, ns.
+    int64_t lost_by_trial() const {
+        return served_.count * std::clamp<int64_t>(served_.best - plain_.best, 0, kMostLost);
+    }
     // What serving a call saves, as far as that was measured, ns.
     int64_t saving() const { return saving_; }
     // Serving won, and nothing is being tried.
@@ -72,6 +76,8 @@ class Judge {
   private:
     // From here on a served call is so long that what calls inside would lose by being plain matters, ns.
     static constexpr int64_t kShared = 2'000'000;
+    // By a call; more is that of calls inside, or what hit it, ns.
+    static constexpr int64_t kMostLost = 100'000;
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     struct Times {
         int count = 0;

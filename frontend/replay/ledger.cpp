@@ -10,23 +10,23 @@ namespace {
 [[gnu::tls_model("initial-exec")]] thread_local constinit int64_t counted = -1;
 }  // namespace
 
-int64_t Purse::sum() const {
-    return kEndowment + (computed_ - invested_) / kTimeShare + saved_ / kSavingsShare - invested_;
-}
-
-int64_t Purse::balance() {
+void Purse::look() {
     const int64_t now = thread_ns();
-    if (counted >= 0) computed_ += now - counted;
+    if (counted >= 0) {
+        investments_.computed(now - counted);
+        trials_.computed(now - counted);
+    }
     counted = now;
     looked_at_ = now_ns();
-    return sum();
 }
 
-bool Purse::open() {
-    const int64_t before = sum();
-    if (looked_at_ != 0 && before > 0) return true;
-    if (looked_at_ != 0 && before + (now_ns() - looked_at_) / kTimeShare <= 0) return false;
-    return balance() > 0;
+bool Purse::has(const Fund& fund, int64_t more_than) {
+    if (looked_at_ != 0) {
+        if (fund.balance() > more_than) return true;
+        if (fund.balance_after(now_ns() - looked_at_) <= more_than) return false;
+    }
+    look();
+    return fund.balance() > more_than;
 }
 
 Purse& purse() {

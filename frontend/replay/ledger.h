@@ -11,11 +11,14 @@
 //
 //     cost <= savings + program time / kShare + allowance.
 //
-// *Investments* (recording, building) are paid once and serve all later calls. The process has one purse for
-// them: it begins with an endowment, a small share of the time that the program's threads compute is added
-// (a program that waits, or that other processes keep from the cores, has not become longer), and a part of
-// what was saved. Where it is empty nothing new is recorded or built, which every place is asked for again
-// later.
+// *Investments* (recording, building) are paid once and serve all later calls. *Trials* are running cost of
+// functions for which serving has not won yet: a program of a thousand functions must not lose an allowance
+// on each of them. The process has a purse with a fund for either: it begins with an endowment, a small share
+// of the time that the program's threads compute is added (a program that waits, or that other processes keep
+// from the cores, has not become longer), and a part of what was saved. No more than so much is kept, so that
+// what is begun with after an hour loses no more in its first call than what a process begins with. Where
+// nothing is left to invest nothing new is recorded or built, and where trials have used up theirs Python
+// serves what has not won; both are asked for again later.
 //
 // Costs that are too short to be measured are counted and multiplied by what one of them takes here
 // (nanoseconds below); counts are the same in each process, so that what is decided by them is, too.
@@ -52,30 +55,63 @@ class Account {
     int64_t debt_ = 0;
 };
 
-// The process's purse for recording and building.
+// Time of the process that may be lost on one purpose, ns.
+class Fund {
+  public:
+    constexpr Fund(int64_t endowment, int64_t share, int64_t most)
+        : kept_(endowment), share_(share), most_(most) {}
+    // What was spent earns nothing: it is no time of the program's own.
+    void spend(int64_t ns) { spent_ += ns + ns / share_; }
+    void add(int64_t ns) { kept_ += std::clamp<int64_t>(most_ - balance(), 0, ns); }
+    // So much was computed since the last time, most of which may have been before anything was spent.
+    void computed(int64_t ns) {
+        kept_ = std::max(kept_, std::min(kept_ + ns / share_, most_)) - spent_;
+        spent_ = 0;
+    }
+    int64_t balance() const { return kept_ - spent_; }
+    // What there may be once so much computed time is added.
+    int64_t balance_after(int64_t ns) const { return balance() + ns / share_; }
+
+  private:
+    int64_t kept_, spent_ = 0;
+    int64_t share_, most_;
+};
+
+// The process's purse.
 class Purse {
   public:
     // Whether something new may be recorded or built now.
-    bool open();
+    bool open() { return has(investments_); }
     // Nothing is left for waiting either.
-    bool exhausted() { return balance() < -kOverdraft; }
-    void invest(int64_t ns) { invested_ += ns; }
-    void save_by_calls(int64_t ns) { saved_ += ns; }
-    void save_by_loops(int64_t ns) { saved_ += ns, by_loops_ += ns; }
-    // What is in it, ns.
-    int64_t balance();
+    bool exhausted() { return !has(investments_, -kOverdraft); }
+    void invest(int64_t ns) { invested_ += ns, investments_.spend(ns); }
+    void save_by_calls(int64_t ns) { investments_.add(ns / kSavingsShare); }
+    void save_by_loops(int64_t ns) { by_loops_ += ns, investments_.add(ns / kSavingsShare); }
     int64_t invested() const { return invested_; }
     int64_t saved_by_loops() const { return by_loops_; }
+    const Fund& investments() const { return investments_; }
+    const Fund& trials() const { return trials_; }
+    // Whether functions may be served that have not won.
+    bool may_try() { return has(trials_); }
+    void try_out(int64_t ns) { trials_.spend(ns); }
+    // What was spent so has won after all.
+    void give_back(int64_t ns) { trials_.add(ns); }
 
-    static constexpr int64_t kEndowment = 20'000'000, kOverdraft = 10'000'000;  // ns
+    static constexpr int64_t kEndowment = 20'000'000, kOverdraft = 10'000'000,
+                             kMostKept = 25'000'000;                                       // ns
+    static constexpr int64_t kTrialEndowment = 5'000'000, kMostKeptForTrials = 5'000'000;  // ns
 
   private:
-    static constexpr int64_t kTimeShare = 40, kSavingsShare = 2;
-    int64_t sum() const;
+    static constexpr int64_t kTimeShare = 64, kTrialShare = 200, kSavingsShare = 2;
+    bool has(const Fund& fund, int64_t more_than = 0);
+    void look();
+
+    Fund investments_{kEndowment, kTimeShare, kMostKept};
+    Fund trials_{kTrialEndowment, kTrialShare, kMostKeptForTrials};
     // The thread's clock is a system call, and time by the wall at least what threads have computed while one
-    // of them at a time runs Python: an empty purse looks at the clock when that could have filled it.
-    int64_t computed_ = 0, looked_at_ = 0;
-    int64_t invested_ = 0, saved_ = 0, by_loops_ = 0;
+    // of them at a time runs Python: an empty fund looks at the clock when that could have filled it.
+    int64_t looked_at_ = 0;
+    int64_t invested_ = 0, by_loops_ = 0;
 };
 Purse& purse();  // under the GIL
 

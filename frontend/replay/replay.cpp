@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "frontend/clock.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/kept_warnings.h"
 #include "frontend/hosts/numpy/benign.h"
@@ -137,9 +138,10 @@ uint32_t run_large_nest(const NestCall& call, const NestPlan& nest, int64_t exte
 }
 
 uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, bool compiled,
-                  const int64_t* exprs) {
+                  const int64_t* exprs, int64_t* done) {
     const NestPlan& nest = s.nests[index];
     const int64_t extent = exprs[nest.extent], work = exprs[nest.work];
+    *done += work;
     const NestCall call{&s, &args, index, compiled};
     const Timed timed(Activity::Kernels, [&] { return s.line_of(index); });
     return work < kReleaseGil ? call.run(args, 0, extent) : run_large_nest(call, nest, extent, work);
@@ -280,7 +282,7 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
         }
         // From a commit on nothing is done again, whatever flags are up: a comparison raises one on signaling
         // NaNs, of which NumPy does not tell.
-        const uint32_t raised = run_nest(s, args, i, compiled, st.exprs);
+        const uint32_t raised = run_nest(s, args, i, compiled, st.exprs, &st.trace.work);
         faults |= commits ? raised & kernels::kFaultHost : raised;
     }
     counters.kernels_launched += nests;
@@ -312,17 +314,28 @@ bool tell(KeptWarnings& warnings, const Node& n, const Trace& t) {
     return PyDict_CheckExact(globals) && warnings.tell(at.file.c_str(), at.line, globals);
 }
 
+// What `call` gives. The time that a routine of the library takes is added to the trace's, where replays are
+// timed.
+template <class Call>
+PyRef timed_for(const ReplayState& st, Call call) {
+    if (!st.trace.timed) return call();
+    const int64_t begun = now_ns();
+    PyRef result = call();
+    st.trace.library_ns += now_ns() - begun;
+    return result;
+}
+
 PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs, PyObject* kwnames,
                 const ReplayState& st) {
     if (n.host == graph::HostId::NumPy) {
         if (numpy::warns_by_itself(callable, argv, nargs, kwnames)) return {};
         numpy::StrictErrors strict(st.errors_set, st.errors_ignored);
-        return call_pure(callable, argv, nargs, kwnames);
+        return timed_for(st, [&] { return call_pure(callable, argv, nargs, kwnames); });
     }
     // A function written in Python has a frame, which its warnings name.
     std::optional<KeptWarnings> warnings;
     if (!guards::is_function(callable)) warnings.emplace();
-    PyRef result = call_pure(callable, argv, nargs, kwnames);
+    PyRef result = timed_for(st, [&] { return call_pure(callable, argv, nargs, kwnames); });
     if (result && warnings && warnings->any()) [[unlikely]]
         if (!tell(*warnings, n, st.trace)) return {};
     warnings.reset();
@@ -353,7 +366,9 @@ bool run_library(ReplayState& st, const TraceStep& step, Materializer& m) {
     PyObject* callable = st.trace.objects[n.ints[0]].get();
     PyRef result;
     if (n.host == graph::HostId::NumPy && !kwnames)
-        result = numpy::small_product(callable, held.items, nargs, st.errors_set, st.errors_ignored);
+        result = timed_for(st, [&] {
+            return numpy::small_product(callable, held.items, nargs, st.errors_set, st.errors_ignored);
+        });
     if (!result) result = call_host(n, callable, held.items, nargs, kwnames, st);
     m.reset();
     if (!result) {
@@ -619,6 +634,7 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
         if (broken >= 0) return not_entered(broken);
     }
     ++t.entries;
+    t.work = t.library_ns = 0;
     if (active_profile) ++active_profile->replays;
     if (active_observer || t.device_code || t.gpu >= 0) [[unlikely]]
         return run_otherwise(st, counters);

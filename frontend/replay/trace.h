@@ -7,6 +7,7 @@
 // trace's entry).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -77,6 +78,8 @@ struct Segment {
     bool on_torch = false;                      // it works on tensors of torch, with torch's threads
     bool quiet = false;                         // no operation of it reports floating-point faults
     std::vector<const SourceLine*> nest_lines;  // TraceLines
+    // Until its code is there it is interpreted (tier 0).
+    bool awaits_code() const { return !code->ready.load(std::memory_order_acquire) && !code->failed.load(); }
     const SourceLine* line_of(int nest) const {
         return static_cast<size_t>(nest) < nest_lines.size() ? nest_lines[static_cast<size_t>(nest)]
                                                              : nullptr;
@@ -142,11 +145,18 @@ struct Trace {
     bool has_relations = false;
     bool reads_tensors = false;
     int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
-    int library_ops = 0;                                  // of these, calls of the host's own functions
+    // Of the last replay: elements that kernels have touched, and what routines of libraries took, ns.
+    int64_t work = 0, library_ns = 0;
+    bool timed = false;   // the latter is wanted
+    int library_ops = 0;  // of these, calls of the host's own functions
     int64_t entries = 0, exits = 0, redone = 0;
     double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread
     std::vector<int64_t> snapshot_exits;
     TraceLines lines;
+    bool awaits_code() const {
+        return std::any_of(segments.begin(), segments.end(),
+                           [](const Segment& s) { return s.awaits_code(); });
+    }
 };
 // Finds the trace's lines.
 const SourceLine* entry_line(Trace& t);

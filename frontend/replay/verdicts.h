@@ -32,6 +32,12 @@ class Verdicts {
         for (size_t i = 1; i < count_; ++i) *size = std::min(*size, judges_[i].judge.lost());
         return count_ > 0 && *size >= 0;
     }
+    // Serving calls of some kind has won.
+    bool any_won() const {
+        bool won = false;
+        for (size_t i = 0; i < count_; ++i) won |= judges_[i].judge.won();
+        return won;
+    }
     bool any_retired() const {
         bool retired = false;
         for (size_t i = 0; i < count_; ++i) retired |= judges_[i].judge.retired();

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stator
+from stator import _stator
 
 from tests.python.process import run_program
 
@@ -170,3 +171,38 @@ def test_functions_of_one_text_that_pay_are_begun_with_at_once() -> None:
     )
     recordings, served = map(int, done.stdout.split())
     assert recordings >= 10 and served > 500
+
+
+def test_what_many_functions_may_lose_before_one_has_won_comes_out_of_one_purse() -> None:
+    source = """
+def f{k}(x, n):
+    names, s = {{}}, {k}
+    for i in range(n):
+        names[str(i)] = float(x[i % 8]) + {k}
+        s += len(names)
+    return s
+"""
+    x = np.arange(8.0)
+    for k in range(120):
+        namespace: dict[str, Any] = {}
+        exec(source.format(k=k), namespace)
+        plain = namespace[f"f{k}"]
+        f, expected = stator.compile(plain), plain(x, 500)
+        for _ in range(4):
+            assert f(x, 500) == expected
+    # A function of its own allowance each would come to a hundred milliseconds, ns.
+    assert _stator.purse()["trials"] > -5_000_000
+
+
+def test_what_was_spent_on_trials_that_were_won_is_given_back() -> None:
+    @stator.compile
+    def f(x: Any) -> Any:
+        return np.sqrt(x * x + 1.0) - x / 3.0 + (x - 1.0) * 2.0
+
+    before = _stator.purse()["trials"]
+    x = np.arange(1000.0)
+    for _ in range(200):
+        f(x)
+        stator.wait()
+    assert f.stats()["replays"] > 100
+    assert _stator.purse()["trials"] > before - 100_000

@@ -11,6 +11,7 @@
 #include "frontend/replay/verdicts.h"
 
 using stator::frontend::Account;
+using stator::frontend::Fund;
 using stator::frontend::Purse;
 using stator::frontend::Verdicts;
 
@@ -68,13 +69,43 @@ TEST(Purse, IsOpenUntilItIsSpentAndAgainWhenSomethingWasSaved) {
 TEST(Purse, IsNotFilledByTimeInWhichNothingWasComputed) {
     Purse purse;
     ASSERT_TRUE(purse.open());
-    purse.invest(Purse::kEndowment + 1'000'000);
+    purse.invest(Purse::kEndowment);
     ASSERT_FALSE(purse.open());
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
     EXPECT_FALSE(purse.open());
     const int64_t begun = stator::frontend::thread_ns();
     while (stator::frontend::thread_ns() - begun < 100'000'000) purse.open();
     EXPECT_TRUE(purse.open());
+}
+
+TEST(Purse, KeepsNoMoreThanWhatOneCallMayLose) {
+    Purse purse;
+    purse.save_by_calls(1'000'000'000);
+    purse.invest(Purse::kMostKept);
+    EXPECT_FALSE(purse.open());
+}
+
+TEST(Purse, HasAFundOfItsOwnForTrials) {
+    Purse purse;
+    EXPECT_TRUE(purse.may_try());
+    purse.try_out(2 * Purse::kTrialEndowment);
+    EXPECT_FALSE(purse.may_try());
+    EXPECT_TRUE(purse.open());
+    purse.give_back(2 * Purse::kTrialEndowment);
+    EXPECT_TRUE(purse.may_try());
+}
+
+TEST(Fund, IsFilledBeforeItIsSpent) {
+    constexpr int64_t kShare = 100, kMost = 1000;
+    Fund fund(kMost, kShare, kMost);
+    fund.spend(kMost);
+    // What was computed meanwhile may have been computed before, when nothing more was kept.
+    fund.computed(1'000'000);
+    EXPECT_LE(fund.balance(), 0);
+    fund.computed(50'000);
+    EXPECT_NEAR(fund.balance(), 500, 20);
+    fund.computed(1'000'000);
+    EXPECT_EQ(fund.balance(), kMost);
 }
 
 TEST(Verdicts, AreGivenForEachCombinationOfKinds) {
