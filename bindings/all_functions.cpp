@@ -13,13 +13,13 @@
 #include "bindings/all_functions.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <memory>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "bindings/candidates.h"
 #include "bindings/core_library.h"
 #include "bindings/later.h"
 #include "frontend/clock.h"
@@ -38,29 +38,14 @@ using frontend::FunctionState;
 // Calls without arrays before code is left alone.
 constexpr int kCallsWithout = 64;
 
-// What the hook takes for each call, ns (calls between Python functions are not inlined while it is on), and
-// beyond that for one that comes to a candidate and is not served; the share of the time that it may take;
-// after how many calls that is looked at; and for how long it is off then, ns.
+// What a call takes longer while the hook is on, because CPython does not inline it, and what it takes beyond
+// that where it comes to a candidate and is not served, ns; the share of the time that all of this may take;
+// after how many calls that is looked at; and for how long the hook is off then, ns.
 constexpr int64_t kHookedCall = 50, kUnservedCall = 300, kHookShare = 100;
 // What one saves that nobody measures (STATOR_RETIRE=0), ns.
 constexpr int64_t kUnjudgedCall = 500;
 constexpr int kLookedAtEach = 1024;
 constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 32'000'000, kLongestIdle = 256'000'000;
-
-struct Candidate {
-    std::unique_ptr<FunctionState> state;
-    int64_t calls = 0;
-    bool running = false;
-    bool refused = false;
-    frontend::Reason why = frontend::Reason::FewCalls;  // it has no state
-};
-
-// By code object. Only those with a state keep theirs alive; an entry without one that outlives its code
-// object merely lends its count to the next one at that address.
-std::unordered_map<PyCodeObject*, Candidate>& candidates() {
-    static auto* table = new std::unordered_map<PyCodeObject*, Candidate>;  // lives as long as the process
-    return *table;
-}
 
 bool is_array(PyObject* o) {
     return frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o) ||
@@ -130,17 +115,19 @@ bool wanted(PyObject* function) {
 
 // Makes the function a candidate if it is one now.
 bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
-    ++c.calls;
-    const bool late = c.calls > options().all_after;
-    if (!late && c.calls > 1) return false;  // one with loops was a candidate in its first call
-    if (!given_arrays(frame, code) && !names_arrays(code, frame.globals())) {
-        c.refused = c.calls > kCallsWithout + options().all_after;
-        c.why = frontend::Reason::NoArrayArguments;
-        return false;
-    }
-    if (!wanted(frame.function())) {
+    if (++c.calls == 1 && !wanted(frame.function())) {
         c.refused = true;
         c.why = frontend::Reason::Excluded;
+        return false;
+    }
+    const int64_t more = c.calls - options().all_after;
+    const bool late = more > 0;
+    if (!late && c.calls > 1) return false;  // one with loops was a candidate in its first call
+    // To look at what code names and is given takes longer than many a call: seldom, the more often it was.
+    if (late && !std::has_single_bit(static_cast<uint64_t>(more))) return false;
+    if (!given_arrays(frame, code) && !names_arrays(code, frame.globals())) {
+        c.refused = more >= kCallsWithout;
+        c.why = frontend::Reason::NoArrayArguments;
         return false;
     }
     if (frontend::text_of(code).waits(c.calls)) return false;
@@ -152,34 +139,30 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
     c.state = FunctionState::create(frame.function(), o);
     PyErr_Clear();
     c.refused = !c.state || c.state->impl()->given_up;
+    if (!c.refused) c.state->impl()->has_to_earn = true;
     return !c.refused;
 }
 
-// Code that was refused lately, by address. Its name and line tell it from other code that lies there later.
-class Refused {
+// What the hook itself takes, measured in one call of so many: hot code takes a few ns, and a large program
+// finds none of its code in the processor's caches.
+class HookSample {
   public:
-    bool has(const PyCodeObject* code) const {
-        const Entry& e = at(code);
-        return e.code == code && e.name == code->co_qualname && e.line == code->co_firstlineno;
+    HookSample() : begun_(++hooked % kEach == 0 ? frontend::now_ns() : 0) {}
+    ~HookSample() { end(); }
+    HookSample(const HookSample&) = delete;
+    void end() {
+        if (begun_ == 0) return;
+        sampled += kEach * std::clamp<int64_t>(frontend::now_ns() - begun_ - kClock, 0, kMost);
+        begun_ = 0;
     }
-    void add(const PyCodeObject* code) { at(code) = {code, code->co_qualname, code->co_firstlineno}; }
+    // What all calls since the last time took, ns.
+    static int64_t take() { return std::exchange(sampled, 0); }
 
   private:
-    struct Entry {
-        const PyCodeObject* code = nullptr;
-        const PyObject* name = nullptr;
-        int line = 0;
-    };
-    static constexpr size_t kEntries = 1024;
-    Entry& at(const PyCodeObject* code) {
-        return entries_[(reinterpret_cast<uintptr_t>(code) >> 5) % kEntries];
-    }
-    const Entry& at(const PyCodeObject* code) const {
-        return entries_[(reinterpret_cast<uintptr_t>(code) >> 5) % kEntries];
-    }
-    std::array<Entry, kEntries> entries_;
+    static constexpr int64_t kEach = 64, kClock = 25, kMost = 5000;
+    static inline int64_t hooked = 0, sampled = 0;
+    int64_t begun_;
 };
-Refused refused;
 
 // Since the hook was last looked at: what calls that were served have saved as far as that was measured, ns,
 // and how many that came to a candidate were not served. Nothing is counted twice: neither what calls inside
@@ -189,15 +172,16 @@ int64_t by_loops_before = 0;  // as of then
 int64_t runs_begun = 0;       // of candidates
 
 bool handle(void*, Frame& frame, PyObject** result) {
+    HookSample sample;
     PyCodeObject* code = frame.code();
-    if (refused.has(code)) return false;
-    Candidate& c = candidates()[code];
-    if (c.refused) return refused.add(code), false;
+    Candidate& c = candidate_of(code);
+    if (c.refused) return false;
     if (c.running || frontend::recording_on_this_thread()) return false;
     if (frontend::stance() == frontend::Stance::Eager || frontend::is_traced(frame.ts(), code)) return false;
     if (!c.state && !admit(c, frame, code)) return false;
     if (frame.globals() != c.state->impl()->globals.get()) return false;  // the same code in another module
     if (c.state->passes(frame)) return false;
+    sample.end();
     c.running = true;
     const int64_t served = c.state->counters().served, saved_before = saved_ns, begun = ++runs_begun;
     *result = c.state->run(frame);
@@ -244,7 +228,8 @@ void put_back() {
 
 bool stays() {
     const int64_t now = frontend::thread_ns(), passed = now - std::exchange(looked_at, now),
-                  cost = kLookedAtEach * kHookedCall + kUnservedCall * std::exchange(unserved, 0),
+                  cost = kLookedAtEach * kHookedCall + HookSample::take() +
+                         kUnservedCall * std::exchange(unserved, 0),
                   by_loops = frontend::purse().saved_by_loops(),
                   saved = std::exchange(saved_ns, 0) + by_loops - std::exchange(by_loops_before, by_loops);
     if (cost * kHookShare <= passed || cost <= saved) {
@@ -273,18 +258,18 @@ void end_all() {
     end_later();
     // Finalizers run when they go, and may call functions: the table is whole by then.
     std::vector<std::unique_ptr<FunctionState>> gone;
-    for (auto& [code, c] : candidates()) {
-        if (c.running) continue;
+    for_each_candidate([&](Candidate& c) {
+        if (c.running) return;
         c.refused = true;
         if (c.state) gone.push_back(std::move(c.state));
-    }
+    });
 }
 
 frontend::Reason why_not_taken(const void* code) {
     if (!started) return frontend::Reason::NotDecorated;
-    const auto found = candidates().find(static_cast<PyCodeObject*>(const_cast<void*>(code)));
-    if (found == candidates().end()) return frontend::Reason::FewCalls;
-    return found->second.state ? frontend::Reason::None : found->second.why;
+    const Candidate* c = known_candidate(code);
+    if (!c) return frontend::Reason::FewCalls;
+    return c->state ? frontend::Reason::None : c->why;
 }
 
 }  // namespace stator::bindings

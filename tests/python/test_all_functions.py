@@ -205,7 +205,7 @@ def inside():
 def f(u):
     inside()
     return u * 2.0 + 1.0
-for k in range(60):
+for k in range(5000):
     f(np.ones(3))
 stats = stator.stats()
 print(stats["served"] > 0, sum(not x for x in on) > 2, on[0])
