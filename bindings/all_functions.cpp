@@ -139,8 +139,10 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
     c.state = FunctionState::create(frame.function(), o);
     PyErr_Clear();
     c.refused = !c.state || c.state->impl()->given_up;
-    if (!c.refused) c.state->impl()->has_to_earn = true;
-    return !c.refused;
+    if (c.refused) return false;
+    c.state->impl()->has_to_earn = true;
+    c.state->impl()->has_loops = decoded && decoded->has_loops;
+    return true;
 }
 
 // What the hook itself takes, measured in one call of so many: hot code takes a few ns, and a large program

@@ -22,9 +22,9 @@ constexpr int64_t kReplayCost = 250, kSourceCost = 20, kLibraryCost = 500, kArra
 // One that was timed and took so many times as long as it saves, and kMostCost more, was interrupted.
 constexpr int64_t kMostLonger = 4;
 // A function that nobody has decorated has to have run for so long before anything is recorded or built for
-// it, and for so long for each ns of that, ns: to rent until what was paid is as much as to buy costs no more
+// it, and for as long as all of that took, ns: to rent until what was paid is as much as to buy costs no more
 // than twice the best that could be done.
-constexpr int64_t kBeginning = 300'000, kEachInvested = 4;
+constexpr int64_t kBeginning = 300'000, kEachInvested = 1;
 // What a call may cost in any case, ns: one that is given up in its middle has been stepped in vain.
 constexpr int64_t kLeastTrial = Account::kAllowance / 8;
 
@@ -121,7 +121,7 @@ void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took
     int64_t cost = kReplayCost + kSourceCost * t.source_count + kLibraryCost * t.library_ops;
     // Plain Python needs a ns for each element as well, and the time of a library's routine.
     if (took >= 0) cost = std::min(took - t.work - t.library_ns, kMostLonger * saved + kMostCost);
-    if (t.awaits_code()) {
+    if (t.awaits_code() && !verdicts.any_won()) {
         // Until its code is there it is interpreted, which is a part of what the code costs.
         invest(std::max<int64_t>(0, cost - saved));
         handing_over |= driving > 0 && purse().exhausted();
@@ -131,7 +131,8 @@ void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took
     earn(saved);
     place->account.pay(cost);
     place->account.earn(saved);
-    if (!place->account.overdrawn()) return;
+    // A place is given up before its function is.
+    if (place->account.debt() < Account::kAllowance / 4) return;
     remark(Reason::Unprofitable, "", *place->code, place->code->insns[static_cast<size_t>(place->pc)]);
     place->account.open();
     kill(place);

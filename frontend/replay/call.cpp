@@ -124,6 +124,18 @@ bool code_settled(const FunctionState::Impl& fs) {
     return true;
 }
 
+// Whether there is something to serve calls with, or will be.
+bool has_anything(const FunctionState::Impl& fs) {
+    if (fs.trace_count == 0 && fs.regions_built == 0) return false;
+    for (auto& [code, cp] : fs.codes) {
+        for (auto& [pc, place] : cp->by_pc)
+            if (!place->dead && !place->traces.empty()) return true;
+        for (auto& [pc, header] : cp->headers)
+            if (!header.dead && !header.regions.empty()) return true;
+    }
+    return false;
+}
+
 // What a call is given, as far as judging it goes. Asked for when somebody needs it, before the call takes it
 // away.
 struct Given {
@@ -183,7 +195,7 @@ PyObject* stepped(FunctionState::Impl& fs, const Given& given, Plain plain, Driv
     const CodePlaces& places = fs.places(*fs.code);
     const bool hopeless = places.live == 0 && places.open_headers == 0;
     // Nothing is there yet, and there is nothing to make it with.
-    const bool postponed = fs.trace_count == 0 && fs.regions_built == 0 && !fs.may_invest();
+    const bool postponed = !fs.may_begin() && !has_anything(fs);
     if (postponed) return fs.passed_over = true, ++fs.counters.eager_calls, plain();
     PyObject* result = hopeless ? plain() : drive();
     if (fs.handing_over || fs.account.overdrawn()) close_accounts(fs, given);

@@ -161,9 +161,11 @@ struct FunctionState::Impl {
     }
     static int64_t time_since(int64_t begun) { return begun < 0 ? -1 : now_ns() - begun; }
     bool may_invest() const;  // whether something new may be recorded or built
+    // Whether a call may be begun with for that. A loop can only be caught where its frame is driven.
+    bool may_begin() const;
     void invest(int64_t ns);
     // Nobody has asked for it (STATOR=all): what is invested has to be in proportion to how long it runs.
-    bool has_to_earn = false;
+    bool has_to_earn = false, has_loops = false;
     int64_t seen = 0, invested = 0;  // so long calls took that were looked at, and what was invested, ns
     bool is_worth_more() const;
     int64_t invested_before = 0;  // by the process, as of settled_at

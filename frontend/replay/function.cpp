@@ -214,12 +214,16 @@ static void collect_savings() {
     }
 }
 
-bool FunctionState::Impl::may_invest() const {
-    if (!is_judged()) return true;
-    if (!is_worth_more()) return false;
+static bool purse_is_open() {
     if (purse().open()) return true;
     collect_savings();
     return purse().open();
+}
+
+bool FunctionState::Impl::may_invest() const { return !is_judged() || (is_worth_more() && purse_is_open()); }
+
+bool FunctionState::Impl::may_begin() const {
+    return !is_judged() || ((has_loops || is_worth_more()) && purse_is_open());
 }
 
 void FunctionState::Impl::note_unwanted(Judge& judge) {
@@ -250,7 +254,7 @@ void FunctionState::Impl::note_passed() {
 
 bool FunctionState::Impl::is_left_unread() const {
     if (code || !is_judged()) return false;
-    return !may_invest() || text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).waits(counters.calls);
+    return !may_begin() || text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).waits(counters.calls);
 }
 
 bool FunctionState::Impl::is_judged() const { return !options.fullgraph && !verifying && retiring; }

@@ -54,6 +54,8 @@ class Judge {
     int64_t saving() const { return saving_; }
     // Serving won, and nothing is being tried.
     bool won() const { return !trial_ && lost_ < 0; }
+    // The same, or what has won is being looked at once more.
+    bool has_won() const { return wins_ > 0 && lost_ < 0; }
     // After give_up, a call with larger arrays is being tried.
     bool gave_up() const { return gave_up_; }
     bool retired() const { return lost_ >= 0; }

@@ -35,7 +35,7 @@ class Verdicts {
     // Serving calls of some kind has won.
     bool any_won() const {
         bool won = false;
-        for (size_t i = 0; i < count_; ++i) won |= judges_[i].judge.won();
+        for (size_t i = 0; i < count_; ++i) won |= judges_[i].judge.has_won();
         return won;
     }
     bool any_retired() const {

@@ -212,3 +212,21 @@ print(stats["served"] > 0, sum(not x for x in on) > 2, on[0])
 """
     done = run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1")
     assert done.stdout.split() == ["True", "True", "True"]
+
+
+def test_a_loop_is_caught_in_the_only_call_of_its_function():
+    program = """
+import numpy as np
+import stator
+def main(n):
+    x, s = np.linspace(0.0, 1.0, 64), 0.0
+    for i in range(n):
+        for j in range(64):
+            s += x[j] * i
+    return s
+print(main(3000))
+stats = stator.stats()
+print(stats["regions"] > 0, stats["kernels_launched"] > 0)
+"""
+    done = run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1")
+    assert done.stdout.splitlines()[1] == "True True"
