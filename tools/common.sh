@@ -4,6 +4,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1
+SUPPORTED_PYTHONS=(3.11 3.12 3.13 3.14 3.15)
 say() { printf '\n== %s\n' "$*"; }
 die() {
     printf 'stator: %s\n' "$*" >&2
@@ -23,10 +24,10 @@ as_root() {
 
 # python_version EXE: prints MAJOR.MINOR if EXE is a Python stator supports, with headers and the GIL; else nothing.
 python_version() {
-    "$1" - 2>/dev/null <<'PY' || true
+    "$1" - 2>/dev/null <<PY || true
 import os, sys, sysconfig
 header = os.path.join(sysconfig.get_path("include"), "Python.h")
-supported = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[:2] <= (3, 14)
+supported = sys.implementation.name == "cpython" and "%d.%d" % sys.version_info[:2] in "${SUPPORTED_PYTHONS[*]}".split()
 if supported and os.path.exists(header) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
     print("%d.%d" % sys.version_info[:2])
 PY
@@ -35,7 +36,7 @@ PY
 # other_pythons DEFAULT_VERSION: one line "VERSION EXE" for each further supported Python found on this machine.
 other_pythons() {
     local version exe
-    for version in 3.11 3.12 3.13 3.14; do
+    for version in "${SUPPORTED_PYTHONS[@]}"; do
         [ "$version" = "$1" ] && continue
         for exe in "python$version" "$HOME"/.pyenv/versions/"$version".*/bin/"python$version"; do
             exe=$(command -v "$exe" || true)

@@ -67,7 +67,7 @@ if [ -z "${PYTHON:-}" ] && [ -z "$(python_version "$python")" ]; then
 fi
 command -v "$python" >/dev/null || die "no Python: '$python' is not found; set PYTHON"
 [ -n "$(python_version "$python")" ] ||
-    die "$python is $("$python" --version 2>&1) without headers, free-threaded, or outside 3.11 to 3.14; set PYTHON to one with Python.h (Debian: python3-dev)"
+    die "$python is $("$python" --version 2>&1) without headers, free-threaded, or outside 3.11 to 3.15; set PYTHON to one with Python.h (Debian: python3-dev)"
 
 make_venv .venv "$python" tools/requirements-dev.txt
 mkdir -p build

@@ -109,18 +109,19 @@ if phase "build" build all; then
         phase "build, Python $version" build "stator_ext_$tag" &&
             phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" "${other_suites[@]}" || true
     done
-    if [ $others = yes ] && [[ " $default_version ${other_list[*]} " != *" 3.14 "* ]] && tools/py314.sh ready; then
-        other_list+=(3.14)
+    for version in $([ $others = no ] || tools/sid.sh ready); do
+        [[ " $default_version ${other_list[*]} " != *" $version "* ]] || continue
+        other_list+=("$version")
         # shellcheck disable=SC2086
-        phase "build, Python 3.14 (sid)" tools/py314.sh build &&
-            phase "pytest, Python 3.14 (sid)" tools/py314.sh test "${processes[@]}" "${other_suites[@]}" ${PYTEST_ARGS:-} || true
-    fi
+        phase "build, Python $version (sid)" tools/sid.sh build "$version" &&
+            phase "pytest, Python $version (sid)" \
+                tools/sid.sh test "$version" "${processes[@]}" "${other_suites[@]}" ${PYTEST_ARGS:-} || true
+    done
 fi
 if [ $others = yes ]; then
-    for version in 3.11 3.12 3.13 3.14; do
+    for version in "${SUPPORTED_PYTHONS[@]}"; do
         [[ " $default_version ${other_list[*]} " == *" $version "* ]] ||
-            note skipped "Python $version" "not on this machine, or without headers$(
-                [ "$version" != 3.14 ] || echo '; tools/py314.sh setup brings one')"
+            note skipped "Python $version" "not on this machine, or without headers; tools/sid.sh setup brings what Debian sid has"
     done
 else
     note skipped "other Pythons" "only the default one was asked for"
