@@ -33,10 +33,9 @@ namespace stator::frontend {
 namespace {
 
 constexpr auto kRowOf = [] {
-    std::array<int16_t, 256> rows{};
-    for (auto& r : rows) r = -1;
-    int16_t i = 0;
-    for (const OpRow& row : kOpRows) rows[row.cpython] = i++;
+    std::array<const OpRow*, 256> rows{};
+    for (const OpRow& row : kSharedRows) rows[row.cpython] = &row;
+    for (const OpRow& row : kOwnRows) rows[row.cpython] = &row;
     return rows;
 }();
 
@@ -66,9 +65,8 @@ class Decoder {
         PyObject* kwnames = nullptr;
         while (unit < units) {
             int op = bytes[2 * unit], arg = bytes[2 * unit + 1] | prefix;
-            int row_index = kRowOf[op];
-            if (row_index < 0) return "an instruction that this version of stator does not know";
-            const OpRow& row = kOpRows[row_index];
+            if (!kRowOf[op]) return "an instruction that this version of stator does not know";
+            const OpRow& row = *kRowOf[op];
             int next = unit + 1;
             while (next < units && bytes[2 * next] == 0) next++;
             prefix = 0;

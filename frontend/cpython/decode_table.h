@@ -1,7 +1,7 @@
 // One row per real opcode of the running CPython: which instruction of instructions.def it is, and how to
-// read its argument. The rows are in opcodes_v3NN.h; decode.cpp is the only reader. An opcode that is not
-// listed makes the whole code object undecodable, so new ones are never guessed at; rows of `Other` are known
-// and left to CPython.
+// read its argument. The rows are in opcodes_shared.h and opcodes_v3NN.h; decode.cpp is the only reader. An
+// opcode that is not listed makes the whole code object undecodable, so new ones are never guessed at; rows
+// of `Other` are known and left to CPython.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@
 //   recursion, c_recursion    what is left of the recursion limits (c_recursion: NULL where C levels are not
 //   counted). eval_breaker, traced, set_function_version
 //
-// A new CPython version: add raw_v3NN.h and opcodes_v3NN.h, read its ceval for what differs in ops_*.cpp, and
+// A new CPython version: add raw_v3NN.h and opcodes_v3NN.h, move the rows of opcodes that it has no more from
+// opcodes_shared.h to the versions that have them, read its ceval for what differs in ops_*.cpp, and
 // run tests/python/test_stepper.py, which resumes and raises at every instruction boundary of its corpus.
 #pragma once
 

@@ -1,5 +1,4 @@
-// CPython 3.13: `instr_ptr` is the executing (or next) instruction, the current frame and the eval breaker
-// are in the thread state, and the function that ends a frame is exported.
+// CPython 3.13: the first version with what raw_since_v313.h says, the last one with plain slots.
 #pragma once
 
 #include "internal/pycore_ceval.h"
@@ -20,33 +19,8 @@ using IFrame = struct _PyInterpreterFrame;
 
 inline PyCodeObject* code(IFrame* f) { return _PyFrame_GetCode(f); }
 inline PyObject* function(IFrame* f) { return f->f_funcobj; }
-inline PyObject* locals_dict(IFrame* f) { return f->f_locals; }
 
-inline int at(IFrame* f) { return static_cast<int>(f->instr_ptr - _PyCode_CODE(code(f))); }
-inline int next(IFrame* f) { return at(f); }
-inline void set_at(IFrame* f, int unit) { f->instr_ptr = _PyCode_CODE(code(f)) + unit; }
-inline void set_next(IFrame* f, int unit) { set_at(f, unit); }
-inline bool incomplete(IFrame* f) { return _PyFrame_IsIncomplete(f); }
-
-inline IFrame* current(PyThreadState* ts) { return ts->current_frame; }
-inline void set_current(PyThreadState* ts, IFrame* f) { ts->current_frame = f; }
-
-inline void clear_and_pop(PyThreadState* ts, IFrame* f) { _PyEval_FrameClearAndPop(ts, f); }
-
-inline int& recursion(PyThreadState* ts) { return ts->py_recursion_remaining; }
 inline int* c_recursion(PyThreadState* ts) { return &ts->c_recursion_remaining; }
-
-inline bool eval_breaker(PyThreadState* ts) { return (ts->eval_breaker & _PY_EVAL_EVENTS_MASK) != 0; }
-inline void set_eval_breaker(PyInterpreterState*) {}  // Py_AddPendingCall does
-// Where compiled loops look (little-endian: the events are in the low bytes).
-inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
-    *mask = _PY_EVAL_EVENTS_MASK;
-    return reinterpret_cast<const volatile int32_t*>(&ts->eval_breaker);
-}
-
-inline void set_function_version(PyFunctionObject* f, PyCodeObject* co) {
-    _PyFunction_SetVersion(f, co->co_version);
-}
 
 inline int exception_group_match(IFrame*, PyObject* value, PyObject* types, PyObject** match,
                                  PyObject** rest) {
@@ -54,3 +28,5 @@ inline int exception_group_match(IFrame*, PyObject* value, PyObject* types, PyOb
 }
 
 }  // namespace stator::frontend::raw
+
+#include "frontend/cpython/raw_since_v313.h"
