@@ -10,6 +10,7 @@
 
 #include "guards/check_functions.h"
 #include "guards/check_impl.h"
+#include "guards/check_lazy.h"
 #include "guards/check_module.h"
 #if PY_VERSION_HEX < 0x030C0000
 #include <structmember.h>
@@ -74,6 +75,7 @@ Found read_member(PyObject* obj, PyObject* descr) {
 Found read_module(PyObject* module, PyObject* name, PyObject* descr) {
     if (descr) return {};  // __dict__, __class__ ...: computed
     PyObject* value = quiet(PyDict_GetItemWithError(PyModule_GetDict(module), name));
+    if (value && is_lazy_import(value)) return {};
     return value ? Found{Place::Module, Py_NewRef(value)}
                  : Found{};  // a module's __getattr__ serves missing names
 }
@@ -217,6 +219,7 @@ PyObject* read_source(const std::vector<Source>& sources, SourceId s, PyObject* 
         case SourceKind::Global:
             found = quiet(PyDict_GetItemWithError(source.holder, source.key));
             if (!found) found = quiet(PyDict_GetItemWithError(source.holder2, source.key));
+            if (found && is_lazy_import(found)) found = nullptr;
             Py_XINCREF(found);
             break;
         case SourceKind::Attr: found = read_attr(base, source.key); break;

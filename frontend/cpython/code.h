@@ -45,6 +45,11 @@ struct Insn {
     int line = -1;
 };
 
+// How many slots lie above the iterator where a loop asks for its next item. 3.15 keeps a position there for
+// what it goes through without an iterator; an empty slot says that there is one, which is what stepping
+// makes.
+inline constexpr int kAboveIterator = PY_MINOR_VERSION >= 15 ? 1 : 0;
+
 struct Handler {
     int target;  // index into insns
     int depth;   // stack depth to unwind to

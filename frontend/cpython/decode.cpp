@@ -21,8 +21,10 @@
 #include "frontend/cpython/opcodes_v312.h"
 #elif PY_VERSION_HEX < 0x030E0000
 #include "frontend/cpython/opcodes_v313.h"
-#else
+#elif PY_VERSION_HEX < 0x030F0000
 #include "frontend/cpython/opcodes_v314.h"
+#else
+#include "frontend/cpython/opcodes_v315.h"
 #endif
 #if PY_VERSION_HEX >= 0x030C0000
 #include "internal/pycore_intrinsics.h"
@@ -110,6 +112,12 @@ class Decoder {
             add(Opcode::ReturnValue, start, unit, next);
             return;
         }
+        if (row.how == How::IterPair && arg == 0) {
+            const bool begins = row.id == Opcode::GetIter;
+            add(begins ? Opcode::GetIter : Opcode::PopTop, start, unit, next);
+            add(begins ? Opcode::PushNull : Opcode::PopIter, start, unit, next);
+            return;
+        }
         Insn& in = add(row.id, start, unit, next);
         in.arg = arg;
         read_argument(row, in);
@@ -148,6 +156,14 @@ class Decoder {
                 break;
             case How::KwCall: in.flags = Insn::kKwOnStack; break;
             case How::Convert: in.arg = arg | 8; break;
+            // GET_ITER for `yield from` and its like.
+            case How::IterPair: in.op = Opcode::Other; break;
+            case How::Import: {
+                constexpr int kFlags = 3, kEager = 2;
+                in.obj = name(arg >> 2);
+                if ((arg & kFlags) != kEager) in.op = Opcode::Other;
+                break;
+            }
             case How::MatchClass: in.arg = arg << 2 | 3; break;
 #if PY_VERSION_HEX >= 0x030C0000
             case How::Intrinsic1: read_intrinsic(in); break;

@@ -25,6 +25,7 @@ enum class How : uint8_t {
     SuperAttr,    // obj = name arg >> 2, arg & 1: flag Method
     Forward,      // jumps arg units forward from its end
     Backward,     // jumps arg units back from its end
+    IterPair,     // GET_ITER, POP_ITER of 3.15: the iterator and the slot above it (kAboveIterator)
     Leave,        // ForIter: lands OpRow::extra units behind where Forward would
     Compare,      // arg >> OpRow::extra = comparison; from 3.13 on, 16 = flag ToBool
     Subscript,    // BINARY_OP of 3.14: NB_SUBSCR becomes BinarySubscr
@@ -36,6 +37,7 @@ enum class How : uint8_t {
     Intrinsic1,   // CallIntrinsic1, or the instruction that older versions had for it
     KwCall,       // Call with flag KwOnStack
     Convert,      // conversion only: arg | 8
+    Import,       // ImportName of 3.15: obj = name arg >> 2; `lazy import` is left to CPython
     MatchClass,   // MatchOp 3, arg = positional patterns
 };
 

@@ -69,6 +69,20 @@ void raise_not_iterable_arguments(PyObject* callable, PyObject* args) {
                  Py_TYPE(args)->tp_name);
 }
 
+#if PY_VERSION_HEX >= 0x030F0000
+
+int merge_keywords(PyObject* callable, PyObject* dict, PyObject* kwargs) {
+    PyObject* duplicate = nullptr;
+    const int err = _PyDict_MergeUniq(dict, kwargs, &duplicate);
+    if (err < 0) _PyEval_FormatKwargsError(PyThreadState_Get(), callable, kwargs, duplicate);
+    Py_XDECREF(duplicate);
+    return err;
+}
+
+#else
+
+namespace {
+
 // Merging ** arguments raises AttributeError for what is not a mapping, and KeyError for a duplicate.
 void raise_kwargs_error(PyObject* callable, PyObject* kwargs) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
@@ -97,5 +111,15 @@ void raise_kwargs_error(PyObject* callable, PyObject* kwargs) {
     }
     e.drop();
 }
+
+}  // namespace
+
+int merge_keywords(PyObject* callable, PyObject* dict, PyObject* kwargs) {
+    const int err = _PyDict_MergeEx(dict, kwargs, 2);
+    if (err < 0) raise_kwargs_error(callable, kwargs);
+    return err;
+}
+
+#endif
 
 }  // namespace stator::frontend::ops

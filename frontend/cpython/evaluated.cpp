@@ -26,7 +26,10 @@ def hide(f):
     code, optimized = f.__code__, 1
     units = bytearray(code.co_code)
     resume = units[::2].index(RESUME) * 2
-    units[resume : resume + 2] = bytes([NOP, 0])
+    end = resume + 2
+    while units[end] == CACHE:
+        end += 2
+    units[resume:end] = bytes([NOP, 0]) * ((end - resume) // 2)
     f.__code__ = code.replace(co_code=bytes(units), co_flags=code.co_flags & ~optimized)
 
 hide(call)
@@ -34,8 +37,9 @@ hide(call)
 
 PyObject* caller() {
     return once([] {
-        const PyRef globals = PyRef::steal(Py_BuildValue("{s:O,s:i,s:i}", "__builtins__",
-                                                         builtins_at_import(), "RESUME", RESUME, "NOP", NOP));
+        const PyRef globals =
+            PyRef::steal(Py_BuildValue("{s:O,s:i,s:i,s:i}", "__builtins__", builtins_at_import(), "RESUME",
+                                       RESUME, "NOP", NOP, "CACHE", CACHE));
         const PyRef done = PyRef::steal(
             globals ? PyRun_String(kSource, Py_file_input, globals.get(), globals.get()) : nullptr);
         PyObject* call = done ? PyDict_GetItemString(globals.get(), "call") : nullptr;

@@ -5,7 +5,13 @@
 
 #include <opcode.h>
 
+#include <algorithm>
+#include <map>
 #include <vector>
+
+#if PY_VERSION_HEX >= 0x030F0000
+#include "internal/pycore_opcode_utils.h"
+#endif
 
 namespace stator::frontend {
 namespace {
@@ -32,6 +38,47 @@ constexpr int kReturnConst = RETURN_CONST;
 constexpr int kReturnConst = -1;
 #endif
 
+#if PY_VERSION_HEX >= 0x030F0000
+constexpr int kLoadNone = LOAD_COMMON_CONSTANT;
+#else
+constexpr int kLoadNone = LOAD_CONST;
+#endif
+
+bool loads_none([[maybe_unused]] PyCodeObject* code, Unit u) {
+#if PY_VERSION_HEX >= 0x030F0000
+    return PyInterpreterState_Get()->common_consts[u.arg] == Py_None;
+#else
+    return PyTuple_GET_ITEM(code->co_consts, u.arg) == Py_None;
+#endif
+}
+
+// What follows RETURN_GENERATOR and YIELD_VALUE where nothing is sent to the generator: one instruction, and
+// in 3.15 its cache.
+constexpr size_t kResumeUnits = PY_MINOR_VERSION >= 15 ? 2 : 1;
+
+// A list is made instead of the generator, below all else on the stack.
+bool begin_list(std::vector<Unit>& units, size_t i) {
+    if (!is(units, i + 1, POP_TOP)) return false;
+#if PY_VERSION_HEX < 0x030F0000
+    units[i] = {BUILD_LIST, 0};
+    units[i + 1] = {NOP, 0};
+#else
+    // The iterator has been made: LOAD_FAST, GET_ITER and its cache. The function starts where it asked for
+    // it.
+    const bool known = i >= 5 && is(units, i - 5, RESUME) && is(units, i - 3, LOAD_FAST) &&
+                       is(units, i - 2, GET_ITER) && is(units, i + 2, RESUME) && units[i - 2].arg == 0;
+    if (!known) return false;
+    units[i - 5].arg = RESUME_AT_FUNC_START;
+    const Unit iterable = units[i - 3];
+    units[i - 3] = {BUILD_LIST, 0};
+    units[i - 2] = iterable;
+    units[i - 1] = {GET_ITER, 0};
+    units[i] = {CACHE, 0};
+    for (size_t k = 1; k < 2 + kResumeUnits; ++k) units[i + k] = {NOP, 0};
+#endif
+    return true;
+}
+
 // Loops around unit `at`: their iterators are on the stack there, and nothing else is when an item is
 // yielded.
 int loops_around(const std::vector<Unit>& units, size_t at) {
@@ -51,16 +98,14 @@ bool rewrite(PyCodeObject* code, std::vector<Unit>& units, bool as_iterator) {
     for (size_t i = 0; i < units.size(); ++i) {
         Unit& u = units[i];
         if (u.op == RETURN_GENERATOR) {
-            if (began || !is(units, i + 1, POP_TOP)) return false;
-            u = {BUILD_LIST, 0};
-            units[i + 1] = {NOP, 0};
+            if (began || !begin_list(units, i)) return false;
             began = true;
         } else if (u.op == YIELD_VALUE) {
-            if (!is(units, i + 1, RESUME) || !is(units, i + 2, POP_TOP)) return false;
-            u = {LIST_APPEND, static_cast<uint8_t>(loops_around(units, i) + 1)};
-            units[i + 1] = units[i + 2] = {NOP, 0};
-        } else if (u.op == LOAD_CONST && is(units, i + 1, RETURN_VALUE)) {
-            if (PyTuple_GET_ITEM(code->co_consts, u.arg) != Py_None) return false;
+            if (!is(units, i + 1, RESUME) || !is(units, i + 1 + kResumeUnits, POP_TOP)) return false;
+            u = {LIST_APPEND, static_cast<uint8_t>(loops_around(units, i) * (1 + kAboveIterator) + 1)};
+            for (size_t k = 1; k < 2 + kResumeUnits; ++k) units[i + k] = {NOP, 0};
+        } else if (u.op == kLoadNone && is(units, i + 1, RETURN_VALUE)) {
+            if (!loads_none(code, u)) return false;
             u = last;
         } else if (u.op == kReturnConst) {
             if (as_iterator) return false;  // no room
@@ -80,14 +125,6 @@ bool is_generator_expression(PyObject* object) {
     if (!object || !PyCode_Check(object)) return false;
     auto* code = reinterpret_cast<PyCodeObject*>(object);
     return (code->co_flags & CO_GENERATOR) && code->co_argcount == 1 && is_named(code, "<genexpr>");
-}
-
-// What is called where it is made, with an iterator.
-bool is_comprehension(PyObject* object) {
-    if (!object || !PyCode_Check(object)) return false;
-    auto* code = reinterpret_cast<PyCodeObject*>(object);
-    return code->co_argcount == 1 && (is_named(code, "<genexpr>") || is_named(code, "<listcomp>") ||
-                                      is_named(code, "<setcomp>") || is_named(code, "<dictcomp>"));
 }
 
 // The code of a function that returns what the generator expression yields, as a list or as an iterator over
@@ -112,9 +149,49 @@ PyRef as_list(PyCodeObject* code, bool as_iterator) {
     return list;
 }
 
+#if PY_VERSION_HEX >= 0x030F0000
+
+// The call of the function that instruction `made` loads the code of, which hands it what it goes through:
+// the one that takes the function off the stack. -1 when unclear.
+int creation(const CodeInfo& info, int made) {
+    const std::vector<Unit> units = units_of(info.code);
+    std::map<int, int> depth_at;  // where jumps lead
+    int depth = 0;                // below the function it is 0
+    bool reached = true;
+    for (int i = made; !units.empty() && i < static_cast<int>(info.insns.size()); ++i) {
+        const Insn& in = info.insns[static_cast<size_t>(i)];
+        if (!in.boundary) continue;
+        if (const auto known = depth_at.find(i); known != depth_at.end())
+            depth = known->second;
+        else if (!reached)
+            return -1;
+        const Unit u = units[static_cast<size_t>(in.op_unit)];
+        int arg = 0;
+        for (int k = in.unit; k <= in.op_unit; ++k) arg = arg << 8 | units[static_cast<size_t>(k)].arg;
+        if (in.op == Opcode::Call && depth == arg + 2) return arg == 0 ? i : -1;
+        const int after = depth + PyCompile_OpcodeStackEffectWithJump(u.op, arg, 0);
+        // The end of a loop lies behind the instruction that takes the item off.
+        if (in.target >= 0) depth_at[in.target] = in.op == Opcode::ForIter ? depth : after;
+        reached = in.op != Opcode::Jump && in.op != Opcode::ReturnValue && in.op != Opcode::RaiseVarargs;
+        if ((depth = after) <= 0) return -1;
+    }
+    return -1;
+}
+
+#else
+
+// What is called where it is made, with an iterator.
+bool is_comprehension(PyObject* object) {
+    if (!object || !PyCode_Check(object)) return false;
+    auto* code = reinterpret_cast<PyCodeObject*>(object);
+    return code->co_argcount == 1 && (is_named(code, "<genexpr>") || is_named(code, "<listcomp>") ||
+                                      is_named(code, "<setcomp>") || is_named(code, "<dictcomp>"));
+}
+
 // The call of the function that instruction `made` loads the code of, which hands it its iterator; -1 when
 // unclear.
-int creation(const std::vector<Insn>& insns, int made) {
+int creation(const CodeInfo& info, int made) {
+    const std::vector<Insn>& insns = info.insns;
     int open = 1;
     for (int i = made + 1; i + 1 < static_cast<int>(insns.size()); ++i) {
         if (insns[i].op == Opcode::LoadConst && is_comprehension(insns[i].obj)) ++open;
@@ -125,10 +202,33 @@ int creation(const std::vector<Insn>& insns, int made) {
     return -1;
 }
 
+#endif
+
 // `tuple(... for ...)` in Python 3.14: a loop that appends to a list.
 bool appends_all(const std::vector<Insn>& insns, size_t i) {
     return i + 2 < insns.size() && insns[i].op == Opcode::ForIter && insns[i + 1].op == Opcode::ListAppend &&
            (insns[i + 2].flags & Insn::kBackward) && insns[i + 2].target == static_cast<int>(i);
+}
+
+// `list(… for …)` and `tuple(… for …)` in Python 3.15: where the name is the builtin's, a loop that appends;
+// else a call, which is as good, and which lies behind. Instruction `load` is of the call's part.
+void prefer_call([[maybe_unused]] CodeInfo& info, [[maybe_unused]] size_t load) {
+#if PY_VERSION_HEX >= 0x030F0000
+    for (size_t i = 3; i < load; ++i) {
+        Insn* const in = &info.insns[i];
+        const bool asks = in->op == Opcode::PopJumpIfFalse && in[-1].op == Opcode::IsOp &&
+                          in[-2].op == Opcode::LoadConst && merely_collects(in[-2].obj) &&
+                          in[-3].op == Opcode::Copy;
+        const auto to = static_cast<size_t>(in->target);
+        // Between the two: the variables that the function shares.
+        const auto begin = info.insns.begin();
+        if (asks && to < load && info.insns[to].op == Opcode::PushNull &&
+            std::all_of(
+                begin + static_cast<long>(to) + 1, begin + static_cast<long>(load),
+                [](const Insn& k) { return k.op == Opcode::LoadFast || k.op == Opcode::BuildTuple; }))
+            in[-2].obj = Py_None;
+    }
+#endif
 }
 
 }  // namespace
@@ -139,7 +239,7 @@ void collect_generators(CodeInfo& info) {
         if (load.op != Opcode::LoadConst || !is_generator_expression(load.obj) ||
             info.insns[i + 1].op != Opcode::MakeFunction)
             continue;
-        const int made = creation(info.insns, static_cast<int>(i));
+        const int made = creation(info, static_cast<int>(i));
         if (made < 0 || static_cast<size_t>(made) + 1 >= info.insns.size()) continue;
         const Insn& consumer = info.insns[static_cast<size_t>(made) + 1];
         const bool called = consumer.op == Opcode::Call && consumer.arg == 1 && !consumer.obj &&
@@ -151,7 +251,10 @@ void collect_generators(CodeInfo& info) {
         PyRef list = as_list(reinterpret_cast<PyCodeObject*>(load.obj), appended);
         if (!list) continue;
         load.obj = list.get();
-        if (called) load.flags |= Insn::kForCallable;
+        if (called) {
+            load.flags |= Insn::kForCallable;
+            prefer_call(info, i);
+        }
         info.made.push_back(std::move(list));
     }
 }

@@ -1,13 +1,14 @@
 // The eval-frame hook (PEP 523): who gets a frame that CPython has just pushed.
 //
-// An active hook slows every Python call of the interpreter and keeps CPython from specializing them, so it
-// is installed only while some thread has a HookScope. A foreign hook that was there first is chained: frames
-// that nobody here takes go to it. If a foreign hook is put on top of ours, ours stays below it, passes
-// everything on, and is not removed (we cannot tell who else holds it).
+// An active hook slows every Python call of the interpreter and keeps CPython from specializing them (3.15:
+// from specializing anything, unless asked to go on), so it is installed only while some thread has a
+// HookScope. A foreign hook that was there first is chained: frames that nobody here takes go to it. If a
+// foreign hook is put on top of ours, ours stays below it, passes everything on, and is not removed (we
+// cannot tell who else holds it).
 //
-// A hooked call needs C stack, an unhooked one none, and 3.12 to 3.14 limit C recursion to far less than the
-// recursion limit. So beyond kMaxDepth hooked calls the hook is taken off for as long as the deepest of them
-// runs: what it calls is not offered to anyone and recurses as deep as it would without us.
+// A hooked call needs C stack, an unhooked one none, and 3.12 and later limit C recursion to far less than
+// the recursion limit. So beyond kMaxDepth hooked calls the hook is taken off for as long as the deepest of
+// them runs: what it calls is not offered to anyone and recurses as deep as it would without us.
 //
 // call_with_frame needs the very next frame of one function object, and must not let its code run should the
 // hook not see it: it puts the hook on top for as long as the frame takes to appear. The frame is recognised
@@ -63,6 +64,19 @@ PyObject* pass_on(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     return _PyEval_EvalFrameDefault(ts, frame, throwflag);
 }
 
+// Calls go to `evaluator` from now on.
+void set_evaluator(PyInterpreterState* interp, _PyFrameEvalFunction evaluator) {
+    _PyInterpreterState_SetEvalFrameFunc(interp, evaluator);
+#if PY_VERSION_HEX >= 0x030F0000
+    // A foreign hook may read instructions itself and not know specialized ones: what it asked for holds.
+    static int allowed_behind = 0;
+    const bool ours = evaluator == hook;
+    if (ours) allowed_behind = interp->eval_frame_allow_specialization;
+    const bool allow = allowed_behind || (ours && !g_foreign);
+    _PyInterpreterState_SetEvalFrameAllowSpecialization(interp, allow);
+#endif
+}
+
 _PyFrameEvalFunction behind() { return g_foreign ? g_foreign : _PyEval_EvalFrameDefault; }
 
 // Takes the hook off while alive.
@@ -72,13 +86,13 @@ class Suspension {
         : interp_(interp), active_(_PyInterpreterState_GetEvalFrameFunc(interp) == hook) {
         if (!active_) return;
         g_suspended++;
-        _PyInterpreterState_SetEvalFrameFunc(interp_, behind());
+        set_evaluator(interp_, behind());
     }
     ~Suspension() {
         if (!active_) return;
         g_suspended--;
         if (_PyInterpreterState_GetEvalFrameFunc(interp_) == behind()) {
-            _PyInterpreterState_SetEvalFrameFunc(interp_, hook);
+            set_evaluator(interp_, hook);
         }
     }
     Suspension(const Suspension&) = delete;
@@ -96,13 +110,13 @@ void open_window(PyInterpreterState* interp, PendingCall* call) {
     call->restore = now;
     call->restore_foreign = g_foreign;
     g_foreign = now == _PyEval_EvalFrameDefault || g_buried ? nullptr : now;
-    _PyInterpreterState_SetEvalFrameFunc(interp, hook);
+    set_evaluator(interp, hook);
 }
 
 void close_window(PyInterpreterState* interp, PendingCall* call) {
     // A HookScope of another thread may have begun in between and relies on the hook.
     if (!call->restore || (g_scopes > 0 && !g_buried)) return;
-    _PyInterpreterState_SetEvalFrameFunc(interp, call->restore);
+    set_evaluator(interp, call->restore);
     g_foreign = call->restore_foreign;
     call->restore = nullptr;
 }
@@ -133,7 +147,8 @@ PyObject* offer(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
 void ask_whether_it_stays();
 
 PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
-    // A generator that something is thrown into begins with an exception: not the moment to run anything else.
+    // A generator that something is thrown into begins with an exception: not the moment to run anything
+    // else.
     if (!throwflag && --g_calls_left == 0) [[unlikely]]
         ask_whether_it_stays();
     PendingCall* pending = thread.pending;
@@ -165,7 +180,7 @@ void install() {
     } else {
         g_foreign = now;
     }
-    _PyInterpreterState_SetEvalFrameFunc(interp, hook);
+    set_evaluator(interp, hook);
 }
 
 void remove() {
@@ -175,7 +190,7 @@ void remove() {
         g_buried = true;
         return;
     }
-    _PyInterpreterState_SetEvalFrameFunc(interp, behind());
+    set_evaluator(interp, behind());
     g_foreign = nullptr;
 }
 

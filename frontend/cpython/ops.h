@@ -137,7 +137,8 @@ extern const char kNameErrorFormat[];
 // "f()", "module.f()" ... as the evaluator names a callable in argument errors; the error set before is
 // dropped.
 void raise_not_iterable_arguments(PyObject* callable, PyObject* args);
-void raise_kwargs_error(PyObject* callable, PyObject* kwargs);
+// Adds ** arguments of a call to those that `dict` holds. Below 0 with an error set.
+int merge_keywords(PyObject* callable, PyObject* dict, PyObject* kwargs);
 
 // Where the evaluator looks at its breaker. False with an error set.
 inline bool serve_breaker(const Op& o) {

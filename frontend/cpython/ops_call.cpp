@@ -77,11 +77,7 @@ PyObject* call_with(PyObject* callable, PyObject* args, PyObject* kwargs) {
     PyRef dict, tuple;
     if (kwargs && !PyDict_CheckExact(kwargs)) {
         dict = PyRef::steal(PyDict_New());
-        if (!dict) return nullptr;
-        if (_PyDict_MergeEx(dict.get(), kwargs, 2) < 0) {
-            raise_kwargs_error(callable, kwargs);
-            return nullptr;
-        }
+        if (!dict || merge_keywords(callable, dict.get(), kwargs) < 0) return nullptr;
         kwargs = dict.get();
     }
     if (!PyTuple_CheckExact(args)) {

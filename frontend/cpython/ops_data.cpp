@@ -40,11 +40,12 @@ constexpr binaryfunc kBinary[kOperators] = {
     PyNumber_InPlaceXor,
 };
 
-// From 3.14 on BINARY_OP releases in the other order than its neighbours, and leaves its operands to
-// unwinding.
+// BINARY_OP of 3.14 releases in the other order than its neighbours. From that version on it leaves its
+// operands to unwinding.
 Step replace_both(const Op& o, PyObject* result) {
     if (raw::kMinor >= 14 && !result) return Step::Raised;
-    return replace<2, Release::BottomFirst>(o, result);
+    constexpr Release kOrder = raw::kMinor < 15 ? Release::BottomFirst : Release::TopFirst;
+    return replace<2, kOrder>(o, result);
 }
 
 // `s = s + t` and `s += t` on a local string grow it in place, as CPython's specialized instruction does: a
@@ -242,10 +243,9 @@ Step op_DictUpdate(const Op& o) {
 }
 
 Step op_DictMerge(const Op& o) {
-    int err = _PyDict_MergeEx(top(o, o.in.arg), top(o), 2);
     // Below the dict: the positional arguments, then the callable (3.13+: an empty slot lies between).
-    if (err < 0) raise_kwargs_error(top(o, o.in.arg + (raw::kMinor < 13 ? 2 : 3)), top(o));
-    return consume<1>(o, err);
+    PyObject* callable = top(o, o.in.arg + (raw::kMinor < 13 ? 2 : 3));
+    return consume<1>(o, merge_keywords(callable, top(o, o.in.arg), top(o)));
 }
 
 Step op_FormatValue(const Op& o) {

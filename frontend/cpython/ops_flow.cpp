@@ -68,7 +68,7 @@ Step op_JumpIfFalseOrPop(const Op& o) {
 Step op_GetIter(const Op& o) { return replace<1>(o, PyObject_GetIter(top(o))); }
 
 Step op_ForIter(const Op& o) {
-    PyObject* iter = top(o);
+    PyObject* iter = top(o, kAboveIterator);
     PyObject* value = Py_TYPE(iter)->tp_iternext(iter);
     if (value) {
         push(o, value);

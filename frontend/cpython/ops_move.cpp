@@ -113,6 +113,8 @@ Step op_LoadConst(const Op& o) {
     return next(o);
 }
 
+#if PY_VERSION_HEX < 0x030F0000
+
 namespace {
 
 // A new reference, or NULL with an error set.
@@ -137,11 +139,20 @@ PyObject* lookup_in_mappings(PyObject* globals, PyObject* builtins, PyObject* na
 
 }  // namespace
 
+#endif
+
 Step op_LoadGlobal(const Op& o) {
     PyObject *globals = o.frame->f_globals, *builtins = o.frame->f_builtins;
+#if PY_VERSION_HEX >= 0x030F0000
+    // It also finishes a lazy import.
+    raw::slot_t found = raw::slot_null();
+    _PyEval_LoadGlobalStackRef(globals, builtins, o.in.obj, &found);
+    PyObject* v = raw::slot_take(found);
+#else
     const bool dicts = PyDict_CheckExact(globals) && PyDict_CheckExact(builtins);
     PyObject* v = dicts ? lookup_in_dicts(globals, builtins, o.in.obj)
                         : lookup_in_mappings(globals, builtins, o.in.obj);
+#endif
     if (!v) return Step::Raised;
     const bool null = o.in.flags & Insn::kPushNull;
     if (raw::kMinor < 13 && null) push_slot(o, raw::slot_null());

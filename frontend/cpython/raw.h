@@ -43,9 +43,11 @@
 #include "frontend/cpython/raw_v313.h"
 #elif PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x030F0000
 #include "frontend/cpython/raw_v314.h"
+#elif PY_VERSION_HEX >= 0x030F00C0 && PY_VERSION_HEX < 0x03100000  // from its first release candidate on
+#include "frontend/cpython/raw_v315.h"
 #else
 #error \
-    "stator knows the frames of CPython 3.11 to 3.14 only; see the essay above for what a new version needs"
+    "stator knows the frames of CPython 3.11 to 3.15 only; see the essay above for what a new version needs"
 #endif
 
 namespace stator::frontend::raw {

@@ -22,6 +22,7 @@ namespace {
 
 constexpr Py_ssize_t kMostRounds = 8;
 
+#if PY_VERSION_HEX < 0x030F0000
 // Whether `function` is a comprehension that collects what a trace can collect; sets are not modelled.
 bool collects_list_or_dict(PyObject* function) {
     if (!guards::is_function(function)) return false;
@@ -29,6 +30,7 @@ bool collects_list_or_dict(PyObject* function) {
     const std::string name = guards::utf8(code->co_name);
     return name == "<listcomp>" || name == "<dictcomp>" || collects_generator(code);
 }
+#endif
 
 // The same of one that is inlined in `code` from instruction `begin` on.
 bool collects_list_or_dict(const CodeInfo& code, size_t begin) {
@@ -122,16 +124,25 @@ ShadowRef Recorder::make_iterable(PyObject* callable, std::span<const Operand> a
 }
 
 // Up to 3.11 the iterator is handed to a function of its own at once; later the comprehension is inlined, and
-// puts aside the variable that it is going to use.
+// puts aside the variable that it is going to use. 3.15 does so before it makes the iterator, and has the
+// function of a generator expression make it.
 bool Recorder::begins_comprehension(const Insn& get_iter) {
     const Level& l = top();
-    const Insn& next = *(&get_iter + 1);
     auto stack = l.slots.begin() + l.code->nlocalsplus;
     if (std::any_of(stack, l.slots.end(), [](const ShadowRef& s) { return s->kind == ShadowKind::Iter; }))
         return true;  // a further `for` of one
+#if PY_VERSION_HEX >= 0x030F0000
+    if (collects_generator(l.code->code)) return true;
+    const Insn *swap = &get_iter - 1, *collection = &get_iter - 2;
+    const bool begun = l.pc >= 2 && swap->op == Opcode::Swap && swap->arg == 2 && collection->arg == 0 &&
+                       (collection->op == Opcode::BuildList || collection->op == Opcode::BuildMap);
+    return begun && collects_list_or_dict(*l.code, l.pc);
+#else
+    const Insn& next = *(&get_iter + 1);
     if (next.op == Opcode::LoadFastAndClear) return collects_list_or_dict(*l.code, l.pc);
     PyObject* function = l.frame->depth() > l.code->nlocalsplus + 1 ? l.frame->peek(1) : nullptr;
     return next.op == Opcode::Call && next.arg == 0 && function && collects_list_or_dict(function);
+#endif
 }
 
 // A loop that ends the trace: its iterator is made there.
@@ -293,7 +304,7 @@ bool Recorder::on_get_iter(const Insn& insn) {
 bool Recorder::unrolls(const Insn& insn) {
     const auto& slots = top().slots;
     const Insn* header = &insn;
-    size_t above = 1;
+    size_t above = 1 + kAboveIterator;
     if (insn.op != Opcode::ForIter) {
         header = &top().code->insns[insn.target];
         if (insn.op != Opcode::Jump) ++above;  // a condition, which the jump takes off
@@ -304,12 +315,12 @@ bool Recorder::unrolls(const Insn& insn) {
 
 bool Recorder::on_for_iter(const Insn&) {
     Level& l = top();
-    const ShadowRef iter = l.slots.back();
+    const ShadowRef iter = l.slots[l.slots.size() - 1 - kAboveIterator];
     const ShadowRef& over = iter->items[0];
     auto depth = static_cast<size_t>(l.frame->depth());
     if (depth <= l.slots.size()) {  // no more items
         walks_ -= std::exchange(iter->walks, false);
-        if (depth < l.slots.size()) pop();  // 3.14 leaves the iterator to POP_ITER
+        if (depth < l.slots.size()) pop();  // from 3.14 on the iterator is left to POP_ITER
         return true;
     }
     PyObject* item = l.frame->peek(0);

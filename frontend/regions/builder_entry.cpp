@@ -245,8 +245,8 @@ bool Builder::read_entry() {
         passed.slot = i;
         passed.whole = true;
         // Only its own iterator is the loop's.
-        if (on_stack &&
-            !(i == depth - 1 && code_.insns[static_cast<size_t>(header_)].op == Opcode::ForIter)) {
+        if (on_stack && !(i == depth - 1 - kAboveIterator &&
+                          code_.insns[static_cast<size_t>(header_)].op == Opcode::ForIter)) {
             s_.slots.push_back(passed);
             continue;
         }

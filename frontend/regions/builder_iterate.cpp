@@ -150,9 +150,10 @@ bool Builder::advance(Value* it, Value* item) {
 }
 
 bool Builder::on_for_iter(const Insn& insn) {
-    if (!top().is_iterator()) return unknown("a loop over " + describe(top()));
+    const auto iterator = [&]() -> Value& { return top(kAboveIterator); };
+    if (!iterator().is_iterator()) return unknown("a loop over " + describe(iterator()));
     bool known = true;
-    const ValueId more = has_next(top(), &known);
+    const ValueId more = has_next(iterator(), &known);
     State off = s_;
     if (!kIteratorStays) off.slots.pop_back();
     if (more < 0 && !known) {
@@ -178,7 +179,7 @@ bool Builder::on_for_iter(const Insn& insn) {
         same_.clear();
     }
     Value item;
-    if (!advance(&top(), &item)) return false;
+    if (!advance(&iterator(), &item)) return false;
     push(std::move(item));
     return jump_to(pc_ + 1);
 }

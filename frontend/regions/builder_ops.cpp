@@ -12,6 +12,7 @@
 #include "frontend/regions/builder.h"
 #include "frontend/regions/entry.h"
 #include "guards/check_functions.h"
+#include "guards/check_lazy.h"
 #include "guards/check_names.h"
 
 namespace stator::frontend::regions {
@@ -196,6 +197,7 @@ bool Builder::on_load_global(const Insn& insn) {
         if (!o) return unknown("a name that is not defined");
         out_->pinned.push_back({PyRef::borrow(builtins), PyRef::borrow(insn.obj), PyRef::borrow(o)});
     }
+    if (guards::is_lazy_import(o)) return unknown("a module that has not been imported yet");
     Value v = known(o);
     if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o)) && !constant(o, &v)) return false;
     const EntryKind::Kind kind = classify(o).kind;
@@ -227,7 +229,7 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
     if (owner.kind == Kind::Known && PyModule_CheckExact(owner.obj)) {
         PyObject* dict = PyModule_GetDict(owner.obj);
         PyObject* o = PyDict_GetItem(dict, insn.obj);
-        if (!o) return unknown("attribute " + attr + " of a module");
+        if (!o || guards::is_lazy_import(o)) return unknown("attribute " + attr + " of a module");
         out_->pinned.push_back({PyRef::borrow(dict), PyRef::borrow(insn.obj), PyRef::borrow(o)});
         Value v = known(o);
         if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o)) && !constant(o, &v))

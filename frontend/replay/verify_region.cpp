@@ -368,9 +368,9 @@ struct RegionCheck::State {
             if (slot < c.nlocalsplus && !c.live(innermost ? *l.pc : *l.pc + 1, slot)) continue;
             if (slot >= l.frame->depth()) return false;
             PyObject* o = l.frame->slot_is_object(slot) ? l.frame->slot(slot) : nullptr;
-            // Where a loop has ended, 3.14 still has its iterator, which it drops next.
-            if (innermost && i + 1 == t.slots.size() && slot >= c.nlocalsplus && ends.count(*l.pc) && o &&
-                is_iterator(o))
+            // Where a loop has ended, 3.14 and later still have its iterator, which they drop next.
+            if (innermost && i + 1 + kAboveIterator == t.slots.size() && slot >= c.nlocalsplus &&
+                ends.count(*l.pc) && o && is_iterator(o))
                 continue;
             if (!pairs.same(t.slots[i].get(), o)) return false;
         }

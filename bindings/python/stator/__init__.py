@@ -40,8 +40,10 @@ def _why_not():
     """One line that says why stator cannot run here, or None. Called before the extension is loaded."""
     if sys.implementation.name != "cpython":
         return f"stator plugs into CPython, not {sys.implementation.name}"
-    if not (3, 11) <= sys.version_info[:2] <= (3, 14):
-        return f"Python 3.11 to 3.14 is needed, found {sys.version_info[0]}.{sys.version_info[1]}"
+    # Frames and instructions change until the first release candidate.
+    unfinished = sys.version_info.releaselevel in ("alpha", "beta")
+    if unfinished or not (3, 11) <= sys.version_info[:2] <= (3, 15):
+        return f"Python 3.11 to 3.15 is needed, found {sys.version.split()[0]}"
     if "t" in getattr(sys, "abiflags", ""):
         # Loading the extension would turn the GIL back on.
         return "free-threaded Python is not supported yet; use the build with the GIL"
