@@ -25,7 +25,7 @@ inside() {
             [ -d "$folder" ] || continue
             mkdir -p "$root$folder" && mount --bind "$folder" "$root$folder" || exit
         done
-        exec chroot "$root" env HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "PATH=$path" \
+        exec chroot "$root" env -u STATOR_SID_ROOT -u STATOR_PREBUILT_CORE HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "PATH=$path" \
             bash -c "cd \"\$0\" && \"\$@\"" "$here" "$@"' \
         inside "$root" "$ROOT" "${venv:+$ROOT/$venv/bin:}/usr/sbin:/usr/bin:/sbin:/bin" "$(dirname "$core")" "$@"
 }

@@ -62,11 +62,15 @@ void raise_unbound(const Op& o, int slot) {
 }
 
 void raise_not_iterable_arguments(PyObject* callable, PyObject* args) {
+#if PY_VERSION_HEX >= 0x030F0000
+    _Py_Check_ArgsIterable(PyThreadState_Get(), callable, args);
+#else
     PyErr_Clear();
     PyRef text = PyRef::steal(_PyObject_FunctionStr(callable));
     if (!text) return;
     PyErr_Format(PyExc_TypeError, "%U argument after * must be an iterable, not %.200s", text.get(),
                  Py_TYPE(args)->tp_name);
+#endif
 }
 
 #if PY_VERSION_HEX >= 0x030F0000

@@ -99,10 +99,17 @@ PyRef pop_slice(const Op& o) {
 }  // namespace
 
 Step op_BinarySlice(const Op& o) {
+#if PY_VERSION_HEX < 0x030F0000
     PyRef slice = pop_slice(o);
     PyObject* result = slice ? PyObject_GetItem(top(o), slice.get()) : nullptr;
     slice = {};
     return replace<1>(o, result);
+#else  // the operands outlive the slice
+    PyRef slice = PyRef::steal(PySlice_New(top(o, 1), top(o), nullptr));
+    PyObject* result = slice ? PyObject_GetItem(top(o, 2), slice.get()) : nullptr;
+    slice = {};
+    return replace<3>(o, result);
+#endif
 }
 
 Step op_StoreSlice(const Op& o) {
