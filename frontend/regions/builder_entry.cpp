@@ -244,6 +244,10 @@ bool Builder::read_entry() {
         passed.kind = Kind::Passed;
         passed.slot = i;
         passed.whole = true;
+        if (kAboveIterator && on_stack && !o) {  // above an iterator, as the loop's own have it
+            s_.slots.push_back({});
+            continue;
+        }
         // Only its own iterator is the loop's.
         if (on_stack && !(i == depth - 1 - kAboveIterator &&
                           code_.insns[static_cast<size_t>(header_)].op == Opcode::ForIter)) {

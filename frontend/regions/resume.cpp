@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "frontend/regions/builder.h"
 
@@ -24,10 +25,14 @@ bool becomes_object(const Value& v) {
 
 bool Builder::can_resume() const { return std::all_of(s_.slots.begin(), s_.slots.end(), becomes_object); }
 
-// Whether the innermost frame is between two statements.
+// Whether the innermost frame is between two statements. What its loops have above their iterators are no
+// operands.
 bool Builder::between_statements(const State& s) const {
-    return std::all_of(s.slots.begin() + stack_base(s), s.slots.end(),
-                       [](const Value& v) { return v.is_between_statements(); });
+    bool loop = false;
+    return std::all_of(s.slots.begin() + stack_base(s), s.slots.end(), [&](const Value& v) {
+        const bool above = std::exchange(loop, v.is_between_statements()) && kAboveIterator;
+        return loop || (above && v.kind == Kind::Empty);
+    });
 }
 
 // The instruction at which a frame is: of all but the innermost, its call.

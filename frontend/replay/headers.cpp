@@ -167,7 +167,7 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
 // once, is not. Time counts, too, since an instruction may be an operation on a large array.
 bool is_hot(const FunctionState::Impl& fs, LoopHeader& h, const Frame& f) {
     if (!fs.is_judged()) return true;
-    const int top = f.depth() - 1;
+    const int top = f.depth() - 1 - kAboveIterator;
     PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
     // Of a range that was just begun all iterations are to come; else this one is.
     const bool begun_here = o && is_range_iter(o) && !h.cold;
@@ -184,7 +184,7 @@ bool is_to_come(const LoopHeader& h) {
 
 // Whether the loop comes round: for a last number of a range nothing is built.
 bool comes_round(const Frame& f) {
-    const int top = f.depth() - 1;
+    const int top = f.depth() - 1 - kAboveIterator;
     PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
     return !o || !is_range_iter(o) || range_iter_state(o).left > 1;
 }
