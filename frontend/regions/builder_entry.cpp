@@ -244,7 +244,8 @@ bool Builder::read_entry() {
         passed.kind = Kind::Passed;
         passed.slot = i;
         passed.whole = true;
-        if (kAboveIterator && on_stack && !o) {  // above an iterator, as the loop's own have it
+        // Above an iterator, as the region's own loops have it.
+        if (kAboveIterator && i > nlocals_ && !o && f_.slot(i - 1) && PyIter_Check(f_.slot(i - 1))) {
             s_.slots.push_back({});
             continue;
         }
