@@ -97,8 +97,11 @@ void finish_opening() {
     if (std::exchange(opening, false)) pthread_join(opener, nullptr);
 }
 
+// What is pending would go on in the parent before os.fork() is over, on a thread that CPython then warns of,
+// and be done by each child again.
 PyObject* before_fork(PyObject*, PyObject*) {
     finish_opening();
+    if (const auto* c = loaded_core()) c->wait_idle();
     Py_RETURN_NONE;
 }
 PyMethodDef before_fork_method = {"finish_opening", before_fork, METH_NOARGS, nullptr};
