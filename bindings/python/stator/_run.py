@@ -178,8 +178,10 @@ def _run_script(options: Options, main_module: types.ModuleType) -> None:
     if not _safe_path():
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     main_module.__dict__.update(
-        __file__=path, __cached__=None, __package__=None, __loader__=SourceFileLoader("__main__", path)
+        __file__=path, __package__=None, __loader__=SourceFileLoader("__main__", path)
     )
+    if sys.version_info < (3, 15):
+        main_module.__dict__["__cached__"] = None
     with io.open_code(path) as f:
         source = f.read()
     exec(compile(source, path, "exec", dont_inherit=True), main_module.__dict__)
