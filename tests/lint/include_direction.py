@@ -83,7 +83,8 @@ def source_files(root: Path) -> list[Path]:
         listing = subprocess.run(command, capture_output=True, check=True, text=True).stdout
         paths = [Path(name) for name in listing.split("\0") if name]
     except (OSError, subprocess.CalledProcessError):
-        skipped = {"build", ".cache", ".git", ".venv", ".venvs", "dist", "stator-demo"}
+        skipped = {"build", "dist", "stator-demo", ".cache", ".git", ".venv", ".venvs"}
+        skipped |= {".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
         paths = [p.relative_to(root) for p in root.rglob("*") if p.is_file()]
         paths = [p for p in paths if not skipped & set(p.parts)]
     return [p for p in paths if (root / p).is_file()]
