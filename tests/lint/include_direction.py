@@ -16,6 +16,7 @@ Run as a script it prints one line per violation and exits 1 if there are any.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -85,8 +86,10 @@ def source_files(root: Path) -> list[Path]:
     except (OSError, subprocess.CalledProcessError):
         skipped = {"build", "dist", "stator-demo", ".cache", ".git", ".venv", ".venvs"}
         skipped |= {".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
-        paths = [p.relative_to(root) for p in root.rglob("*") if p.is_file()]
-        paths = [p for p in paths if not skipped & set(p.parts)]
+        paths = []
+        for folder, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if name not in skipped]
+            paths += [(Path(folder) / name).relative_to(root) for name in names]
     return [p for p in paths if (root / p).is_file()]
 
 
