@@ -128,8 +128,8 @@ ready)
 setup) setup ;;
 build) build "$version" ;;
 test)
-    inside env PYTHONPATH="$ROOT/$build/python" PYTHONDONTWRITEBYTECODE=1 FUZZ_COUNT="${FUZZ_COUNT:-30}" \
-        PARAMETERS="${PARAMETERS-third}" ${PYTHON_JIT:+PYTHON_JIT="$PYTHON_JIT"} "$venv/bin/python" -m pytest "$@"
+    inside env PYTHONPATH="$ROOT/$build/python" PYTHONDONTWRITEBYTECODE=1 FUZZ_COUNT="${FUZZ_COUNT:-45}" \
+        PARAMETERS="${PARAMETERS-}" ${PYTHON_JIT:+PYTHON_JIT="$PYTHON_JIT"} "$venv/bin/python" -m pytest "$@"
     ;;
 run) inside env PYTHONPATH="$ROOT/$build/python" "$@" ;;
 *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 2 ;;

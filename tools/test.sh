@@ -3,7 +3,7 @@
 # every other supported Python of this machine; says at the end what ran and what was skipped. An empty suite fails.
 # --gpu runs the tests of CUDA kernels alone; they need NVRTC, but no GPU.
 #
-# PARAMETERS=  the other Pythons run tests with all of their parameters, and not with a third each
+# PARAMETERS=  the other Pythons run tests with all of their parameters, and not with a share each
 # PYTEST_ARGS  more arguments for pytest, e.g. "-k roll -x", or "-n 0 --pdb" (one process)      TORCH=0  leaves torch out
 . "$(dirname "$0")/common.sh"
 
@@ -64,8 +64,6 @@ run_pytest() {
     local python=$1
     shift
     local env=(PYTHONPATH="$ROOT/build/$preset/python" PYTHONDONTWRITEBYTECODE=1)
-    # What arrays and random programs find is seldom a matter of the Python that asks for it: three others share it.
-    [ "$python" = .venv/bin/python ] || env+=(FUZZ_COUNT=30 PARAMETERS="${PARAMETERS-third}")
     if [ "$preset" = asan ]; then
         env+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
             ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1)
@@ -77,6 +75,7 @@ run_pytest() {
 # Environments of the other Pythons first, so that one configure run knows all of them.
 default_version=$(python_version .venv/bin/python)
 other_list=()
+sid_list=()
 if [ $others = yes ]; then
     while read -r version exe; do
         tag=py${version/./}
@@ -87,7 +86,19 @@ if [ $others = yes ]; then
             failed=1
         fi
     done < <(other_pythons "$default_version")
+    for version in $(tools/sid.sh ready); do
+        [[ " $default_version ${other_list[*]} " == *" $version "* ]] || sid_list+=("$version")
+    done
 fi
+
+# share_of VERSION COMMAND…: what arrays and random programs find is seldom a matter of the Python that asks for it, so
+# that the other Pythons share it.
+share_of() {
+    local all=("${other_list[@]}" "${sid_list[@]}") version=$1 k=0
+    shift
+    while [ "${all[k]}" != "$version" ]; do k=$((k + 1)); done
+    FUZZ_COUNT=45 PARAMETERS=${PARAMETERS-$((k + 1))/${#all[@]}} "$@"
+}
 
 # torch for the tests of tensors, for the default Python. Without it they are skipped, which pytest says.
 if [ "${TORCH:-1}" = 1 ] && [ "$preset" != asan ] && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
@@ -107,20 +118,19 @@ if phase "build" build all; then
     for version in "${other_list[@]}"; do
         tag=py${version/./}
         phase "build, Python $version" build "stator_ext_$tag" &&
-            phase "pytest, Python $version" run_pytest ".venvs/$tag/bin/python" "${other_suites[@]}" || true
+            phase "pytest, Python $version" \
+                share_of "$version" run_pytest ".venvs/$tag/bin/python" "${other_suites[@]}" || true
     done
-    for version in $([ $others = no ] || tools/sid.sh ready); do
-        [[ " $default_version ${other_list[*]} " != *" $version "* ]] || continue
-        other_list+=("$version")
+    for version in "${sid_list[@]}"; do
         # shellcheck disable=SC2086
         phase "build, Python $version (sid)" tools/sid.sh build "$version" &&
-            phase "pytest, Python $version (sid)" \
+            phase "pytest, Python $version (sid)" share_of "$version" \
                 tools/sid.sh test "$version" "${processes[@]}" "${other_suites[@]}" ${PYTEST_ARGS:-} || true
     done
 fi
 if [ $others = yes ]; then
     for version in "${SUPPORTED_PYTHONS[@]}"; do
-        [[ " $default_version ${other_list[*]} " == *" $version "* ]] ||
+        [[ " $default_version ${other_list[*]} ${sid_list[*]} " == *" $version "* ]] ||
             note skipped "Python $version" "not on this machine, or without headers; tools/sid.sh setup brings what Debian sid has"
     done
 else

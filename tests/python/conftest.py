@@ -2,7 +2,7 @@
 
 Tests never read or write the user's cache, and none inherits ``STATOR*`` variables of the shell it was started from
 (set ``STATOR_TEST_KEEP_ENV=1`` to keep them, e.g. for ``STATOR_LOG``). Goldens are rewritten with ``STATOR_BLESS=1``.
-``PARAMETERS=third`` leaves out two thirds of the parameters of tests that have many.
+``PARAMETERS=2/4`` runs the second of four shares of the parameters of tests.
 """
 
 from __future__ import annotations
@@ -48,16 +48,29 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return lines
 
 
-# Tests with more sets of parameters than this differ in arrays, which are the same to every Python.
-_MANY = 12
-# Whose parameters are programs that depend on the Python that runs them.
-_ABOUT_PYTHON = {"test_stepper.py", "test_fuzz.py"}
+# What is asked here depends on the Python that is asked, and takes little time.
+_ABOUT_PYTHON = {
+    "test_closures.py",
+    "test_comprehensions.py",
+    "test_exceptions_while_judged.py",
+    "test_function_object.py",
+    "test_generators.py",
+    "test_lazy_imports.py",
+    "test_stepper.py",
+    "test_threads.py",
+    "test_zipped_comprehensions.py",
+}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """PARAMETERS=third: every third set of parameters, another third for each of three Pythons in a row."""
-    if os.environ.get("PARAMETERS") != "third":
+    """PARAMETERS=2/4: of each four sets of parameters of a test one, so that four shares are all of them.
+
+    Which one of the four it is moves on, because what varies fastest may have four values. A test with fewer sets of
+    parameters than there are shares runs with all of them.
+    """
+    if not (share := os.environ.get("PARAMETERS")):
         return
+    number, shares = map(int, share.split("/"))
     groups: dict[tuple[str, str], list[pytest.Item]] = {}
     for item in items:
         if hasattr(item, "callspec") and item.path.name not in _ABOUT_PYTHON:
@@ -65,9 +78,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = {
         id(item)
         for group in groups.values()
-        if len(group) > _MANY
+        if len(group) >= shares
         for i, item in enumerate(group)
-        if (i - sys.version_info.minor) % 3
+        if (i + i // shares + 1 - number) % shares
     }
     config.hook.pytest_deselected(items=[item for item in items if id(item) in left])
     items[:] = [item for item in items if id(item) not in left]
