@@ -218,11 +218,14 @@ def methods(n, x, out):
 
 
 def reported(function, n, action):
-    """What `function` gives and warns about, with lines, from a clean slate."""
+    """What `function` gives, or says where it raises, and warns about, with lines, from a clean slate."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter(action)
-        result = function(n, np.arange(5.0), np.zeros(max(n, 2)))
-    return result.tobytes(), [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+        try:
+            result = function(n, np.arange(5.0), np.zeros(max(n, 2))).tobytes()
+        except ValueError as error:  # from NumPy 2.5 on vectors of two are refused, not warned of
+            result = str(error)
+    return result, [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
 
 
 @pytest.mark.parametrize("action", ["always", "default", "ignore"])
