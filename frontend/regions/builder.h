@@ -255,6 +255,7 @@ class Builder {
     ValueId constant_at_entry(int64_t v);
     Py_ssize_t holders(int slot) const;
     std::optional<Value> entry_iterator(PyObject* o, int slot);
+    bool is_iterator_at_entry(PyObject* o) const;
     bool run(Version&& v);
     bool step(const Insn& insn);
     bool jump_to(int pc);

@@ -216,6 +216,12 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
     return v;
 }
 
+bool Builder::is_iterator_at_entry(PyObject* o) const {
+    if (!o) return false;
+    const auto kind = classify(o).kind;
+    return kind == EntryKind::RangeIter || kind == EntryKind::ArrayIter || kind == EntryKind::Compound;
+}
+
 bool Builder::read_entry() {
     const int depth = f_.depth();
     out_->depth = depth;
@@ -258,6 +264,13 @@ bool Builder::read_entry() {
         const bool changes = !on_stack && stored_[static_cast<size_t>(i)];
         // What it is rebound to before anything reads it does not matter.
         if (changes && !exposed_[static_cast<size_t>(i)]) {
+            s_.slots.push_back(passed);
+            continue;
+        }
+        // What a variable holds moves on when Python asks it for an item in what is left to it. The object
+        // stays.
+        if (!on_stack && is_iterator_at_entry(o)) {
+            if (changes) return unknown("a variable that holds " + kind_for_messages(o));
             s_.slots.push_back(passed);
             continue;
         }

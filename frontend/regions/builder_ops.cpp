@@ -90,7 +90,9 @@ bool Builder::step(const Insn& insn) {
             if (s_.levels.size() == 1) asked_.insert(insn.arg);
             if (v.kind == Kind::Empty) return unknown("a variable that has no value yet");
             if (!bound(&v)) return false;
-            if (v.is_iterator()) return unknown("an iterator that a variable holds");
+            if (v.is_iterator() || (v.kind == Kind::Passed && v.slot >= 0 && v.slot < out_->depth &&
+                                    is_iterator_at_entry(object_at(v.slot))))
+                return unknown("an iterator that a variable holds");
             push(v);
             return true;
         }
