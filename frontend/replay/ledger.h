@@ -21,7 +21,9 @@
 // serves what has not won; both are asked for again later.
 //
 // Costs that are too short to be measured are counted and multiplied by what one of them takes here
-// (nanoseconds below); counts are the same in each process, so that what is decided by them is, too.
+// (nanoseconds below): steps, guards, entries. Counts are the same in each process, so that what is decided
+// by them is, too. Replays of functions that have not won are timed, because what an interpreted one takes
+// depends on the operations in it: what is decided by those may differ between processes.
 #pragma once
 
 #include <algorithm>
@@ -97,6 +99,8 @@ class Purse {
     // What was spent so has won after all.
     void give_back(int64_t ns) { trials_.add(ns); }
 
+    // All of them together are below the 50 ms that a first call may take beyond plain Python's
+    // (harm/README.md).
     static constexpr int64_t kEndowment = 20'000'000, kOverdraft = 10'000'000,
                              kMostKept = 25'000'000;                                       // ns
     static constexpr int64_t kTrialEndowment = 5'000'000, kMostKeptForTrials = 5'000'000;  // ns
