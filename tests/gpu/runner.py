@@ -176,8 +176,9 @@ def launched(program, arguments):
     return lists
 
 
-def _compare(program, device, expected, eager, where):
-    pairs = [("result", device.outs, expected), ("argument", device.ins, _arrays(eager))]
+def compare(program, arguments, results, expected, eager, where):
+    """Arguments and results as kernels left them, beside eager's."""
+    pairs = [("result", results, expected), ("argument", arguments, _arrays(eager))]
     for what, all_found, all_wanted in pairs:
         for i, (found, wanted) in enumerate(zip(all_found, all_wanted, strict=True)):
             if not _same(found, wanted, program.exact, program.rtol):
@@ -220,7 +221,7 @@ class Case:
                 device = Device(arrays, self.expected, place, *off)
                 wide = launch(kernels, device, order, seed, sources, seconds)
                 where = f"{place}, {order} {seed}, off: {off}"
-                _compare(self.program, device, self.expected, self.eager, where)
+                compare(self.program, device.ins, device.outs, self.expected, self.eager, where)
                 if place == "aligned" and not off:
                     for name, counts in wide.items():
                         self.wide[name] = tuple(

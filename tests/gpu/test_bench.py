@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gpu.test_device import _fakes, run
+from tests.gpu import machine
+from tests.gpu.test_device import run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,10 +24,7 @@ def bench(*arguments, folder=ROOT, module="benchmarks.gpu", **environment):
 
 @pytest.fixture
 def fakes():
-    found = _fakes()
-    if not found:
-        pytest.skip("the fakes are not built here")
-    return {"STATOR_NVRTC": found[0], "STATOR_CUDA_DRIVER": found[1]}
+    return machine.fake_environment()
 
 
 def test_smoke(fakes, tmp_path):

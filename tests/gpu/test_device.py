@@ -8,24 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.gpu import machine
+
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def _fakes():
-    import stator
-
-    folder = Path(stator._stator.__file__).resolve().parents[2] / "fake"
-    found = [folder / "libfakenvrtc.so", folder / "libfakecuda.so"]
-    return found if all(f.exists() for f in found) else None
 
 
 def run(body, prelude=True, **environment):
     """Runs a program in a process of its own, which a defect may end."""
-    fakes = _fakes()
-    if not fakes:
-        pytest.skip("the fakes are not built here")
     env = dict(os.environ)
-    env.update(STATOR_NVRTC=str(fakes[0]), STATOR_CUDA_DRIVER=str(fakes[1]))
+    env.update(machine.environment(environment))
     env.update({k: str(v) for k, v in environment.items()})
     program = (
         "import ctypes, os, numpy as np, stator\n" + (PRELUDE if prelude else "") + textwrap.dedent(body)
@@ -83,6 +74,7 @@ def test_new_shapes():
     """)
 
 
+@machine.fake_only
 def test_modules_go_with_what_was_compiled():
     run("""
     import gc

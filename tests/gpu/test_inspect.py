@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tests.gpu.test_device import ROOT, _fakes, run
+from tests.gpu import machine
+from tests.gpu.test_device import ROOT, run
 
 
 def test_explain_names_the_lines_that_wait():
@@ -65,10 +66,7 @@ def doctor(**environment):
 
 @pytest.fixture
 def fakes():
-    found = _fakes()
-    if not found:
-        pytest.skip("the fakes are not built here")
-    return {"STATOR_NVRTC": found[0], "STATOR_CUDA_DRIVER": found[1]}
+    return machine.fake_environment()
 
 
 def test_doctor_with_a_gpu(fakes):

@@ -70,8 +70,10 @@ def test_types_and_texts_of_its_kernels():
     found = {}
     for name, loops in LOOPS.items():
         ufunc = getattr(cupy, name)
-        assert " ".join(ufunc.types) == loops, name
-        found[name] = [str(op.routine) for op in ufunc._ops.ops]
+        # Those of bfloat16 are there where ml_dtypes is installed.
+        own = [(types, op) for types, op in zip(ufunc.types, ufunc._ops.ops, strict=True) if "E" not in types]
+        assert " ".join(types for types, _ in own) == loops, name
+        found[name] = [str(op.routine) for _, op in own]
     if os.environ.get("STATOR_BLESS"):
         GOLDEN.write_text(json.dumps(found, indent=1) + "\n")
     assert found == json.loads(GOLDEN.read_text())

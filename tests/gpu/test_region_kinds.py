@@ -4,6 +4,7 @@ whatever the launch is."""
 
 import pytest
 
+from tests.gpu import machine
 from tests.gpu.test_regions import run_exact
 
 LAUNCHES = ["1,32,0", "3,64,0", "2,32,20000"]
@@ -425,6 +426,7 @@ def test_victims_are_right():
     run_exact(VICTIMS, launch="3,64,50000")
 
 
+@machine.fake_only
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_defects_are_found(defect):
     with pytest.raises(AssertionError, match="kernel '|differ|expected|cuLaunch|Not equal|no loop ran"):

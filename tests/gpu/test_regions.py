@@ -3,6 +3,7 @@ results have the bits of eager NumPy."""
 
 import pytest
 
+from tests.gpu import machine
 from tests.gpu.test_device import PRELUDE, run
 
 # Programs of tests/python/regions all of whose loops are kernels.
@@ -311,6 +312,7 @@ def test_victims_are_right():
     run_exact(VICTIMS, launch="3,32,50000")
 
 
+@machine.fake_only
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_defects_are_found(defect):
     with pytest.raises(AssertionError, match="kernel '|differ|expected|cuLaunch"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from . import test_device
+from . import machine, test_device
 
 pytest.importorskip("torch")
 
@@ -13,9 +13,8 @@ import torch, warnings
 warnings.simplefilter("error")
 cuda = ctypes.CDLL(os.environ["STATOR_CUDA_DRIVER"])
 cuda.fake_cuda_violations.restype = ctypes.c_char_p
-stream = 0
-torch._C._cuda_getCurrentRawStream = lambda device: stream
 torch.set_grad_enabled(False)
+{prepare}
 def launches():
     return cuda.fake_cuda_calls(b"cuLaunchKernel")
 def flat(x):
@@ -45,16 +44,26 @@ def check(f, make, times=3, exact=True, kernels=None):
     assert not cuda.fake_cuda_violations(), cuda.fake_cuda_violations().decode()
     return c
 def noise(*shape, dtype=torch.float32, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), device="cpu").to(dtype).to(where)
+"""
+
+
+# Tensors of the CPU stand in for the GPU's, or they are the GPU's.
+STAND_IN = """
+where, stream = "cpu", 0
+torch._C._cuda_getCurrentRawStream = lambda device: stream
+"""
+REAL = """
+where = "cuda"
 """
 
 
 def run(body: str) -> str:
     import textwrap
 
-    return test_device.run(
-        PRELUDE + textwrap.dedent(body), False, STATOR_TEST_TORCH_STAND_IN=1, FAKE_CUDA_UNIFIED=1
-    )
+    prelude = PRELUDE.replace("{prepare}", REAL if machine.has_gpu() else STAND_IN)
+    variables = {} if machine.has_gpu() else {"STATOR_TEST_TORCH_STAND_IN": 1, "FAKE_CUDA_UNIFIED": 1}
+    return test_device.run(prelude + textwrap.dedent(body), False, **variables)
 
 
 def test_pointwise():
@@ -79,7 +88,7 @@ def test_a_number_divides_as_a_factor():
         found = c(x)
     assert c.stats()["replays"] == 2
     third = torch.tensor(1.0) / torch.tensor(3.0)
-    assert torch.equal(found, x * third) and not torch.equal(found, x / 3.0), c.graph()
+    assert torch.equal(found, x * third.to(where)) and (where == "cuda" or not torch.equal(found, x / 3.0)), c.graph()
     """)
 
 
@@ -118,6 +127,7 @@ def test_branches_and_numbers():
     """)
 
 
+@machine.fake_only
 def test_current_stream():
     run("""
     def f(x):

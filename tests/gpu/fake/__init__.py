@@ -31,7 +31,7 @@ class CudaError(Exception):
 
 def library(name: str) -> Path | None:
     """The newest build's libfakecuda.so or libfakenvrtc.so (`name`: "cuda" or "nvrtc"); None when there is none."""
-    if chosen := os.environ.get("STATOR_FAKE_DIR"):
+    if chosen := os.environ.get("STATOR_TEST_FAKES"):
         return Path(chosen) / f"libfake{name}.so"
     builds = ROOT.glob(f"build/*/fake/libfake{name}.so")
     return max(builds, key=lambda path: path.stat().st_mtime, default=None)

@@ -42,6 +42,8 @@ class ufunc:
             weak = [0] * len(weak)
         for text in self.types:
             ins, out = text.split("->")
+            if "E" in ins:  # bfloat16, which NumPy has not; no test has operands for it
+                continue
             if all(
                 np.can_cast(t, c) or (w and w <= _HEIGHT[np.dtype(c).kind])
                 for t, c, w in zip(types, ins, weak, strict=True)
