@@ -32,6 +32,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--quick", action="store_true", help="fewer rows and rounds")
     p.add_argument("--smoke", action="store_true", help="tiny sizes, once: whether everything runs")
     p.add_argument("--compile", action="store_true", help="times of compilations alone, which need no GPU")
+    p.add_argument(
+        "--hosts", action="store_true", help="functions of CuPy's arrays and torch's tensors alone"
+    )
     p.add_argument("--arch", default="sm_90", help="for which --compile does it")
     p.add_argument(
         "--out", type=Path, default=Path("benchmarks/results"), help="folder of gpu.json and gpu.png"
@@ -128,6 +131,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from . import compiling
 
         return compiling.main(options.arch, options.rounds)
+    if options.hosts:
+        from . import hosts
+
+        return hosts.main(options)
     gpu = open_gpu()
     if gpu is None:
         return 2
