@@ -59,6 +59,9 @@ class TraceBuilder {
     // The trace is for a GPU: what the host's bits on the CPU hang on (strides seen by a loop, the order of a
     // sum) decides nothing.
     bool for_gpu = false;
+    // Sums of floats may be added up in another order than the host's: fastmath=True, or a GPU that was asked
+    // for.
+    bool any_order = false;
 
     int device = -1;  // the GPU that all arrays of the trace lie on
 

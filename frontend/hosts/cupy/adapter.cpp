@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "frontend/hosts/cupy/lower.h"
+#include "frontend/replay/function.h"
 #include "guards/check_functions.h"
 #include "guards/check_names.h"
 
@@ -110,13 +111,17 @@ ShadowRef call_named(TraceBuilder& tb, std::string_view name, const Call& call, 
     using Lower = ShadowRef (*)(TraceBuilder&, std::string_view, const Call&);
     constexpr Lower kLowerings[] = {lower_ufunc, lower_reduction, lower_array, lower_view, lower_query};
     const size_t before = tb.graph.nodes.size();
+    std::string why;
     for (const Lower lower : kLowerings) {
         if (ShadowRef s = lower(tb, name, call)) return s;
         tb.rollback(before);
+        if (why.empty() && tb.reason != Reason::None) why = tb.reason_detail;
         if (tb.reason == Reason::Unstoreable || tb.reason == Reason::OtherDevice) return nullptr;
         tb.reason = Reason::None;
     }
     if (!pure) return tb.fail(Reason::UnknownCall, std::string(name));
+    if (log_enabled(LogTopic::Traces) && !why.empty())
+        log(LogTopic::Traces, "cupy." + std::string(name) + " stays CuPy's own call: " + why);
     return lower_library(tb, call, fresh);
 }
 

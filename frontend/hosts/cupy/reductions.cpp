@@ -1,5 +1,7 @@
-// Reductions. They are deterministic for a shape and at least as accurate as CuPy's; results are arrays, also
-// those without axes, and nothing waits for them.
+// Reductions. Results are arrays, also those without axes, and nothing waits for them. Extremes, positions
+// and sums of integers do not depend on an order. CuPy adds up floats in the order of its own kernels or of
+// CUB's, by version and size: such sums and means are its own calls, unless fastmath=True leaves the order
+// open. They are then deterministic for a shape, and at least as accurate as CuPy's.
 #include <algorithm>
 
 #include "frontend/hosts/cupy/lower.h"
@@ -127,6 +129,9 @@ ShadowRef lower_reduction(TraceBuilder& tb, std::string_view name, const Call& c
     for (Sym s : shape)
         if (tb.hint(s) == 0) return nullptr;
     if (r.axes.empty() || graph::is_complex(source) || graph::is_complex(to)) return nullptr;
+    const bool adds = row->kind == Row::Sum || row->kind == Row::Mean;
+    if (adds && graph::is_float(to) && !tb.any_order)
+        return tb.fail(Reason::UnknownOp, "CuPy adds up floats in an order of its own (see fastmath)");
     if (row->kind == Row::Mean && (source != to || (to != DType::F32 && to != DType::F64))) return nullptr;
     Id v = kNone;
     if (row->kind == Row::Position) {

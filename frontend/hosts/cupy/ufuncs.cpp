@@ -122,7 +122,12 @@ uint8_t kind_of(DType t) {
 int height(DType t) { return t == DType::Bool ? 0 : graph::is_integer(t) ? 1 : graph::is_complex(t) ? 3 : 2; }
 int height(numpy::Weak w) { return static_cast<int>(w); }
 
-using Loops = std::vector<numpy::LoopTypes>;
+// A loop of CuPy's, of dtypes that are ours or of bfloat16 (where the package ml_dtypes is installed).
+struct Loop {
+    numpy::LoopTypes types;
+    bool bfloat16 = false;
+};
+using Loops = std::vector<Loop>;
 
 bool dtype_of_char(char c, DType* out) {
     PyArray_Descr* d = PyArray_DescrFromType(c);
@@ -133,12 +138,16 @@ bool dtype_of_char(char c, DType* out) {
 }
 
 // "ff->f"
-bool parse_loop(std::string_view text, int arity, numpy::LoopTypes* out) {
+bool parse_loop(std::string_view text, int arity, Loop* out) {
+    constexpr char kBfloat16 = 'E';  // ml_dtypes.bfloat16's
     if (text.size() != static_cast<size_t>(arity) + 3 || text.substr(static_cast<size_t>(arity), 2) != "->")
         return false;
+    const std::string_view in = text.substr(0, static_cast<size_t>(arity));
+    out->bfloat16 = in.find_first_not_of(kBfloat16) == in.npos;
+    if (out->bfloat16) return true;
     for (int i = 0; i < arity; ++i)
-        if (!dtype_of_char(text[static_cast<size_t>(i)], &out->in[i])) return false;
-    return dtype_of_char(text.back(), &out->out);
+        if (!dtype_of_char(in[static_cast<size_t>(i)], &out->types.in[i])) return false;
+    return dtype_of_char(text.back(), &out->types.out);
 }
 
 // The ufunc's loops in the order in which CuPy tries them. A loop that cannot be read ends the list: what
@@ -155,7 +164,7 @@ const Loops& loops_of(const Rule& rule) {
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* item = PyList_GET_ITEM(types.get(), i);
         const std::string text = guards::utf8(item);
-        numpy::LoopTypes loop;
+        Loop loop;
         if (!parse_loop(text.c_str(), rule.arity, &loop)) break;
         loops.push_back(loop);
     }
@@ -178,17 +187,24 @@ bool adapts(std::span<const Arg> args) {
     return arrays >= 0 && numbers <= arrays;
 }
 
-bool accepts(DType loop, const Arg& a, bool weak) {
-    if (safe(a.dtype, loop)) return true;
-    return weak && a.weak != numpy::Weak::No && height(a.weak) <= height(loop);
+bool adapts_to(int height_of_loop, const Arg& a, bool weak) {
+    return weak && a.weak != numpy::Weak::No && height(a.weak) <= height_of_loop;
+}
+
+// NumPy converts to bfloat16 safely what has no more than its eight bits of precision.
+bool accepts(const Loop& loop, size_t i, const Arg& a, bool weak) {
+    if (loop.bfloat16)
+        return a.dtype == DType::Bool || a.dtype == DType::I8 || a.dtype == DType::U8 ||
+               adapts_to(height(DType::F16), a, weak);
+    return safe(a.dtype, loop.types.in[i]) || adapts_to(height(loop.types.in[i]), a, weak);
 }
 
 const numpy::LoopTypes* choose_loop(const Rule& rule, std::span<const Arg> args) {
     const bool weak = adapts(args);
-    for (const numpy::LoopTypes& loop : loops_of(rule)) {
+    for (const Loop& loop : loops_of(rule)) {
         bool fits = true;
-        for (size_t i = 0; i < args.size(); ++i) fits &= accepts(loop.in[i], args[i], weak);
-        if (fits) return &loop;
+        for (size_t i = 0; i < args.size(); ++i) fits &= accepts(loop, i, args[i], weak);
+        if (fits) return loop.bfloat16 ? nullptr : &loop.types;
     }
     return nullptr;
 }
@@ -232,16 +248,18 @@ Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> ope
     for (size_t i = 0; i < args.size(); ++i)
         if (!read_operand(tb, operands[i], &args[i])) return kNone;
     const numpy::LoopTypes* loop = choose_loop(*rule, args);
-    if (!loop) return kNone;
+    if (!loop) return tb.fail(Reason::UnknownOp, "no loop of CuPy's is known that takes these dtypes"), kNone;
     numpy::LoopTypes types = *loop;
     // What is divided is converted to the quotient's dtype first.
     if (rule->op == "divide") types.in[0] = types.in[1] = types.out;
     for (size_t i = 0; i < args.size(); ++i) {
-        if (!(kind_of(types.in[i]) & rule->kinds)) return kNone;
+        if (!(kind_of(types.in[i]) & rule->kinds))
+            return tb.fail(Reason::UnknownOp, "generated code may have other bits"), kNone;
         const Id v = converted(tb, args[i], types.in[i]);
-        if (v == kNone) return kNone;
+        if (v == kNone) return tb.fail(Reason::UnknownOp, "an operand that CuPy converts otherwise"), kNone;
         args[i] = numpy::arg_of(tb, v);
-        if (i && types.in[i] != types.in[0]) return kNone;
+        if (i && types.in[i] != types.in[0])
+            return tb.fail(Reason::UnknownOp, "operands of two dtypes"), kNone;
     }
     const numpy::Ufunc* u = numpy::find_ufunc(rule->op);
     return u ? numpy::emit_ufunc(tb, *u, args, types) : kNone;
@@ -250,7 +268,8 @@ Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> ope
 ShadowRef finish(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result) {
     if (v == kNone) return nullptr;
     guards::TensorView t;
-    if (!is_cupy_array(result) || !guards::read_cupy_array(result, &t)) return nullptr;
+    if (!is_cupy_array(result) || !guards::read_cupy_array(result, &t))
+        return tb.fail(Reason::UnknownCall, "a result that is no plain array");
     const Shape shape = tb.node(v).shape;
     if (t.dtype != tb.node(v).dtype || t.rank != static_cast<int>(shape.size()))
         return tb.fail(Reason::UnknownCall, "a result of another dtype or rank");
