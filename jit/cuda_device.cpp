@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jit/compile_queue.h"
+#include "jit/compiler.h"
 #include "jit/cuda_driver.h"
+#include "jit/fork.h"
 #include "jit/nvrtc.h"
 
 namespace stator::kernels {
@@ -46,6 +49,7 @@ DeviceState* open(int ordinal, std::string* error) {
 
 std::shared_ptr<DeviceCode> load(DeviceState* s, const kernels::CudaSource& source, const std::string& name,
                                  std::string* error) {
+    if (source.kernels.empty()) return std::make_shared<DeviceCode>();  // its library does everything
     CudaBinary binary;
     if (!compile_cuda(mutate_for_tests(source.text), name, s->arch, {}, &binary, error)) return nullptr;
     CudaStatus status;
@@ -61,6 +65,40 @@ std::shared_ptr<DeviceCode> load(DeviceState* s, const kernels::CudaSource& sour
         code->functions.push_back(std::move(f));
     }
     return code;
+}
+
+// A slot that is let go of without an answer, because the queue was emptied, has failed.
+class Answer {
+  public:
+    explicit Answer(std::shared_ptr<kernels::DeviceSlot> slot) : slot_(std::move(slot)) {}
+    Answer(const Answer&) = delete;
+    ~Answer() {
+        if (!slot_->settled()) give(nullptr, "the compilation was given up");
+    }
+    void give(std::shared_ptr<DeviceCode> code, std::string error) {
+        slot_->code = std::move(code);
+        slot_->error = std::move(error);
+        (slot_->code ? slot_->ready : slot_->failed).store(true, std::memory_order_release);
+    }
+
+  private:
+    std::shared_ptr<kernels::DeviceSlot> slot_;
+};
+
+void load_later(DeviceState* s, std::shared_ptr<const kernels::CudaSource> source, const std::string& name,
+                std::shared_ptr<kernels::DeviceSlot> slot) {
+    handle_fork();
+    auto answer = std::make_shared<Answer>(std::move(slot));
+    compile_queue().push([=, source = std::move(source)] {
+        std::string error;
+        std::shared_ptr<DeviceCode> code;
+        try {
+            code = load(s, *source, name, &error);
+        } catch (const std::exception& e) {  // out of memory, above all
+            error = e.what();
+        }
+        answer->give(std::move(code), std::move(error));
+    });
 }
 
 bool launch(DeviceCode& code, int kernel, const kernels::Launch& l, void** params,
@@ -139,6 +177,7 @@ bool timed(DeviceState* s, kernels::DeviceStream stream, bool (*work)(void*, std
 constexpr kernels::DeviceApi kApi = {
     .open = open,
     .load = load,
+    .load_later = load_later,
     .limits =
         [](DeviceState* s) {
             const CudaDeviceInfo& i = s->device->info();

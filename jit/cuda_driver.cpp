@@ -33,10 +33,12 @@ std::string list_text(const std::vector<int>& list) {
     return s.empty() ? "0" : s;
 }
 
-void read_parameters(const CudaTable& table, CudaFunction& f) {
+// The function is asked for no more parameters than it is to have: what lies past the last one is an error of
+// the driver's, which its tools report.
+void read_parameters(const CudaTable& table, size_t count, CudaFunction& f) {
     if (!table.FuncGetParamInfo) return;
     size_t offset = 0, size = 0;
-    for (size_t i = 0; table.FuncGetParamInfo(f.handle, i, &offset, &size) == 0; ++i)
+    for (size_t i = 0; i < count && table.FuncGetParamInfo(f.handle, i, &offset, &size) == 0; ++i)
         f.parameters.push_back(static_cast<int>(size));
     f.knows_parameters = true;
 }
@@ -90,7 +92,7 @@ CudaStatus CudaModule::function(const char* name, int dynamic_shared, const std:
     f.static_shared = attribute(cuda::kFunctionStaticShared);
     f.local_bytes = attribute(cuda::kFunctionLocalBytes);
     f.max_threads = attribute(cuda::kFunctionMaxThreads);
-    read_parameters(table, f);
+    read_parameters(table, parameters.size(), f);
     if (f.knows_parameters && f.parameters != parameters)
         return bad_launch(std::string("kernel '") + name + "' has parameters of " + list_text(f.parameters) +
                           " bytes, and is to be launched with " + list_text(parameters));

@@ -126,6 +126,6 @@ struct CompilerApi {
     // loop_ir: the region after the passes that run before LLVM.
     void (*region_artifacts)(const RegionRequest& request, Artifacts& out);
 };
-inline constexpr int kCompilerApiVersion = 6;
+inline constexpr int kCompilerApiVersion = 7;
 
 }  // namespace stator::kernels

@@ -5,6 +5,7 @@
 // nothing has to wait for a kernel that still uses it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,6 +22,16 @@ struct DeviceState;  // one GPU, opened; owned by the jit library for as long as
 
 // The kernels of one trace, loaded into a device.
 struct DeviceCode;
+
+// Kernels on their way into a device: a compile thread publishes one of the two with release order.
+struct DeviceSlot {
+    std::atomic<bool> ready{false}, failed{false};
+    std::shared_ptr<DeviceCode> code;  // once ready
+    std::string error;                 // once failed
+    bool settled() const {
+        return ready.load(std::memory_order_acquire) || failed.load(std::memory_order_acquire);
+    }
+};
 
 // What is worth knowing about a GPU before it is used.
 struct DeviceInfo {
@@ -58,6 +69,9 @@ struct DeviceApi {
     // Compiles for the device (or finds in the cache) and loads all kernels of the source.
     std::shared_ptr<DeviceCode> (*load)(DeviceState*, const CudaSource&, const std::string& name,
                                         std::string* error);
+    // The same on the compile thread: NVRTC takes 50 to 150 ms.
+    void (*load_later)(DeviceState*, std::shared_ptr<const CudaSource>, const std::string& name,
+                       std::shared_ptr<DeviceSlot>);
     GpuLimits (*limits)(DeviceState*);
     bool (*allocate)(DeviceState*, int64_t bytes, DeviceStream, DevicePointer* out, std::string* error);
     void (*release)(DeviceState*, DevicePointer, DeviceStream);

@@ -245,7 +245,7 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
             if (!t.device_error.empty()) [[unlikely]]
                 note_lost_device(fs, t);
             if (out.kind == Outcome::NotEntered) {
-                ++fs.counters.guard_failures;
+                if (!t.device_slot) ++fs.counters.guard_failures;
                 if (log_enabled(LogTopic::Guards) && out.failed_guard >= 0)
                     log(LogTopic::Guards, t.name + ": " + t.guards.explain(out.failed_guard, slots));
                 continue;
@@ -274,6 +274,10 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
             return result;
         }
     }
+    if (bound && entry->awaits_kernels()) {
+        fs.passed_over = true;
+        return ++fs.counters.eager_calls, call_plainly(func, args, nargsf, kwnames);
+    }
     return stepped(
         fs, given(args, nargsf, kwnames), [&] { return call_plainly(func, args, nargsf, kwnames); },
         [&] { return call_driven(fs, func, args, nargsf, kwnames); });
@@ -282,7 +286,9 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
 // What NumPy hardly does the operations of the trace in less than, with `size` elements in all arrays. One or
 // two operations on many elements are no faster fused than they are one by one: nothing is said about those.
 int64_t eager_floor(const Trace& t, int64_t size) {
-    constexpr int64_t kArrayOp = 200, kScalarOp = 20;
+    constexpr int64_t kArrayOp = 200, kScalarOp = 20, kLaunch = 2'000;
+    // On a GPU it is the launches that are waited for, whatever the size.
+    if (t.gpu >= 0) return t.array_ops * kLaunch;
     const int64_t each = t.array_ops > 2 ? size / std::max(t.array_inputs, 1) : 0;
     return t.array_ops * (kArrayOp + each) + t.scalar_ops * kScalarOp;
 }

@@ -163,6 +163,7 @@ void FrameDriver::start_recording(Place* place) {
         fs_.remark(Reason::NoDevice, why, code_, code_.insns[pc_]);
     }
     own_->builder().for_gpu = fs_.options.cuda;
+    own_->builder().any_order = fs_.options.cuda || fs_.options.fastmath;
     own_->served = [&fs = fs_](const CodeInfo& code, int header) {
         return region_begins(fs, fs.places(code), header);
     };
@@ -322,7 +323,7 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
     if (!place || place->dead || stance() == Stance::Eager) return Flow::On;
     bool entered;
     Flow flow = replay_here(place, result, &entered);
-    if (flow == Flow::Done || entered) return flow;
+    if (flow == Flow::Done || entered || place->awaits_kernels()) return flow;
     if (static_cast<int>(place->traces.size()) >= kMaxTracesPerPlace || place->recordings >= kMaxRecordings) {
         if (place->recordings < kMaxRecordings + 1) {
             ++place->recordings;
@@ -645,7 +646,8 @@ PyObject* drive_outcome(FunctionState::Impl& fs, PyObject* func, Outcome&& out) 
 }
 
 void note_lost_device(FunctionState::Impl& fs, Trace& t) {
-    fs.remark(Reason::DeviceFailed, t.device_error, *t.place->code, t.place->code->insns[t.place->pc]);
+    fs.remark(t.entries > 0 ? Reason::DeviceFailed : Reason::NoKernels, t.device_error, *t.place->code,
+              t.place->code->insns[t.place->pc]);
     fs.kill(t.place);
     t.device_error.clear();
 }

@@ -39,6 +39,10 @@ struct Place {
     Account account;  // of its replays
     bool dead = false;
     bool for_good = false;  // dead, also for arguments of other kinds
+    // Kernels for a GPU are being made: what they are for is not recorded again meanwhile.
+    bool awaits_kernels() const {
+        return std::ranges::any_of(traces, [](const auto& t) { return t->device_slot != nullptr; });
+    }
 };
 
 // A loop's header, at which a region may be entered.

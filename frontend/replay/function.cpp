@@ -257,7 +257,10 @@ bool FunctionState::Impl::is_left_unread() const {
     return !may_begin() || text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).waits(counters.calls);
 }
 
-bool FunctionState::Impl::is_judged() const { return !options.fullgraph && !verifying && retiring; }
+bool FunctionState::Impl::is_judged() const {
+    const bool lists_kernels = options.cuda && !options.on_device;  // f.cuda(): nothing is to be quick there
+    return !options.fullgraph && !verifying && retiring && !lists_kernels;
+}
 
 namespace {
 

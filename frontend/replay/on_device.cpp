@@ -38,16 +38,16 @@ ElementLayout layout_of(PyObject* array) {
 
 bool device_available(std::string* why) { return open_device(why) != nullptr; }
 
-bool load_on_device(Trace& t, std::string* why) {
+bool load_on_device(Trace& t, bool later, std::string* why) {
     *why = t.cuda->error;
     for (const graph::Node& n : t.graph.nodes)
         if (n.host != graph::HostId::NumPy) *why = "only NumPy arrays are copied to the GPU so far";
     if (!why->empty()) return false;
     kernels::DeviceState* device = open_device(why);
     if (!device) return false;
-    t.device_code = compiler()->cuda->load(device, *t.cuda, t.name, why);
     t.device = device;
-    return t.device_code != nullptr;
+    load_device_code(t, later, why);
+    return t.device_code || t.device_slot;
 }
 
 DeviceRun::DeviceRun(ReplayState& st, const kernels::DeviceApi& api, kernels::DeviceState* device,

@@ -69,7 +69,7 @@ class DeviceRun {
 };
 
 // Opens the first GPU and loads the trace's kernels. False with the reason: the trace cannot run there.
-bool load_on_device(Trace& t, std::string* why);
+bool load_on_device(Trace& t, bool later, std::string* why);
 // Whether device="cuda" can be had at all: null, or why not.
 bool device_available(std::string* why);
 

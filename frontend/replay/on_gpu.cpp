@@ -50,17 +50,27 @@ void plan_kernels(Trace& t) {
 
 }  // namespace
 
-bool load_on_gpu(Trace& t, std::string* why) {
+bool load_on_gpu(Trace& t, bool later, std::string* why) {
     *why = t.cuda->error;
     if (!why->empty()) return false;
     const kernels::CompilerApi* api = compiler();
     if (!api) return *why = "stator's core library is not there", false;
     t.device = api->cuda->open(t.gpu, why);
     if (!t.device) return false;
-    t.device_code = api->cuda->load(t.device, *t.cuda, t.name, why);
     t.gpu_host = host_of(t);
-    if (t.device_code) plan_kernels(t);
-    return t.device_code != nullptr;
+    plan_kernels(t);
+    load_device_code(t, later, why);
+    return t.device_code || t.device_slot;
+}
+
+void load_device_code(Trace& t, bool later, std::string* why) {
+    const kernels::DeviceApi& api = *compiler()->cuda;
+    if (!later || t.cuda->kernels.empty()) {
+        t.device_code = api.load(t.device, *t.cuda, t.name, why);
+        return;
+    }
+    t.device_slot = std::make_shared<kernels::DeviceSlot>();
+    api.load_later(t.device, t.cuda, t.name, t.device_slot);
 }
 
 // Where a segment's operands are: what the parameters of its kernels point to.

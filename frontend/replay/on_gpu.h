@@ -79,6 +79,8 @@ class GpuRun {
 
 // Opens the GPU of the trace's arrays, loads its kernels and resolves their parameters. False with the
 // reason: there is no such trace.
-bool load_on_gpu(Trace& t, std::string* why);
+bool load_on_gpu(Trace& t, bool later, std::string* why);
+// Asks for the trace's kernels, `later`: by the compile thread (Trace::device_slot).
+void load_device_code(Trace& t, bool later, std::string* why);
 
 }  // namespace stator::frontend

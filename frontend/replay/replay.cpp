@@ -607,6 +607,8 @@ Outcome not_entered(int failed_guard) {
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     const Timed timed(Activity::Launch, [&] { return entry_line(t); });
     const int sources = t.source_count, inputs = t.input_count;
+    if (t.device_slot && !receive_device_code(t)) [[unlikely]]
+        return not_entered(-1);
     if (t.gpu >= 0 && !t.device_code) [[unlikely]]
         return not_entered(-1);
     ReplayState st{t};

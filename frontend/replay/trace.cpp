@@ -373,6 +373,7 @@ void request_code(Trace& t, const FunctionOptions& options, std::vector<kernels:
         s.request->fastmath = options.fastmath;
         s.request->wait = !options.async;
         if (!api || (options.cuda && !s.on_host)) continue;
+        s.has_request = true;
         if (postponed && options.async)
             postponed->push_back(*s.request);
         else
@@ -385,7 +386,7 @@ void print_cuda(Trace& t, bool fastmath) {
     for (const Segment& s : t.segments) programs.push_back(s.gpu_program.get());
     std::string prefix;
     for (char c : t.name) prefix += isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    t.cuda = std::make_unique<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix, fastmath));
+    t.cuda = std::make_shared<kernels::CudaSource>(kernels::emit_cuda(programs, t.graph, prefix, fastmath));
     t.last_launches.resize(t.cuda->kernels.size());
 }
 
@@ -418,6 +419,17 @@ static void name_values(Trace& t) {
             if (sc.kind == kernels::ScalarKind::Result && number && t.named[static_cast<size_t>(sc.value)])
                 t.python_numbers.push_back(sc.value);
         }
+    }
+}
+
+// A trace of NumPy's arrays for which there are no kernels after all.
+static void run_on_cpu(Trace& t, const std::string& why) {
+    log(LogTopic::Errors, t.name + " runs on the CPU: " + why);
+    const kernels::CompilerApi* api = compiler();
+    for (Segment& s : t.segments) {
+        if (!api || s.has_request) continue;
+        s.has_request = true;
+        api->compile(*s.request);
     }
 }
 
@@ -474,14 +486,21 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     if (t->gpu >= 0) {
         name_values(*t);
         *reason = Reason::NoKernels;
-        return load_on_gpu(*t, why) ? std::move(t) : nullptr;
+        return load_on_gpu(*t, options.async, why) ? std::move(t) : nullptr;
     }
-    if (std::string error; options.on_device && !load_on_device(*t, &error)) {
-        log(LogTopic::Errors, t->name + " runs on the CPU: " + error);
-        if (const kernels::CompilerApi* api = compiler())
-            for (const Segment& s : t->segments) api->compile(*s.request);
-    }
+    if (std::string error; options.on_device && !load_on_device(*t, options.async, &error))
+        run_on_cpu(*t, error);
     return t;
+}
+
+bool receive_device_code(Trace& t) {
+    if (!t.device_slot->settled()) return false;
+    const std::shared_ptr<kernels::DeviceSlot> slot = std::move(t.device_slot);
+    t.device_code = slot->code;
+    if (t.device_code) return true;
+    if (t.gpu >= 0) return t.device_error = slot->error, false;
+    run_on_cpu(t, slot->error);
+    return true;
 }
 
 std::unique_ptr<Trace> make_trace(TraceBuilder&& b, std::string name, const FunctionOptions& options,

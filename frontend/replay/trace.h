@@ -78,8 +78,12 @@ struct Segment {
     bool on_torch = false;                      // it works on tensors of torch, with torch's threads
     bool quiet = false;                         // no operation of it reports floating-point faults
     std::vector<const SourceLine*> nest_lines;  // TraceLines
-    // Until its code is there it is interpreted (tier 0).
-    bool awaits_code() const { return !code->ready.load(std::memory_order_acquire) && !code->failed.load(); }
+    // Until its code is there it is interpreted (tier 0). None is asked for where kernels of a GPU do the
+    // work.
+    bool has_request = false;
+    bool awaits_code() const {
+        return has_request && !code->ready.load(std::memory_order_acquire) && !code->failed.load();
+    }
     const SourceLine* line_of(int nest) const {
         return static_cast<size_t>(nest) < nest_lines.size() ? nest_lines[static_cast<size_t>(nest)]
                                                              : nullptr;
@@ -124,9 +128,11 @@ struct Trace {
     std::vector<bool> named;                        // per node: a recipe refers to its value
     std::vector<graph::Id> python_numbers;          // values of rank 0 that kernels compute and Python sees
     std::string device_error;                       // why device_code is gone
-    std::unique_ptr<kernels::CudaSource> cuda;      // FunctionOptions::cuda: the kernels of all segments
+    std::shared_ptr<kernels::CudaSource> cuda;      // FunctionOptions::cuda: the kernels of all segments
     kernels::DeviceState* device = nullptr;         // FunctionOptions::on_device
     std::shared_ptr<kernels::DeviceCode> device_code;
+    // While its kernels are made: calls that it would serve are plain ones, and nothing else is recorded.
+    std::shared_ptr<kernels::DeviceSlot> device_slot;
     // How often replays waited for the device before a node, or (-1) at the end of the trace.
     std::map<graph::Id, int64_t> device_waits;
     std::vector<std::optional<kernels::Launch>> last_launches;  // of each kernel there
@@ -154,6 +160,7 @@ struct Trace {
     std::vector<int64_t> snapshot_exits;
     TraceLines lines;
     bool awaits_code() const {
+        if (device_slot && !device_slot->settled()) return true;
         return std::any_of(segments.begin(), segments.end(),
                            [](const Segment& s) { return s.awaits_code(); });
     }
@@ -167,6 +174,10 @@ const SourceLine* entry_line(Trace& t);
 std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options,
                                   std::vector<kernels::CompileRequest>* postponed, Reason* reason,
                                   std::string* why);
+
+// The kernels of a trace that waits for them, or what it does without. False: it waits still, or for ever
+// (Trace::device_error).
+bool receive_device_code(Trace& t);
 
 struct Outcome {
     enum Kind : uint8_t {
