@@ -4,13 +4,14 @@
 #   make test     C++ unit tests, then pytest on every supported Python found here
 #   make test-gpu the tests of CUDA kernels, which need no GPU
 #   make bench-gpu the CUDA kernels on this machine's GPU, beside CuPy, torch and JAX where they are installed
+#   make wheels   wheels for every supported Python found here and an sdist, in dist
 #   make setup build check format bench docs clean
 #
 # PYTHON=python3.12   interpreter of .venv         PYTEST_ARGS="-k roll"   passed to pytest
 # PRESET=debug|asan   which build `build` makes
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-default test-gpu test-asan check format tidy bench bench-gpu docs wheel clean distclean
+.PHONY: help setup build demo test test-default test-gpu test-asan check format tidy bench bench-gpu docs wheels clean distclean
 
 PRESET ?= release
 VENV_PYTHON := .venv/bin/python
@@ -58,8 +59,8 @@ bench-gpu: build
 docs: build
 	@tools/docs.sh
 
-wheel: setup
-	@$(VENV_PYTHON) -m pip wheel --no-deps -w dist .
+wheels: setup
+	@tools/wheels.sh
 
 clean:
 	rm -rf build dist

@@ -41,6 +41,13 @@ function(stator_product target exports)
     file(CONFIGURE OUTPUT ${script} CONTENT "{ global: ${exports}; local: *; };\n" @ONLY)
     target_link_options(${target} PRIVATE
         -Wl,--version-script=${script} -Wl,-Bsymbolic -Wl,--gc-sections -Wl,--as-needed)
+    if(STATOR_GLIBC_STUBS)
+        # Exceptions unwind through the system's libgcc_s, which all libraries of the process share. Up to glibc 2.33
+        # threads and the dynamic loader have libraries of their own, which later versions keep, empty.
+        target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/packaging/compat.c)
+        target_link_options(${target} PRIVATE -L${STATOR_GLIBC_STUBS} -static-libstdc++
+            -Wl,--push-state,--no-as-needed -lpthread -ldl -Wl,--pop-state)
+    endif()
     set_target_properties(${target} PROPERTIES
         LINK_DEPENDS ${script}
         LIBRARY_OUTPUT_DIRECTORY ${STATOR_PACKAGE_DIR}
