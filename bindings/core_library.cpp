@@ -97,25 +97,38 @@ void finish_opening() {
     if (std::exchange(opening, false)) pthread_join(opener, nullptr);
 }
 
-// What is pending would go on in the parent before os.fork() is over, on a thread that CPython then warns of,
-// and be done by each child again.
+// What is pending would go on in the parent before os.fork() is over, on a thread that CPython counts and
+// then warns of. It does when the parent runs Python again.
 PyObject* before_fork(PyObject*, PyObject*) {
     finish_opening();
-    if (const auto* c = loaded_core()) c->wait_idle();
+    if (const auto* c = loaded_core()) c->hold_thread(true);
     Py_RETURN_NONE;
 }
-PyMethodDef before_fork_method = {"finish_opening", before_fork, METH_NOARGS, nullptr};
+PyObject* after_fork(PyObject*, PyObject*) {
+    if (const auto* c = loaded_core()) {
+        c->hold_thread(false);
+        const auto resume = [](void*) { return loaded_core()->resume(), 0; };
+        if (Py_AddPendingCall(resume, nullptr) != 0) {
+            // Too many are waiting: the next one that is asked to compile something goes on with the others.
+        }
+    }
+    Py_RETURN_NONE;
+}
+PyMethodDef before_fork_method = {"before_fork", before_fork, METH_NOARGS, nullptr};
+PyMethodDef after_fork_method = {"after_fork", after_fork, METH_NOARGS, nullptr};
 
-// A fork while the thread holds locks of the dynamic loader would leave them locked in the child.
+// A fork while the opener holds locks of the dynamic loader would leave them locked in the child.
 bool wait_before_forks() {
     PyObject* os = PyImport_ImportModule("os");
     PyObject* hook = os ? PyObject_GetAttrString(os, "register_at_fork") : nullptr;
-    PyObject* wait = hook ? PyCFunction_New(&before_fork_method, nullptr) : nullptr;
-    PyObject* keywords = wait ? Py_BuildValue("{s:O}", "before", wait) : nullptr;
+    PyObject* before = hook ? PyCFunction_New(&before_fork_method, nullptr) : nullptr;
+    PyObject* after = before ? PyCFunction_New(&after_fork_method, nullptr) : nullptr;
+    PyObject* keywords =
+        after ? Py_BuildValue("{s:O,s:O}", "before", before, "after_in_parent", after) : nullptr;
     PyObject* none = keywords ? PyTuple_New(0) : nullptr;
     PyObject* done = none ? PyObject_Call(hook, none, keywords) : nullptr;
     const bool ok = done != nullptr;
-    for (PyObject* o : {os, hook, wait, keywords, none, done}) Py_XDECREF(o);
+    for (PyObject* o : {os, hook, before, after, keywords, none, done}) Py_XDECREF(o);
     if (!ok) PyErr_Clear();
     return ok;
 }

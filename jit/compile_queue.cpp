@@ -10,7 +10,7 @@ static constexpr size_t kStackBytes = size_t{8} << 20;
 
 bool CompileQueue::push(Job job, bool urgent) {
     std::lock_guard lock(mutex_);
-    if (stopped_ || pending_.size() >= bound_ || !start_thread()) return false;
+    if (stopped_ || pending_.size() >= bound_ || !(held_ || start_thread())) return false;
     if (urgent)
         pending_.push_front(std::move(job));
     else
@@ -109,8 +109,20 @@ void CompileQueue::before_fork() {
 }
 
 void CompileQueue::after_fork(bool child) {
-    if (!child && !stopped_ && !pending_.empty()) start_thread();
+    if (child) held_ = false;
+    if (!child && !held_ && !stopped_ && !pending_.empty()) start_thread();
     mutex_.unlock();
+}
+
+void CompileQueue::hold(bool held) {
+    std::lock_guard lock(mutex_);
+    held_ = held;
+}
+
+void CompileQueue::resume() {
+    std::lock_guard lock(mutex_);
+    held_ = false;
+    if (!stopped_ && !pending_.empty()) start_thread();
 }
 
 }  // namespace stator::jit

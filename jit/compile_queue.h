@@ -4,7 +4,8 @@
 // The thread starts with the first job. What must hold:
 //  * fork: a forked child has the pending jobs and no thread; the next push or wait_idle starts one.
 //    `before_fork` lets the running job end and joins the thread, so that the child inherits no lock in use,
-//    and so that Python, which counts threads at os.fork(), finds none of ours.
+//    and so that Python, which counts threads at the end of os.fork(), finds none of ours: until then the
+//    queue is on hold, or `after_fork` would start one in the parent.
 //  * exit: `stop`, called by an exit handler, waits for the running job and drops the others, so that LLVM's
 //    global objects are not destroyed under it.
 //  * jobs never call Python: the thread that forks or exits holds the GIL while it waits for one.
@@ -37,6 +38,8 @@ class CompileQueue {
 
     void before_fork();  // ends the thread after the job at hand, keeps the pending ones; holds the lock
     void after_fork(bool child);  // releases the lock; in the parent, goes on with what is pending
+    void hold(bool held);         // while it is held only wait_idle starts a thread; letting go starts none
+    void resume();                // goes on with what is pending
 
   private:
     static void* run(void* self);
@@ -53,6 +56,7 @@ class CompileQueue {
     bool quit_ = false;        // it is to end after the job at hand, and somebody is joining it
     bool running_ = false;     // a job is being worked on
     bool stopped_ = false;
+    bool held_ = false;
 };
 
 }  // namespace stator::jit

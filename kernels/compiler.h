@@ -102,6 +102,9 @@ struct CompilerApi {
     int version;                              // kCompilerApiVersion; refused when different
     void (*compile)(CompileRequest request);  // enqueue, or compile in place when request.wait
     void (*wait_idle)();                      // until the queue is empty
+    // From before a fork of Python's until it is over no thread is started; `resume` goes on after that.
+    void (*hold_thread)(bool held);
+    void (*resume)();
     ParallelFor parallel_for;
     int (*thread_count)();
     void (*artifacts)(const CompileRequest& request, Artifacts& out);
@@ -126,6 +129,6 @@ struct CompilerApi {
     // loop_ir: the region after the passes that run before LLVM.
     void (*region_artifacts)(const RegionRequest& request, Artifacts& out);
 };
-inline constexpr int kCompilerApiVersion = 7;
+inline constexpr int kCompilerApiVersion = 8;
 
 }  // namespace stator::kernels

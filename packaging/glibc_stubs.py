@@ -54,7 +54,12 @@ def stub(folder: Path, name: str, soname: str, entries: dict[str, tuple[Version,
     for symbol, (version, kind, size) in sorted(entries.items()):
         is_data = kind in ("OBJECT", "TLS")
         section = {"OBJECT": ".data", "TLS": '.section .tdata,"awT",@progbits'}.get(kind, ".text")
-        lines += [section, f".globl {symbol}", f".type {symbol}, @{'object' if is_data else 'function'}", f"{symbol}:"]
+        lines += [
+            section,
+            f".globl {symbol}",
+            f".type {symbol}, @{'object' if is_data else 'function'}",
+            f"{symbol}:",
+        ]
         lines += [f".skip {max(size, 1)}", f".size {symbol}, {max(size, 1)}"] if is_data else [".byte 0"]
         versions[version].append(symbol)
     lines.append('.section .note.GNU-stack,"",@progbits')

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import stator
 
+from tests.python.process import run_program
+
 
 def plain(x, y, k):
     z = x * k + y
@@ -98,6 +100,7 @@ import sys, threading
 import numpy as np
 import stator
 
+
 @stator.compile
 def f(x, k):
     y = (x * k).sum() + np.clip(x, 0, k) ** 2
@@ -161,3 +164,32 @@ def test_explain_measures_its_own_thread_only():
         for t in threads:
             t.join()
     assert {t["replays"] for t in times} == {1}
+
+
+def test_the_parent_of_a_fork_goes_on_with_what_is_being_compiled() -> None:
+    """It waits for none of it, gives no warning of a fork with threads, and asks for nothing more."""
+    program = """
+import os, time, warnings
+import numpy as np, stator
+from stator import _stator
+warnings.simplefilter("error")
+x = np.ones(100)
+functions = []
+for k in range(12):
+    names = {}
+    exec(f"def f(x): return np.sqrt(x * {k} + 1.5) - np.exp(-x) / {k + 3}", {"np": np}, names)
+    functions.append(stator.compile(names["f"]))
+for f in functions:
+    f(x), f(x)
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+end = time.monotonic() + 60
+while time.monotonic() < end and not all(t.ready() == t.segments for f in functions for t in _stator.traces(f)):
+    time.sleep(0.01)
+print(all(t.ready() == t.segments for f in functions for t in _stator.traces(f)))
+"""
+    done = run_program(program, STATOR_ASYNC="1")
+    assert done.stdout.split() == ["True"], done.stderr
+    assert done.stderr == ""

@@ -133,6 +133,29 @@ TEST(CompileQueue, AChildHasThePendingJobsAndNoThread) {
     delete queue;
 }
 
+TEST(CompileQueue, StartsNoThreadWhileItIsHeld) {
+    const int others = threads_of_this_process();
+    auto* queue = new CompileQueue(10);
+    std::atomic<int> ran{0};
+    std::atomic<bool> started{false};
+    queue->push([&] {
+        started = true;
+        std::this_thread::sleep_for(20ms);
+    });
+    while (!started) std::this_thread::yield();
+    queue->push([&] { ++ran; });
+    queue->hold(true);
+    queue->before_fork();
+    queue->after_fork(false);
+    EXPECT_TRUE(queue->push([&] { ++ran; }));
+    EXPECT_EQ(threads_of_this_process(), others);
+    queue->hold(false);
+    EXPECT_EQ(threads_of_this_process(), others) << "Python counts threads after that";
+    queue->resume();
+    while (ran < 2) std::this_thread::yield();
+    delete queue;
+}
+
 TEST(CompileQueue, ForkingAndPushingAtOnce) {
     auto* queue = new CompileQueue(1000);
     std::atomic<int> pushed{0}, ran{0};
