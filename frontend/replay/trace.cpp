@@ -483,12 +483,14 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     }
     request_code(*t, options, postponed);
     if (options.cuda) print_cuda(*t, options.fastmath);
+    // Who wants nothing to be left to Python waits.
+    const bool later = options.async && !options.fullgraph;
     if (t->gpu >= 0) {
         name_values(*t);
         *reason = Reason::NoKernels;
-        return load_on_gpu(*t, options.async, why) ? std::move(t) : nullptr;
+        return load_on_gpu(*t, later, why) ? std::move(t) : nullptr;
     }
-    if (std::string error; options.on_device && !load_on_device(*t, options.async, &error))
+    if (std::string error; options.on_device && !load_on_device(*t, later, &error))
         run_on_cpu(*t, error);
     return t;
 }

@@ -356,6 +356,10 @@ def test_kernels_are_made_in_the_background():
             stator.wait()
     s = c.stats()
     assert s["recordings"] == 1 and s["replays"] >= 3 and s["kernels_launched"] == s["replays"], s
+    whole = stator.compile(f, fullgraph=True)  # nothing is to be left to Python: the first call waits
+    for i in range(3):
+        same(f(a, b), whole(a, b), False)
+    assert whole.stats()["replays"] == 2, whole.stats()
     clean()
     """,
         STATOR_ASYNC=1,
