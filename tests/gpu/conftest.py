@@ -15,8 +15,7 @@ if not os.environ.get("STATOR_TEST_KEEP_ENV"):
 _cache = None
 if "STATOR_CACHE_DIR" not in os.environ:
     _cache = os.environ["STATOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="stator-test-cache-")
-# Kernels are made before the next call, so that each test knows which calls they serve.
-os.environ["STATOR_RETIRE"] = os.environ["STATOR_ASYNC"] = "0"
+os.environ["STATOR_RETIRE"] = "0"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

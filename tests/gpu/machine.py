@@ -19,6 +19,11 @@ def has_gpu() -> bool:
 fake_only = pytest.mark.skipif(has_gpu(), reason="the fake driver tells more than a real one")
 
 
+# Kernels are made before the next call, so that each test knows which calls they serve. In processes of the tests' own
+# only: other folders' tests, which share this process, have code made in the background.
+AT_ONCE = {"STATOR_ASYNC": "0"}
+
+
 def folder() -> Path:
     """Where the libraries of tests/gpu/fake are built; STATOR_TEST_FAKES where the package is installed elsewhere."""
     if chosen := os.environ.get("STATOR_TEST_FAKES"):
@@ -43,7 +48,7 @@ def environment(properties: Iterable[str] = ()) -> dict[str, str]:
         counted = folder() / "libcountedcuda.so"
         if any(name.startswith("FAKE_CUDA") for name in properties):
             pytest.skip("a GPU with other properties is needed")
-        return {"STATOR_CUDA_DRIVER": str(counted)}
+        return {"STATOR_CUDA_DRIVER": str(counted), **AT_ONCE}
     return fake_environment()
 
 
@@ -52,4 +57,4 @@ def fake_environment() -> dict[str, str]:
     found = fakes()
     if not found:
         pytest.skip("the fakes are not built here")
-    return {"STATOR_NVRTC": str(found[0]), "STATOR_CUDA_DRIVER": str(found[1])}
+    return {"STATOR_NVRTC": str(found[0]), "STATOR_CUDA_DRIVER": str(found[1]), **AT_ONCE}
