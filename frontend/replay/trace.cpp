@@ -490,8 +490,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
         *reason = Reason::NoKernels;
         return load_on_gpu(*t, later, why) ? std::move(t) : nullptr;
     }
-    if (std::string error; options.on_device && !load_on_device(*t, later, &error))
-        run_on_cpu(*t, error);
+    if (std::string error; options.on_device && !load_on_device(*t, later, &error)) run_on_cpu(*t, error);
     return t;
 }
 
