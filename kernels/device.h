@@ -69,7 +69,7 @@ struct DeviceApi {
     // Compiles for the device (or finds in the cache) and loads all kernels of the source.
     std::shared_ptr<DeviceCode> (*load)(DeviceState*, const CudaSource&, const std::string& name,
                                         std::string* error);
-    // The same on the compile thread: NVRTC takes 50 to 150 ms.
+    // The same on the compile thread: NVRTC takes 50 to 310 ms.
     void (*load_later)(DeviceState*, std::shared_ptr<const CudaSource>, const std::string& name,
                        std::shared_ptr<DeviceSlot>);
     GpuLimits (*limits)(DeviceState*);
