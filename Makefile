@@ -3,6 +3,7 @@
 #   make demo     the terrain pipeline, plain NumPy against stator
 #   make test     C++ unit tests, then pytest on every supported Python found here
 #   make test-gpu the tests of CUDA kernels, which need no GPU
+#   make test-matrix  the tests with the oldest and the newest NumPy and torch, in environments of their own
 #   make bench-gpu the CUDA kernels on this machine's GPU, beside CuPy, torch and JAX where they are installed
 #   make wheels   wheels for every supported Python found here and an sdist, in dist
 #   make setup build check format bench docs clean
@@ -11,7 +12,7 @@
 # PRESET=debug|asan   which build `build` makes
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-default test-gpu test-asan check format tidy bench bench-gpu docs wheels clean distclean
+.PHONY: help setup build demo test test-default test-gpu test-asan test-matrix check format tidy bench bench-gpu docs wheels clean distclean
 
 PRESET ?= release
 VENV_PYTHON := .venv/bin/python
@@ -40,6 +41,9 @@ test-gpu: setup
 
 test-asan: setup
 	@tools/test.sh --preset asan --default-only
+
+test-matrix: setup
+	@tools/test-matrix.sh
 
 check: setup
 	@tools/check.sh
