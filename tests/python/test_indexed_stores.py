@@ -99,6 +99,16 @@ def shapes_that_do_not_fit(x, n):
     return x
 
 
+def copies_indices():
+    """Whether NumPy copies indices that a store overwrites. NumPy 2.0 does not, and may then write anywhere."""
+    i = np.arange(3)[::-1].copy()
+    i[i] = i.copy()
+    return i.tolist() == [0, 1, 2]
+
+
+COPIES_INDICES = pytest.mark.skipif(not copies_indices(), reason="NumPy writes out of bounds")
+
+
 def of_other_shapes(x, n):
     z = x[: 2 * n].reshape(2, n) * 1.0
     z @= np.eye(4)
@@ -144,7 +154,7 @@ def complex_into_real(x, n):
 @pytest.mark.parametrize(
     "function",
     [out_of_bounds, shapes_that_do_not_fit, of_other_shapes, warns, out_of_range, from_itself,
-     indices_from_itself, part_of_a_view, complex_into_real],
+     pytest.param(indices_from_itself, marks=COPIES_INDICES), part_of_a_view, complex_into_real],
 )  # fmt: skip
 def test_is_numpys(function):
     """What it raises and warns of, and the argument behind it."""
