@@ -3,7 +3,8 @@
 # are tagged manylinux_2_28 and carry all that they need: LLVM, oneTBB, the C++ library and the licences of these.
 #
 # Libraries are linked against an older glibc, of which packaging/glibc_stubs.py makes stubs. What knows no Python is
-# built once. Pythons of Debian sid (tools/sid.sh) are built for in their root.
+# built once. Pythons that this machine lacks come from Debian sid and are built for in its root (tools/sid.sh), where one
+# can be made: as root.
 . "$(dirname "$0")/common.sh"
 glibc=2.28
 work=$ROOT/build/wheels
@@ -60,6 +61,7 @@ while read -r version exe; do
     say "Python $version"
     wheel "$work/stubs" "$exe"
 done < <(echo "$default_version .venv/bin/python"; other_pythons "$default_version")
+[ $# -gt 0 ] || [ "$(id -u)" != 0 ] || tools/sid.sh setup || say "no root for the Pythons of Debian sid"
 for version in $(tools/sid.sh ready); do
     wanted "$version" "$@" || continue
     say "Python $version, of Debian sid"
@@ -74,4 +76,7 @@ done
 python -m build --sdist --outdir dist . >"$work/sdist.log" 2>&1 || { tail "$work/sdist.log"; die "the sdist cannot be built"; }
 twine check dist/*
 ls -l dist
+for version in "${SUPPORTED_PYTHONS[@]}"; do
+    compgen -G "dist/*-cp${version/./}-*.whl" >/dev/null || echo "no wheel for Python $version: neither here nor in a root of Debian sid"
+done
 say "$((SECONDS - started)) s"
