@@ -24,10 +24,10 @@
 #include "bindings/later.h"
 #include "frontend/clock.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/drive/driver.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/names.h"
-#include "frontend/replay/driver.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::bindings {
 namespace {

@@ -1,7 +1,7 @@
 // STATOR=all: functions that nobody decorated. See all_functions.cpp.
 #pragma once
 
-#include "frontend/replay/function.h"
+#include "frontend/function.h"
 
 namespace stator::bindings {
 

@@ -10,8 +10,8 @@
 #include <functional>
 #include <memory>
 
-#include "frontend/record/builder.h"
-#include "frontend/replay/function.h"
+#include "frontend/function.h"
+#include "frontend/trace_builder/trace_builder.h"
 
 namespace stator::bindings {
 

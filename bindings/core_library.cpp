@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "frontend/replay/function.h"
+#include "frontend/function.h"
 
 extern char** environ;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "jit/options.h"
-#include "kernels/compiler.h"
+#include "kernels/api/compiler.h"
 
 namespace stator::bindings {
 

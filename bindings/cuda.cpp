@@ -5,7 +5,7 @@
 #include "bindings/compiled_function.h"
 #include "bindings/core_library.h"
 #include "frontend/replay/launches.h"
-#include "kernels/cuda_region.h"
+#include "kernels/cuda/regions/region.h"
 
 namespace py = pybind11;
 

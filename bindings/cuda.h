@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "frontend/replay/function.h"
+#include "frontend/function.h"
 
 namespace stator::bindings {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "bindings/core_library.h"
-#include "kernels/device.h"
+#include "kernels/api/device.h"
 
 namespace py = pybind11;
 

@@ -12,9 +12,9 @@
 #include "bindings/inspection.h"
 #include "bindings/inspector.h"
 #include "frontend/cpython/functions.h"
+#include "frontend/drive/driver.h"
 #include "frontend/pyref.h"
-#include "frontend/replay/driver.h"
-#include "guards/check_functions.h"
+#include "guards/check/functions.h"
 
 namespace stator::bindings {
 

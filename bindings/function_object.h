@@ -4,7 +4,7 @@
 // descriptors, `isinstance`, the evaluator. What differs is its vectorcall, which is stator's while its calls
 // are served, and CPython's own while they are given back (giving_back.h). The evaluator looks at that before
 // it runs a function's frame itself; that of 3.11 looks at the type, which is a subtype there while calls are
-// served (guards/check_functions.h).
+// served (guards/check/functions.h).
 //
 // Who owns what: the function's `__dict__` owns its *handle*, through the methods there that are bound to it
 // (`explain`, `cuda`), and an *inspector*, to which what is asked of a state is bound (`stats`, `traces`, …):

@@ -7,8 +7,8 @@
 
 #include "bindings/giving_back.h"
 #include "bindings/inspection.h"
+#include "frontend/drive/driver.h"
 #include "frontend/pyref.h"
-#include "frontend/replay/driver.h"
 
 namespace stator::bindings {
 namespace {

@@ -19,12 +19,12 @@
 #include "bindings/testing.h"
 #include "frontend/cpython/builtins.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/drive/ledger.h"
 #include "frontend/hosts/host.h"
 #include "frontend/profile/doing.h"
-#include "frontend/replay/ledger.h"
 #include "frontend/replay/trace.h"
-#include "guards/check.h"
-#include "guards/check_names.h"
+#include "guards/check/check.h"
+#include "guards/check/names.h"
 
 namespace py = pybind11;
 

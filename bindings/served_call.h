@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bindings/shared_states.h"
-#include "frontend/replay/function.h"
+#include "frontend/function.h"
 
 namespace stator::bindings {
 

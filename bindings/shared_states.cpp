@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "bindings/giving_back.h"
+#include "frontend/drive/driver.h"
 #include "frontend/pyref.h"
-#include "frontend/replay/driver.h"
-#include "guards/check_functions.h"
+#include "guards/check/functions.h"
 
 namespace stator::bindings {
 namespace {

@@ -10,7 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "frontend/replay/function.h"
+#include "frontend/function.h"
 
 namespace stator::bindings {
 

@@ -10,8 +10,8 @@
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/stepper.h"
-#include "frontend/replay/verify_region.h"
-#include "guards/check_cupy_api.h"
+#include "frontend/drive/verify_region.h"
+#include "guards/check/cupy_api.h"
 
 namespace stator::bindings {
 

@@ -1,5 +1,5 @@
 // What most sources include, parsed once for each target (STATOR_PCH). Nothing of ours, because our headers
-// change, and not Python.h: sources that read CPython's structures (frontend/cpython/raw.h) define
+// change, and not Python.h: sources that read CPython's structures (frontend/cpython/raw/raw.h) define
 // Py_BUILD_CORE before it.
 #pragma once
 #include <fmt/format.h>

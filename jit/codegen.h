@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/region.h"
+#include "graph/region/region.h"
 #include "jit/link.h"
-#include "kernels/emit_llvm.h"
+#include "kernels/emit_options.h"
 #include "kernels/program.h"
 
 namespace stator::jit {

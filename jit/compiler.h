@@ -5,7 +5,7 @@
 
 #include "jit/compile_queue.h"
 #include "jit/object_cache.h"
-#include "kernels/compiler.h"
+#include "kernels/api/compiler.h"
 
 namespace stator::jit {
 

@@ -1,8 +1,9 @@
 // A relocatable object of LLVM's x86-64 code generator becomes code in memory, without LLVM.
 //
 // An object from the cache has to be callable in a fraction of a millisecond, and opening LLVM for its linker
-// takes several. What such an object holds is little: code, constants, calls of kernels/host_call.h and of
-// block moves. Whatever else one might hold is refused here (`unknown`) and left to ORC (orc_link.cpp).
+// takes several. What such an object holds is little: code, constants, calls of kernels/tier0/host_call.h and
+// of block moves. Whatever else one might hold is refused here (`unknown`) and left to ORC
+// (jit/orc/link.cpp).
 #pragma once
 
 #include <cstdint>

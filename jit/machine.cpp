@@ -1,5 +1,5 @@
-// See machine.h. LLVM's name of the CPU and its list of features (orc_machine.cpp) follow from the registers
-// that are read here.
+// See machine.h. LLVM's name of the CPU and its list of features (jit/orc/machine.cpp) follow from the
+// registers that are read here.
 #include "jit/machine.h"
 
 #include <cpuid.h>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/emit_llvm.h"
+#include "kernels/emit_options.h"
 
 namespace stator::jit {
 

@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "kernels/emit_llvm.h"
-#include "kernels/loop_ir.h"
+#include "kernels/emit_options.h"
+#include "kernels/loops/loop_ir.h"
 
 namespace stator::jit {
 

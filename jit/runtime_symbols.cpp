@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/host_call.h"
+#include "kernels/tier0/host_call.h"
 
 namespace stator::jit {
 namespace {

@@ -1,7 +1,6 @@
-// Cache keys are made where LLVM is not needed.
-#include <string>
+#include "kernels/emit_options.h"
 
-#include "kernels/emit_llvm.h"
+#include <string>
 
 namespace stator::kernels {
 

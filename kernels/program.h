@@ -1,5 +1,5 @@
 // A Program: one segment of a graph, scheduled into loop nests over buffers. What the loop nests look like is
-// loop_ir.h's business; the replayer needs only what stands here.
+// loops/loop_ir.h's business; the replayer needs only what stands here.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace stator::kernels {
 
-struct LoopNest;  // loop_ir.h
+struct LoopNest;  // loops/loop_ir.h
 
 enum class BufferKind : uint8_t {
     Input,    // the array of graph input / value `value` (its memory exists before the program runs)
@@ -64,7 +64,7 @@ struct Program {
     bool repeats = false;       // visible stores happen before all faults are known (stores_can_repeat)
 };
 
-// What the nests are printed for. A GPU reports no floating-point faults, computes every op that cuda_ops.h
+// What the nests are printed for. A GPU reports no floating-point faults, computes every op that cuda/ops.h
 // lists itself, adds up in any fixed order, and would rather compute twice than move memory.
 enum class Target : uint8_t { Cpu, Gpu };
 

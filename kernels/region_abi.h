@@ -1,4 +1,4 @@
-// How compiled regions (graph/region.h) are called. Plain C types only: no Python, no LLVM.
+// How compiled regions (graph/region/region.h) are called. Plain C types only: no Python, no LLVM.
 #pragma once
 
 #include <cstdint>

@@ -9,10 +9,10 @@
 #include <sstream>
 #include <vector>
 
-#include "graph/region.h"
+#include "graph/region/region.h"
 #include "jit/load.h"
 #include "jit/machine.h"
-#include "jit/orc.h"
+#include "jit/orc/orc.h"
 #include "kernels/region_abi.h"
 #include "region_loops.h"
 

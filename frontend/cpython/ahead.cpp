@@ -2,7 +2,7 @@
 //
 // From an instruction on that is at most everything from the lowest target on which a jump or a handler there
 // leads to, and from those further ones. Only jumps that close loops and some handlers lead back.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 
 #include <algorithm>
 // raw.h must come first.

@@ -1,7 +1,7 @@
 // CPython serves signals in the thread that it has noted as the main one, and asks nothing else: while none
 // is noted nobody serves them. The evaluator may put its breaker back meanwhile, because there is nothing it
 // could do; so it is set again at the end if anything is left.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include "internal/pycore_runtime.h"
 #if PY_VERSION_HEX >= 0x030D0000

@@ -1,4 +1,4 @@
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include "frontend/cpython/evaluated.h"
 

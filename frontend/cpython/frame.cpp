@@ -3,7 +3,7 @@
 // Only the instruction pointer, the stack pointer and localsplus below it are ever written; everything else
 // in a frame stays as CPython made it. A value leaves its slot before it is released, because releasing can
 // run a finalizer that looks at the frame.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/generator_list.h"

@@ -1,4 +1,4 @@
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include "frontend/cpython/functions.h"
 
@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "frontend/once.h"
-#include "guards/check_functions.h"
-#include "guards/check_names.h"
+#include "guards/check/functions.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend {
 

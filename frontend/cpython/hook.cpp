@@ -13,7 +13,7 @@
 // call_with_frame needs the very next frame of one function object, and must not let its code run should the
 // hook not see it: it puts the hook on top for as long as the frame takes to appear. The frame is recognised
 // by its function, not its code, because pushing it may run a finalizer that calls the same code.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include <utility>
 

@@ -5,7 +5,7 @@
 // so what the handler needs is never killed by the instruction itself. Cells and free variables can be read
 // by any function that shares them and are always live. The result is an over-approximation, so "dead" can be
 // relied on.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 
 #include <algorithm>
 // raw.h must come first.

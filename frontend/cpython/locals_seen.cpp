@@ -7,13 +7,13 @@
 // among its names, and is found here when it can be reached through globals and attributes of modules. What
 // is reached through objects is known by the method's name. `ndarray.resize` does not look at locals, but
 // counts references: dead ones are some, too.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 
 #include <string_view>
 #include <unordered_set>
 // raw.h must come first.
 #include "frontend/cpython/code.h"
-#include "guards/check_functions.h"
+#include "guards/check/functions.h"
 
 namespace stator::frontend {
 

@@ -9,7 +9,7 @@
 //   - on an error the operands are gone or are left to unwinding, which ends with the same stack either way.
 #pragma once
 
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include "frontend/cpython/pending.h"
 #include "frontend/cpython/stepper.h"

@@ -2,7 +2,7 @@
 // exported function: the evaluator serves its breaker where that function starts. Signals and pending calls
 // are served first, from this frame, so a signal handler is given the frame it would be given otherwise; an
 // asynchronous exception loses the empty function's traceback entry.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include <frameobject.h>
 

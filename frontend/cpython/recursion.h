@@ -6,7 +6,7 @@
 // state to write back, and the evaluator raises when it gets the frame.
 #pragma once
 
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 
 namespace stator::frontend {
 

@@ -1,5 +1,5 @@
 // See walk.h.
-#include "frontend/cpython/raw.h"
+#include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
 #include "frontend/cpython/walk.h"
 

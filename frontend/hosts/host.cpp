@@ -1,8 +1,8 @@
 // Which host an operation belongs to.
 #include "frontend/hosts/host.h"
 
-#include "guards/check_cupy_api.h"
-#include "guards/check_torch_api.h"
+#include "guards/check/cupy_api.h"
+#include "guards/check/torch_api.h"
 
 namespace stator::frontend {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "frontend/record/builder.h"
+#include "frontend/trace_builder/trace_builder.h"
 
 namespace stator::frontend {
 

@@ -5,7 +5,7 @@
 
 #include "frontend/cpython/code.h"
 #include "graph/graph.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend {
 

@@ -1,7 +1,7 @@
 #include "frontend/record/named_tuples.h"
 
 #include "frontend/once.h"
-#include "guards/check_functions.h"
+#include "guards/check/functions.h"
 
 namespace stator::frontend {
 

@@ -1,13 +1,13 @@
 // The recorder's frame of mind: shadows, snapshots, closing, and the check of every model against the real
-// result. What each instruction means to the graph is in recorder_ops.cpp and its neighbours.
+// result. What each instruction means to the graph is in record/ops.cpp and its neighbours.
 
 #include "frontend/record/recorder.h"
 
 #include <algorithm>
 
-#include "frontend/record/array_meta.h"
 #include "frontend/record/locations.h"
-#include "guards/check_names.h"
+#include "frontend/trace_builder/array_meta.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend {
 

@@ -17,7 +17,7 @@
 #include "frontend/cpython/stepper.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/temporaries.h"
-#include "frontend/record/builder.h"
+#include "frontend/trace_builder/trace_builder.h"
 
 namespace stator::frontend {
 
@@ -118,7 +118,7 @@ class Recorder {
     bool call_parts(const Insn& insn, CallParts* out);
     bool spread_keywords(const Operand& dict, CallParts* out);
     bool prepare_inline(const Insn& insn, const CallParts& call);
-    // recorder_objects.cpp
+    // record/objects.cpp
     struct Followed {
         PyObject* function = nullptr;
         ShadowRef shadow, first;      // of the function; its first argument
@@ -127,7 +127,7 @@ class Recorder {
     };
     bool followed_by(const Operand& callable, Followed* out);
     bool construction(const Operand& callable, Followed* out);
-    bool unwrap_partial(CallParts* call);  // recorder_partials.cpp
+    bool unwrap_partial(CallParts* call);  // record/partials.cpp
     ShadowRef new_partial(const CallParts& call);
     bool follow(const Followed& what, const CallParts& call, int operands);
     std::optional<bool> followed();
@@ -141,7 +141,7 @@ class Recorder {
     ShadowRef replaced_fields(const CallParts& call, PyObject* result);
     bool bind_inlined(PyObject* func, const Shadow& known, const std::vector<ShadowRef>& args,
                       const CallParts& call, std::vector<ShadowRef>* locals, int nslots);
-    ShadowRef constant_key(const Operand& key);  // recorder_dicts.cpp
+    ShadowRef constant_key(const Operand& key);  // record/dicts.cpp
     bool keys_known(const Operand& dict);
     ShadowRef entry_item(const Operand& dict, PyObject* key, PyObject* value);
     std::optional<std::vector<ShadowRef>> pairs_of(const ShadowRef& dict);
@@ -153,11 +153,11 @@ class Recorder {
     bool dict_store_before();
     void dict_store_done();
     ShadowRef consumed(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
-                       PyObject* result);  // recorder_consumers.cpp
+                       PyObject* result);  // record/consumers.cpp
     std::optional<std::vector<ShadowRef>> items_at_hand(const Operand& over);
     ShadowRef summed(std::span<const Operand> args, std::span<const Operand> items, PyObject* result);
     ShadowRef dict_get(std::span<const Operand> args, PyObject* kwnames);
-    bool iterable(const Operand& o);  // recorder_loops.cpp
+    bool iterable(const Operand& o);  // record/loops.cpp
     std::optional<std::vector<ShadowRef>> known_items(const ShadowRef& iterable);
     // What a list that the trace made holds behind the call or the store.
     ShadowRef list_method(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
@@ -168,7 +168,7 @@ class Recorder {
     bool loop_over(const Operand& over);
     bool loop_over_modules(const Operand& over);
     ShadowRef slice_of(std::span<const Operand> args, PyObject* kwnames);
-    bool asks(PyObject* callable) const;  // recorder_queries.cpp
+    bool asks(PyObject* callable) const;  // record/queries.cpp
     ShadowRef answer(const CallParts& call, PyObject* result);
     ShadowRef type_of(const Operand& o);
     ShadowRef attribute_asked(const CallParts& call, PyObject* result);
@@ -179,10 +179,10 @@ class Recorder {
     bool instance_attr(const Operand& base, PyObject* name, PyObject* result, ShadowRef* out,
                        ShadowRef* method_self);
     bool store_before(const Insn& insn);
-    bool store_attr_before(const Insn& insn);  // recorder_attributes.cpp
+    bool store_attr_before(const Insn& insn);  // record/attributes.cpp
     bool is_viewed(const ShadowRef& array);
     bool unpack_array(const Operand& a, int count);
-    ShadowRef sequence_binary(int nb_op, PyObject* result);  // recorder_sequences.cpp
+    ShadowRef sequence_binary(int nb_op, PyObject* result);  // record/sequences.cpp
     ShadowRef sequence_slice(const Operand& base, const Operand& key, PyObject* result);
     ShadowRef sequence_compare(int py_op, PyObject* result);
 
@@ -197,14 +197,14 @@ class Recorder {
     bool on_delete_fast(const Insn&);
     bool on_load_const(const Insn&);
     bool on_load_global(const Insn&);
-    bool on_make_cell(const Insn&);  // recorder_closures.cpp
+    bool on_make_cell(const Insn&);  // record/closures.cpp
     bool on_load_deref(const Insn&);
     bool on_store_deref(const Insn&);
     bool on_delete_deref(const Insn&);
     bool on_copy_free_vars(const Insn&);
     bool on_make_function(const Insn&);
     bool on_set_function_attribute(const Insn&);
-    bool on_get_iter(const Insn&);  // recorder_loops.cpp
+    bool on_get_iter(const Insn&);  // record/loops.cpp
     bool on_for_iter(const Insn&);
     bool on_map_add(const Insn&);
     bool on_load_attr(const Insn&);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontend/pyref.h"
-#include "graph/region.h"
+#include "graph/region/region.h"
 
 namespace stator::frontend::regions {
 
@@ -40,7 +40,7 @@ enum class Kind : uint8_t {
     List,   // of `items`; one that was there at entry, or that one variable holds
     Slice,  // slice(*items): start, stop, step
     Range,  // range(*items): start, stop, step
-    Rows,   // a list or tuple of rows (builder_rows.cpp), which is in entry slot `slot`
+    Rows,   // a list or tuple of rows (build/rows.cpp), which is in entry slot `slot`
     Row,    // item number items[0] of that: a list, tuple or string
     RangeIter,      // its iterator: next value, items left, step
     ArrayIter,      // iter(array): the array and the next position
@@ -62,7 +62,7 @@ struct Tag {
 };
 
 // An elementwise expression of arrays that has not been computed yet. NumPy's operations are pure, so when
-// they are done does not show, as long as nothing that they read is written in between (builder_arrays.cpp
+// they are done does not show, as long as nothing that they read is written in between (build/arrays.cpp
 // looks after that).
 struct Expr {
     enum Kind : uint8_t {
@@ -108,9 +108,9 @@ struct Value {
     std::vector<Value> items;
     ExprRef expr;                    // Lazy
     std::vector<ValueId> extents{};  // Lazy
-    // Lazy: only the elements where this holds, in the order of C, are in it (builder_masks.cpp). `extents`
-    // is that of the mask and of the expression, the last axes aside along which `expr` goes on: there are
-    // extents.size() - mask_rank of them.
+    // Lazy: only the elements where this holds, in the order of C, are in it (build/numpy/masks.cpp).
+    // `extents` is that of the mask and of the expression, the last axes aside along which `expr` goes on:
+    // there are extents.size() - mask_rank of them.
     ExprRef mask{};
     int mask_rank = 0;
     int holder = -1;  // Array whose `slot` is not known: the variable that it was read from

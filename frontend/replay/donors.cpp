@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "frontend/replay/trace.h"
-#include "kernels/loop_ir.h"
+#include "kernels/loops/loop_ir.h"
 
 namespace stator::frontend {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "frontend/hosts/runtime.h"
+#include "frontend/replay/host_arrays.h"
 #include "frontend/replay/materialize.h"
 
 namespace stator::frontend {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "frontend/pyref.h"
-#include "kernels/cuda_source.h"
+#include "kernels/cuda/source.h"
 
 namespace stator::frontend {
 

@@ -8,9 +8,9 @@
 
 #include "frontend/cpython/deferred.h"
 #include "frontend/cpython/functions.h"
-#include "frontend/hosts/runtime.h"
-#include "frontend/record/array_meta.h"
-#include "guards/check_functions.h"
+#include "frontend/replay/host_arrays.h"
+#include "frontend/trace_builder/array_meta.h"
+#include "guards/check/functions.h"
 
 namespace stator::frontend {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "frontend/replay/trace.h"
-#include "guards/check.h"
+#include "guards/check/check.h"
 
 namespace stator::frontend {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontend/pyref.h"
-#include "kernels/device.h"
+#include "kernels/api/device.h"
 
 namespace stator::frontend {
 

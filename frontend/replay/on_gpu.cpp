@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frontend/hosts/runtime.h"
+#include "frontend/replay/host_arrays.h"
 #include "frontend/replay/materialize.h"
-#include "guards/check_cupy_api.h"
+#include "guards/check/cupy_api.h"
 
 namespace stator::frontend {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/device.h"
+#include "kernels/api/device.h"
 
 namespace stator::frontend {
 

@@ -18,14 +18,14 @@
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/numpy/small_products.h"
-#include "frontend/hosts/runtime.h"
 #include "frontend/hosts/torch/threads.h"
 #include "frontend/profile/doing.h"
+#include "frontend/replay/host_arrays.h"
 #include "frontend/replay/launches.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
 #include "frontend/replay/trace.h"
-#include "guards/check_functions.h"
+#include "guards/check/functions.h"
 
 namespace stator::frontend {
 

@@ -8,8 +8,7 @@
 
 #include "frontend/cpython/deferred.h"
 #include "frontend/hosts/numpy/benign.h"
-#include "frontend/hosts/runtime.h"
-#include "frontend/replay/driver.h"
+#include "frontend/replay/host_arrays.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/on_device.h"
 

@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "frontend/cpython/resume_frame.h"
+#include "frontend/function.h"
 #include "frontend/profile/doing.h"
-#include "frontend/record/builder.h"
-#include "frontend/replay/function.h"
 #include "frontend/replay/on_gpu.h"
-#include "frontend/replay/resume_frame.h"
+#include "frontend/trace_builder/trace_builder.h"
 #include "graph/graph.h"
-#include "guards/check.h"
-#include "kernels/compiler.h"
-#include "kernels/cuda_source.h"
+#include "guards/check/check.h"
+#include "kernels/api/compiler.h"
+#include "kernels/cuda/source.h"
 #include "kernels/program.h"
 
 namespace stator::frontend {

@@ -19,9 +19,9 @@ def test_checkout_is_clean():
     "name, text, expected",
     [
         ("graph/a.cpp", '#include "kernels/k.h"', "graph/a.cpp:1: graph/ may include no other folder"),
-        ("frontend/a.cpp", '#include "jit/orc.h"', "not jit/orc.h"),
+        ("frontend/a.cpp", '#include "jit/orc/orc.h"', "not jit/orc/orc.h"),
         ("jit/a.cpp", '#include "frontend/record.h"', "not frontend/record.h"),
-        ("frontend/a.cpp", '#include "kernels/emit_llvm.h"', "kernels/emit_llvm.h is not for frontend/"),
+        ("frontend/a.cpp", '#include "kernels/llvm/emit.h"', "kernels/llvm/emit.h is not for frontend/"),
         ("guards/flat.cpp", "#include <Python.h>", "Python header Python.h belongs in"),
         ("jit/cache.cpp", "\n#  include <llvm/IR/Module.h>", "jit/cache.cpp:2: LLVM header"),
         ("graph/a.h", "// /" + "root/x", "names an absolute path"),
@@ -30,30 +30,41 @@ def test_checkout_is_clean():
 )
 def test_violation_is_found(tmp_path, name, text, expected):
     path = tmp_path / name
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_text(text)
     assert any(expected in line for line in violations(tmp_path)), violations(tmp_path)
 
 
 def test_violation_through_a_header_is_found(tmp_path):
-    (tmp_path / "guards").mkdir()
-    (tmp_path / "guards/check.h").write_text("#include <Python.h>")
-    (tmp_path / "guards/flat.cpp").write_text('#include "guards/check.h"')
+    (tmp_path / "guards/check").mkdir(parents=True)
+    (tmp_path / "guards/check/check.h").write_text("#include <Python.h>")
+    (tmp_path / "guards/flat.cpp").write_text('#include "guards/check/check.h"')
     assert violations(tmp_path) == [
-        "guards/flat.cpp through guards/check.h: Python header Python.h belongs in guards/check*, frontend/*, bindings/*"
+        "guards/flat.cpp through guards/check/check.h: Python header Python.h belongs in guards/check/*, frontend/*, bindings/*"
     ]
+
+
+def test_folders_in_a_circle_are_found(tmp_path):
+    for folder, other in (("a", "b"), ("b", "c"), ("c", "a")):
+        (tmp_path / "graph" / folder).mkdir(parents=True)
+        (tmp_path / "graph" / folder / "x.h").write_text(f'#include "graph/{other}/x.h"')
+    found = violations(tmp_path)
+    assert len(found) == 3
+    assert found[0] == (
+        "graph/a/x.h:1: includes graph/b/x.h, and graph/b/ includes files of graph/a/, directly or through others"
+    )
 
 
 @pytest.mark.parametrize(
     "name, text",
     [
         ("frontend/a.cpp", '#include "kernels/abi.h"\n#include "guards/guard.h"\n#include <Python.h>'),
-        ("jit/orc.cpp", '#include <llvm/IR/Module.h>\n#include "kernels/emit_llvm.h"'),
+        ("jit/orc/a.cpp", '#include <llvm/IR/Module.h>\n#include "kernels/llvm/emit.h"'),
         ("bindings/a.cpp", '#include "jit/options.h"\n#include <pybind11/pybind11.h>'),
     ],
 )
 def test_allowed_includes_pass(tmp_path, name, text):
     path = tmp_path / name
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_text(text)
     assert violations(tmp_path) == []

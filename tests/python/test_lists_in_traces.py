@@ -1,4 +1,4 @@
-"""Lists that a function makes and changes stay inside its trace (frontend/record/recorder_lists.cpp)."""
+"""Lists that a function makes and changes stay inside its trace (frontend/record/lists.cpp)."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ trace on standard error; the function's name, its arguments as they were, and bo
 caller gets NumPy's result.
 
 A region, a loop that is native code, is checked when it is left: plain Python does the same iterations from the same
-state, and has to come to the same variables and the same memory (frontend/replay/verify_region.h). Where it does not, the
+state, and has to come to the same variables and the same memory (frontend/drive/verify_region.h). Where it does not, the
 variables of both are kept in the same way, and the loop is done by Python.
 """
 

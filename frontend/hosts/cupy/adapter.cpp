@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include "frontend/hosts/cupy/lower.h"
-#include "frontend/replay/function.h"
-#include "guards/check_functions.h"
-#include "guards/check_names.h"
+#include "frontend/services.h"
+#include "guards/check/functions.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::cupy {
 

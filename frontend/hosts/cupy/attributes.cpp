@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "frontend/hosts/cupy/lower.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::cupy {
 

@@ -14,7 +14,7 @@
 
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/lower.h"
-#include "guards/check_cupy_api.h"
+#include "guards/check/cupy_api.h"
 
 namespace stator::frontend::cupy {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "frontend/hosts/cupy/lower.h"
-#include "guards/check_functions.h"
-#include "kernels/reduce.h"
+#include "guards/check/functions.h"
+#include "kernels/schedule/reduction_order.h"
 
 namespace stator::frontend::cupy {
 

@@ -2,8 +2,8 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
-#include "guards/check.h"
-#include "guards/check_cupy_api.h"
+#include "guards/check/check.h"
+#include "guards/check/cupy_api.h"
 
 namespace stator::frontend::cupy {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "frontend/hosts/cupy/lower.h"
-#include "frontend/record/array_meta.h"
-#include "guards/check_names.h"
+#include "frontend/trace_builder/array_meta.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::cupy {
 

@@ -12,7 +12,7 @@
 #include "frontend/hosts/numpy/lapack.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
 

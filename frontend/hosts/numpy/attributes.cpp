@@ -5,7 +5,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
 

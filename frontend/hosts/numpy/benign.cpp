@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "frontend/hosts/numpy/runtime.h"
-#include "guards/check_functions.h"
-#include "guards/check_impl.h"
+#include "guards/check/functions.h"
+#include "guards/check/impl.h"
 
 namespace stator::frontend::numpy {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "frontend/hosts/numpy/lower.h"
-#include "kernels/reduce.h"
+#include "kernels/schedule/reduction_order.h"
 
 namespace stator::frontend::numpy {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "frontend/hosts/numpy/lower.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
 

@@ -10,7 +10,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
-#include "kernels/reduce.h"
+#include "kernels/schedule/reduction_order.h"
 
 namespace stator::frontend::numpy {
 

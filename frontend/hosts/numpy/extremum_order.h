@@ -5,8 +5,8 @@
 
 namespace stator::frontend::numpy {
 
-// Asks the loops, once, and tells the kernels (kernels/reduce.h). To be called before such a reduction
-// becomes a node.
+// Asks the loops, once, and tells the kernels (kernels/schedule/reduction_order.h). To be called before such
+// a reduction becomes a node.
 void settle_extremum_order();
 
 }  // namespace stator::frontend::numpy

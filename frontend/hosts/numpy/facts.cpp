@@ -4,7 +4,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
-#include "guards/check_functions.h"
+#include "guards/check/functions.h"
 
 namespace stator::frontend::numpy {
 

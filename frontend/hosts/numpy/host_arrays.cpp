@@ -6,7 +6,7 @@
 // that kernels read, whose values the trace may hold on to.
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
-#include "guards/check.h"
+#include "guards/check/check.h"
 
 namespace stator::frontend::numpy {
 

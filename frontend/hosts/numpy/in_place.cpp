@@ -7,8 +7,8 @@
 #include "frontend/cpython/builtins.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
-#include "guards/check.h"
-#include "guards/check_functions.h"
+#include "guards/check/check.h"
+#include "guards/check/functions.h"
 
 namespace stator::frontend::numpy {
 

@@ -12,7 +12,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/once.h"
-#include "guards/check.h"
+#include "guards/check/check.h"
 
 namespace stator::frontend::numpy {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "frontend/hosts/numpy/lower.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
 

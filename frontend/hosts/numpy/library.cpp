@@ -6,9 +6,9 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/own_warnings.h"
-#include "frontend/record/array_meta.h"
-#include "guards/check.h"
-#include "guards/check_names.h"
+#include "frontend/trace_builder/array_meta.h"
+#include "guards/check/check.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
 

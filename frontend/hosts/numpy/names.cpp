@@ -2,8 +2,8 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
-#include "guards/check_functions.h"
-#include "guards/check_names.h"
+#include "guards/check/functions.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
 

@@ -11,7 +11,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/operators.h"
 #include "frontend/once.h"
-#include "frontend/record/array_meta.h"
+#include "frontend/trace_builder/array_meta.h"
 
 namespace stator::frontend::numpy {
 

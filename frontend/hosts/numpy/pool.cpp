@@ -14,7 +14,7 @@
 
 #include "frontend/hosts/numpy/blocks.h"
 #include "frontend/pyref.h"
-#include "frontend/replay/function.h"
+#include "frontend/services.h"
 
 extern "C" void stator_trace_memory(void* p, size_t bytes);  // trace_memory.c
 

@@ -6,7 +6,7 @@
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/reductions.h"
 #include "frontend/hosts/numpy/runtime.h"
-#include "kernels/reduce.h"
+#include "kernels/schedule/reduction_order.h"
 
 namespace stator::frontend::numpy {
 

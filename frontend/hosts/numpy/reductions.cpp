@@ -1,10 +1,10 @@
 // Reductions: sum, prod, min, max, any, all, mean, argmin, argmax as functions, methods and ufunc.reduce.
 //
 // The order in which floats are added decides the bits. A reduce node promises the order in which NumPy
-// reduces a C-contiguous operand (kernels/reduce.h); it is used when that is the operand's layout, or when
-// the layout does not matter: integers and bools, or one axis of an operand whose axes lie in C order.
-// Everything else stays NumPy's call. Floats with a dtype conversion go through NumPy's buffer, block by
-// block: NumPy's call too.
+// reduces a C-contiguous operand (kernels/schedule/reduction_order.h); it is used when that is the operand's
+// layout, or when the layout does not matter: integers and bools, or one axis of an operand whose axes lie in
+// C order. Everything else stays NumPy's call. Floats with a dtype conversion go through NumPy's buffer,
+// block by block: NumPy's call too.
 #include <algorithm>
 #include <limits>
 
@@ -12,7 +12,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/reductions.h"
 #include "frontend/hosts/numpy/sum_order.h"
-#include "kernels/reduce.h"
+#include "kernels/schedule/reduction_order.h"
 
 namespace stator::frontend::numpy {
 

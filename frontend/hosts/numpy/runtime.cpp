@@ -3,9 +3,9 @@
 // faults_that_matter.
 //
 // Invariant: find_loop answers with the very loop NumPy would dispatch to for these dtypes, or with one that
-// has its bits (kernels/sincos.h). NumPy's legacy loops (ufunc->functions) are that for all its numeric
-// ufuncs; a ufunc whose strided loop is not the wrapper of its legacy loops is refused, so a later NumPy that
-// moves one to its newer ArrayMethod API only costs speed.
+// has its bits (kernels/sincos/sincos.h). NumPy's legacy loops (ufunc->functions) are that for all its
+// numeric ufuncs; a ufunc whose strided loop is not the wrapper of its legacy loops is refused, so a later
+// NumPy that moves one to its newer ArrayMethod API only costs speed.
 #define STATOR_NUMPY_IMPORT
 #include "frontend/hosts/numpy/runtime.h"
 
@@ -20,7 +20,7 @@
 #include "frontend/hosts/numpy/pool.h"
 #include "frontend/hosts/numpy/py_loops.h"
 #include "frontend/once.h"
-#include "kernels/sincos.h"
+#include "kernels/sincos/sincos.h"
 // Behind what includes NumPy's other headers.
 #include <numpy/arrayscalars.h>
 

@@ -5,7 +5,7 @@
 #include "frontend/hosts/numpy/product_core.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
-#include "kernels/tier0_flags.h"
+#include "kernels/tier0/flags.h"
 
 namespace stator::frontend::numpy {
 

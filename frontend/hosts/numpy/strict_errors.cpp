@@ -9,7 +9,7 @@
 
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
-#include "guards/check_numpy_api.h"
+#include "guards/check/numpy_api.h"
 
 namespace stator::frontend::numpy {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "frontend/hosts/numpy/lower.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
 

@@ -4,7 +4,7 @@
 
 #include "frontend/hosts/torch/lower.h"
 #include "frontend/once.h"
-#include "guards/check_names.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::torch {
 

@@ -4,7 +4,7 @@
 
 #include "frontend/hosts/torch/lower.h"
 #include "frontend/once.h"
-#include "guards/check_functions.h"
+#include "guards/check/functions.h"
 
 namespace stator::frontend::torch {
 

@@ -1,6 +1,6 @@
 // Calls left to torch on whole operands: pure functions, whose results are read when they return.
 #include "frontend/hosts/torch/lower.h"
-#include "guards/check_module.h"
+#include "guards/check/module.h"
 
 namespace stator::frontend::torch {
 

@@ -18,7 +18,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/torch/runtime.h"
 #include "frontend/hosts/torch/sizes.h"
-#include "guards/check_torch_api.h"
+#include "guards/check/torch_api.h"
 
 namespace stator::frontend::torch {
 

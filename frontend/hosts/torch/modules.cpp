@@ -3,7 +3,7 @@
 // arguments and attributes and nothing else.
 #include "frontend/hosts/torch/lower.h"
 #include "frontend/once.h"
-#include "guards/check_module.h"
+#include "guards/check/module.h"
 
 namespace stator::frontend::torch {
 

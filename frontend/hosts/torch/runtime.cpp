@@ -3,9 +3,9 @@
 #include "frontend/hosts/torch/runtime.h"
 
 #include "frontend/once.h"
-#include "guards/check.h"
-#include "guards/check_module.h"
-#include "guards/check_torch_api.h"
+#include "guards/check/check.h"
+#include "guards/check/module.h"
+#include "guards/check/torch_api.h"
 
 namespace stator::frontend::torch {
 
@@ -27,7 +27,6 @@ constexpr const char* kNames[graph::kDTypeCount] = {
 struct Objects {
     PyObject *empty_strided, *as_strided, *keywords, *with_device;
     PyObject* dtypes[graph::kDTypeCount];
-    PyTypeObject* constants[4];
 };
 
 const Objects& objects() {
@@ -38,9 +37,6 @@ const Objects& objects() {
         o.keywords = Py_BuildValue("(s)", "dtype");
         o.with_device = Py_BuildValue("(ss)", "dtype", "device");
         for (int i = 0; i < graph::kDTypeCount; ++i) o.dtypes[i] = torch_attr(kNames[i]);
-        int i = 0;
-        for (const char* name : {"dtype", "layout", "memory_format", "device"})
-            o.constants[i++] = reinterpret_cast<PyTypeObject*>(torch_attr(name));
         return o;
     });
 }
@@ -105,13 +101,6 @@ char* locate(PyObject* tensor, int rank, int64_t* out) {
     const int64_t item = graph::info(t.dtype).size;
     for (int i = 0; i < rank; ++i) out[i] = t.strides[i] * item;
     return t.data;
-}
-
-bool is_constant(PyObject* o) {
-    if (!guards::tensor_api()) return false;
-    for (PyTypeObject* type : objects().constants)
-        if (Py_TYPE(o) == type) return true;
-    return false;
 }
 
 PyObject* dtype_object(DType t) { return objects().dtypes[static_cast<int>(t)]; }

@@ -16,8 +16,6 @@ PyObject* new_tensor(graph::DType dtype, int ndim, const int64_t* shape, const s
 PyObject* new_strided(PyObject* base, int ndim, const int64_t* shape, const int64_t* strides, int64_t offset);
 // The data of a tensor, and `rank` strides in bytes into `out`. nullptr: it cannot be read.
 char* locate(PyObject* tensor, int rank, int64_t* out);
-// An immutable object that stands for itself: torch.float32, torch.contiguous_format.
-bool is_constant(PyObject* o);
 // The torch.dtype of a graph dtype (borrowed), and the other way round.
 PyObject* dtype_object(graph::DType t);
 bool dtype_of_object(PyObject* o, graph::DType* out);

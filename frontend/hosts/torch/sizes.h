@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "frontend/record/builder.h"
+#include "frontend/trace_builder/trace_builder.h"
 
 namespace stator::frontend::torch {
 

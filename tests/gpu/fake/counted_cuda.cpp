@@ -11,7 +11,7 @@
 #include <map>
 #include <mutex>
 
-#include "jit/cuda_driver_table.h"
+#include "jit/cuda/driver_table.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,4 +1,4 @@
-"""Loops whose statements store directly from one checkpoint to the next (graph/region_checkpoints.cpp): whoever looks in
+"""Loops whose statements store directly from one checkpoint to the next (graph/region/checkpoints.cpp): whoever looks in
 the middle sees what eager would have."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Array statements whose rows have no gaps between them run as one row (kernels/emit_llvm_region_nest.cpp)."""
+"""Array statements whose rows have no gaps between them run as one row (kernels/llvm/regions/nest.cpp)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements over elements that are not adjacent are computed in vectors, too (`gathered_lanes`, emit_llvm_region_nest.cpp)."""
+"""Statements over elements that are not adjacent are computed in vectors, too (`gathered_lanes`, kernels/llvm/regions/nest.cpp)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums along axes that are not the innermost one (kernels/emit_llvm_region_sums.cpp)."""
+"""Sums along axes that are not the innermost one (kernels/llvm/regions/sums.cpp)."""
 
 from __future__ import annotations
 

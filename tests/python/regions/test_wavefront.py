@@ -1,4 +1,4 @@
-"""Loops whose statements run on a window of rows at a time (graph/region_wavefront.cpp), with windows of one row and
+"""Loops whose statements run on a window of rows at a time (graph/region/wavefront.cpp), with windows of one row and
 more: the bits are those of whole statements."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // Which calls are timed, what retires a function, and what brings it back.
-#include "frontend/replay/judge.h"
+#include "frontend/drive/judge.h"
 
 #include <gtest/gtest.h>
 

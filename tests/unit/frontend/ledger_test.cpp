@@ -1,5 +1,5 @@
 // The bound that accounts keep, and when the purse is open.
-#include "frontend/replay/ledger.h"
+#include "frontend/drive/ledger.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "frontend/clock.h"
-#include "frontend/replay/verdicts.h"
+#include "frontend/drive/verdicts.h"
 
 using stator::frontend::Account;
 using stator::frontend::Fund;

@@ -4,8 +4,8 @@
 // gives them.
 #include <gtest/gtest.h>
 
-#include "graph/region.h"
-#include "graph/region_passes.h"
+#include "graph/region/passes.h"
+#include "graph/region/region.h"
 #include "tests/unit/graph/golden.h"
 
 namespace stator::graph {

@@ -2,7 +2,7 @@
 // the recorder builds them and checked from slots.
 #include <gtest/gtest.h>
 
-#include "guards/check.h"
+#include "guards/check/check.h"
 
 namespace stator::guards {
 namespace {

@@ -13,7 +13,7 @@
 #include "jit/machine.h"
 #include "jit/object_cache.h"
 #include "jit/program_key.h"
-#include "kernels/compiler.h"
+#include "kernels/api/compiler.h"
 #include "tests/unit/support/segment.h"
 
 extern "C" const stator::kernels::CompilerApi* stator_core_api();

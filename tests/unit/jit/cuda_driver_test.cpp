@@ -1,6 +1,6 @@
 // The driver layer against libfakecuda.so, which checks what a driver would not, and the fake itself: defects
 // planted in the use of a driver must be found.
-#include "jit/cuda_driver.h"
+#include "jit/cuda/driver.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "jit/core.h"
-#include "jit/nvrtc.h"
+#include "jit/cuda/nvrtc.h"
 
 #ifndef STATOR_FAKE_CUDA
 #define STATOR_FAKE_CUDA ""

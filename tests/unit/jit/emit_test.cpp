@@ -12,8 +12,8 @@
 
 #include "jit/load.h"
 #include "jit/machine.h"
-#include "jit/orc.h"
-#include "kernels/loop_ir.h"
+#include "jit/orc/orc.h"
+#include "kernels/loops/loop_ir.h"
 
 namespace stator::jit {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jit/load.h"
-#include "jit/orc.h"
+#include "jit/orc/orc.h"
 
 namespace stator::jit {
 namespace {

@@ -1,4 +1,4 @@
-#include "jit/nvrtc.h"
+#include "jit/cuda/nvrtc.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

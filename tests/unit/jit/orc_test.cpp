@@ -1,5 +1,5 @@
 // Code generation and linking, from LLVM IR written by hand.
-#include "jit/orc.h"
+#include "jit/orc/orc.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "graph/region.h"
+#include "graph/region/region.h"
 
 namespace stator::jit {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "graph/region.h"
+#include "graph/region/region.h"
 #include "jit/load.h"
 #include "jit/machine.h"
-#include "jit/orc.h"
+#include "jit/orc/orc.h"
 #include "kernels/region_abi.h"
 
 namespace stator::jit {

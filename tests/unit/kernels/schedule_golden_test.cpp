@@ -14,7 +14,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "kernels/loop_ir.h"
+#include "kernels/loops/loop_ir.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The vectors of sincos.h against the C library of this machine.
-#include "kernels/sincos.h"
+// The vectors of kernels/sincos/sincos.h against the C library of this machine.
+#include "kernels/sincos/sincos.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/sincos_lanes.h"
+#include "kernels/sincos/lanes.h"
 
 namespace stator::kernels {
 

@@ -4,8 +4,8 @@
 #include <xmmintrin.h>
 #include <algorithm>
 
-#include "kernels/tier0_half.h"
-#include "kernels/tier0_ops.h"
+#include "kernels/tier0/half.h"
+#include "kernels/tier0/ops.h"
 #include "tests/unit/support/segment.h"
 
 namespace stator::kernels {

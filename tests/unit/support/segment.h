@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/loop_ir.h"
+#include "kernels/loops/loop_ir.h"
 
 namespace stator::kernels {
 

@@ -1,0 +1,71 @@
+// Functions of NumPy's that are others of its functions put together, or one routine of the dtype's: clip,
+// round, linalg.norm, argmax and argmin, cumsum. Each follows NumPy's own steps.
+#include "frontend/hosts/numpy/names.h"
+#include "frontend/regions/build/builder.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+bool is_real_float(DType t) { return t == DType::F64 || t == DType::F32; }
+
+}  // namespace
+
+// Nothing when the call is another part's business.
+std::optional<bool> Builder::call_compound(PyObject* callable, const std::vector<Value>& args, Value* out) {
+    if (args.empty() || !args[0].is_array()) return std::nullopt;
+    const auto is = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
+    const Value& a = args[0];
+    const bool one = args.size() == 1;
+    if (one && a.rank == 1 && (is("argmax") || is("argmin"))) return position(is("argmax"), a, out);
+    if (one && a.rank == 1 && is_real_float(a.dtype) && is("cumsum")) return running_sum(a, out);
+    if (one && is_real_float(a.dtype) && (is("round") || is("around"))) return unary_ufunc("rint", a, out);
+    if (one && a.rank == 1 && is_real_float(a.dtype) && numpy::linalg_function("norm") == callable)
+        return norm(a, out);
+    if (args.size() == 3 && is_real_float(a.dtype) && is("clip")) return clip(a, args[1], args[2], out);
+    return std::nullopt;
+}
+
+// Its elements next to each other, in memory.
+bool Builder::contiguous_vector(const Value& a, Value* out) {
+    if (a.kind == Kind::Lazy) return as_array(a, out);
+    if (is_dense(a) && !a.backward) return *out = a, true;
+    ExprRef e;
+    return lazy_of(a, &e) && scratch_of(e, extents_of(a), out);
+}
+
+std::optional<bool> Builder::position(bool greatest, const Value& a, Value* out) {
+    if (graph::is_complex(a.dtype) || a.dtype == DType::F16) return std::nullopt;
+    Value x, cell;
+    LibraryRoutine routine = position_routine(greatest, a.dtype);
+    if (!routine.fn) return std::nullopt;
+    return contiguous_vector(a, &x) && memory(DType::I64, {}, false, &cell) &&
+           library(greatest ? "argmax" : "argmin", std::move(routine), cell, {x.id}) &&
+           load_element(cell, {}, out);
+}
+
+std::optional<bool> Builder::running_sum(const Value& a, Value* out) {
+    Value x;
+    LibraryRoutine routine = running_sum_routine(a.dtype);
+    if (!routine.fn) return std::nullopt;
+    return as_array(a, &x) && memory(a.dtype, extents_of(x), true, out) &&
+           library("cumsum", std::move(routine), *out, {x.id});
+}
+
+// numpy.linalg.norm of a vector: x.ravel(), then the root of x.dot(x).
+bool Builder::norm(const Value& a, Value* out) {
+    Value x, square;
+    return contiguous_vector(a, &x) && dot(x, x, false, &square) && unary_ufunc("sqrt", square, out);
+}
+
+// numpy._core._methods._clip, with both bounds: the ufunc's loop on arrays of one dtype.
+std::optional<bool> Builder::clip(const Value& a, const Value& low, const Value& high, Value* out) {
+    for (const Value* bound : {&low, &high}) {
+        const bool plain = bound->kind == Kind::Int || bound->kind == Kind::Float;
+        const bool same = bound->dtype == a.dtype && (bound->is_array() || bound->kind == Kind::Scalar);
+        if (!plain && !same) return std::nullopt;
+    }
+    return elementwise_call("clip", a.dtype, {a, low, high}, out);
+}
+
+}  // namespace stator::frontend::regions

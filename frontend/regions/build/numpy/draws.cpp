@@ -1,0 +1,213 @@
+// Random numbers in a loop: methods of NumPy's Generator and RandomState, of Python's Random, and the
+// functions of `np.random` and `random`, which are methods of a hidden one.
+//
+// They are called through Python, one by one and in order, so the numbers are the program's own. What has
+// been drawn cannot be drawn again: Python goes on behind the call, never in front of it.
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "frontend/cpython/functions.h"
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/regions/build/builder.h"
+#include "guards/check/names.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+// What gives numbers whose kind and shape follow from the kinds of the arguments and from `size`.
+constexpr std::string_view kGenerator[] = {
+    "beta",           "binomial",        "chisquare",  "exponential", "gamma",
+    "geometric",      "integers",        "laplace",    "logistic",    "lognormal",
+    "normal",         "poisson",         "random",     "rayleigh",    "standard_exponential",
+    "standard_gamma", "standard_normal", "triangular", "uniform",     "weibull"};
+constexpr std::string_view kRandomState[] = {
+    "beta",           "binomial",        "chisquare",  "exponential",   "gamma",    "geometric",
+    "laplace",        "logistic",        "lognormal",  "normal",        "poisson",  "rand",
+    "randint",        "randn",           "random",     "random_sample", "rayleigh", "standard_exponential",
+    "standard_gamma", "standard_normal", "triangular", "uniform",       "weibull"};
+// Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw.
+constexpr std::string_view kRandom[] = {"expovariate", "gauss",     "normalvariate", "randint",
+                                        "random",      "randrange", "uniform"};
+
+// A class of generators. Its module is not imported for this, and a generator of our own to try calls on is
+// made when a call is seen: both take milliseconds.
+struct Source {
+    const char *module, *name, *maker;
+    std::span<const std::string_view> methods;
+    PyObject *type = nullptr, *sample = nullptr;  // when they were asked for first
+
+    bool is_of(PyObject* generator) {
+        if (!type) {
+            PyObject* m = PyDict_GetItemString(PyImport_GetModuleDict(), module);  // borrowed
+            if (!m || !PyModule_Check(m)) return false;
+            type = Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(m), name));
+        }
+        return reinterpret_cast<PyObject*>(Py_TYPE(generator)) == type;
+    }
+    // Borrowed; nullptr where there is none. Python code runs, during which another thread may make it, too.
+    PyObject* generator() {
+        if (!sample) {
+            const PyRef m = PyRef::steal(PyImport_ImportModule(module));
+            PyRef made = PyRef::steal(m ? PyObject_CallMethod(m.get(), maker, "i", 0) : nullptr);
+            PyErr_Clear();
+            if (!sample) sample = made.release();
+        }
+        return sample;
+    }
+};
+
+Source* source_of(PyObject* generator) {
+    static Source all[] = {{"numpy.random", "Generator", "default_rng", kGenerator},
+                           {"numpy.random", "RandomState", "RandomState", kRandomState},
+                           {"random", "Random", "Random", kRandom}};
+    for (Source& s : all)
+        if (s.is_of(generator)) return &s;
+    return nullptr;
+}
+
+// Whether any module of random numbers is there.
+bool draws_are_possible() {
+    PyObject* modules = PyImport_GetModuleDict();
+    return PyDict_GetItemString(modules, "numpy.random") || PyDict_GetItemString(modules, "random");
+}
+
+bool is_size(const Value& v) {
+    if (v.kind == Kind::Int) return true;
+    return v.kind == Kind::Tuple &&
+           std::all_of(v.items.begin(), v.items.end(), [](const Value& n) { return n.kind == Kind::Int; });
+}
+
+bool is_argument(const Value& v) {
+    if (v.kind == Kind::Known) return v.obj == Py_None || PyType_Check(v.obj);
+    const bool number = v.is_number() && !(v.kind == Kind::Scalar && v.dtype == DType::F16);
+    return number || is_size(v);
+}
+
+// Small numbers that methods accept: each int is greater than the one before.
+PyRef sample_of(const Value& v, long* next) {
+    switch (v.kind) {
+        case Kind::Known: return PyRef::borrow(v.obj);
+        case Kind::Bool: return PyRef::borrow(Py_True);
+        case Kind::Float: return PyRef::steal(PyFloat_FromDouble(0.5));
+        case Kind::Scalar: {
+            const PyRef n = graph::is_float(v.dtype) ? PyRef::steal(PyFloat_FromDouble(0.5))
+                                                     : PyRef::steal(PyLong_FromLong(++*next));
+            PyObject* type = reinterpret_cast<PyObject*>(numpy::descr_of(v.dtype)->typeobj);
+            return PyRef::steal(PyObject_CallOneArg(type, n.get()));
+        }
+        case Kind::Tuple: {
+            PyRef t = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(v.items.size())));
+            for (size_t i = 0; i < v.items.size(); ++i)
+                PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), sample_of(v.items[i], next).release());
+            return t;
+        }
+        default: return PyRef::steal(PyLong_FromLong(++*next));
+    }
+}
+
+PyRef attribute_of(PyObject* o, const char* name) {
+    if (!asking_runs_no_code(o, name)) return {};
+    PyRef a = PyRef::steal(PyObject_GetAttrString(o, name));
+    PyErr_Clear();
+    return a;
+}
+
+}  // namespace
+
+// No value: it is none of these.
+std::optional<bool> Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* names,
+                                       Value* out) {
+    if (!draws_are_possible() || PyType_Check(callable) || PyObject_TypeCheck(callable, &PyUFunc_Type))
+        return std::nullopt;
+    // A method, whose object comes first, or one that is bound to its object.
+    PyObject* self = nullptr;
+    if (!args.empty() && args[0].kind == Kind::Passed && args[0].slot >= 0) self = object_at(args[0].slot);
+    const bool bound = !self || !source_of(self);
+    const PyRef owner = bound ? attribute_of(callable, "__self__") : PyRef{};
+    if (bound) self = owner.get();
+    Source* source = self ? source_of(self) : nullptr;
+    if (!source) return std::nullopt;
+    const PyRef name = attribute_of(callable, "__name__");
+    if (!name || !PyUnicode_Check(name.get())) return std::nullopt;
+    const std::string method = guards::utf8(name.get());
+    if (std::find(source->methods.begin(), source->methods.end(), method) == source->methods.end())
+        return std::nullopt;
+    const auto first = args.begin() + (bound ? 0 : 1);
+    const auto named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
+    const auto positional = static_cast<size_t>(args.end() - first) - named;
+    const std::string what = "a call of " + method;
+    constexpr size_t kMostArguments = 8;
+    if (!std::all_of(first, args.end(), is_argument) || args.size() > kMostArguments)
+        return unknown(what + " with such arguments");
+
+    // What such a call gives, found out on another generator.
+    PyObject* const generator = source->generator();
+    const PyRef probe = generator ? attribute_of(generator, method.c_str()) : PyRef{};
+    std::vector<PyRef> held;
+    std::vector<PyObject*> argv;
+    long next = 0;
+    for (auto v = first; v != args.end(); ++v) {
+        held.push_back(sample_of(*v, &next));
+        argv.push_back(held.back().get());
+        if (!argv.back()) return PyErr_Clear(), unknown(what + " with such arguments");
+    }
+    const PyRef sample =
+        PyRef::steal(probe ? PyObject_Vectorcall(probe.get(), argv.data(), positional, names) : nullptr);
+    HostResult gives;
+    if (!sample || !describe_result(sample.get(), &gives) || !gives.owns)
+        return PyErr_Clear(), unknown(what + " with such arguments");
+
+    std::vector<ValueId> extents;
+    if (gives.kind == Kind::Array) {  // as `size` says, or the arguments of rand and randn
+        std::vector<Value> sizes;
+        const bool spelled_out = method == "rand" || method == "randn";
+        for (size_t k = 0; k < named; ++k)
+            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k)),
+                                                 "size") == 0)
+                sizes = {*(first + static_cast<ptrdiff_t>(positional + k))};
+        if (spelled_out)
+            sizes.assign(first, args.end());
+        else if (sizes.empty() && positional > 0)
+            sizes = {*(first + static_cast<ptrdiff_t>(positional) - 1)};
+        const auto tuples = [](const Value& v) { return v.kind == Kind::Tuple; };
+        if (std::count_if(first, args.end(), tuples) > std::count_if(sizes.begin(), sizes.end(), tuples))
+            return unknown(what + " with such arguments");
+        if (sizes.size() == 1 && sizes[0].kind == Kind::Tuple) {
+            const std::vector<Value> items = sizes[0].items;
+            sizes = items;
+        }
+        for (const Value& n : sizes) {
+            if (n.kind != Kind::Int) return unknown(what + " of such a size");
+            if (!guard(pointwise(graph::Op::GreaterEqual, DType::I64, DType::Bool, {n.id, const_int(0)})))
+                return false;
+            extents.push_back(n.id);
+        }
+        if (std::ssize(extents) != gives.rank) return unknown(what + " of such a size");
+    }
+    if (!finish_expressions() || !no_lazy_left()) return false;
+    std::vector<ValueId> operands;
+    if (!bound) operands.push_back(address_of(args[0].slot, EntryInput::Object));
+    std::vector<Value> given = args;
+    for (Value& v : given) {
+        v.whole = false;
+        if (v.is_number()) operands.push_back(v.id);
+        for (const Value& item : v.items) operands.push_back(item.id);
+    }
+    HostFunction f{PyRef::borrow(callable), PyRef::borrow(names), std::move(given), true};
+    Value place;
+    if (!memory(gives.dtype, extents, gives.kind == Kind::Array, &place) ||
+        !library(method, draw_routine(std::move(f), gives), place, operands))
+        return false;
+    out_->draws = true;
+    effect();
+    if (gives.kind == Kind::Array) return *out = std::move(place), true;
+    if (!load_element(place, {}, out)) return false;
+    *out = number(gives.kind, gives.dtype, out->id);
+    return true;
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,73 @@
+// Calls of NumPy that select, count and store: where, any, all, mean, ufuncs with a place for their result.
+
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
+#include "frontend/regions/build/builder.h"
+
+namespace stator::frontend::regions {
+
+namespace {
+
+bool is_operand(const Value& v) { return v.is_number() || v.is_array() || v.is_complex_number(); }
+
+}  // namespace
+
+// A ufunc's operands, and the array its result goes to behind them.
+bool Builder::call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out) {
+    const Value dest = args.back();
+    Value result;
+    if (graph::is_complex(dest.dtype) && (!several(dest) || (name == "square" && !squares_into(dest))))
+        return false;
+    const bool done = args.size() == 2 ? unary_ufunc(name, args[0], &result)
+                                       : binary_ufunc(name, args[0], args[1], &result);
+    return done && into(dest, result, out);
+}
+
+// The mean as NumPy has it: the sum by their number, which is not 0.
+bool Builder::mean(const Value& a, Value* out) {
+    Value x, sum;
+    if (a.dtype != DType::F64 && a.dtype != DType::F32) return unknown("a mean of " + describe(a));
+    if (!as_array(a, &x)) return false;
+    ValueId n = const_int(1);
+    for (const ValueId e : extents_of(x)) n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
+    if (!guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {n, const_int(0)}))) return false;
+    if (!reduce("add", x, &sum)) return false;
+    const ValueId by = cast(n, DType::I64, a.dtype);
+    *out = scalar_value(a.dtype, pointwise(graph::Op::Divide, a.dtype, a.dtype, {sum.id, by}));
+    return finite(out->id, a.dtype);
+}
+
+// Nothing when the call is another part's business.
+std::optional<bool> Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value* out) {
+    if (const std::string name(numpy::ufunc_name(callable)); !name.empty()) {
+        auto* ufunc = reinterpret_cast<PyUFuncObject*>(callable);
+        for (const Value& v : args)
+            if (!is_operand(v)) return std::nullopt;
+        if (ufunc->nout == 1 && ufunc->nin <= 2 && args.size() == static_cast<size_t>(ufunc->nin) + 1)
+            return call_ufunc_into(name, args, out);
+        const bool complex = args.size() == 2 && (args[0].is_complex_number() || args[1].is_complex_number());
+        if (complex) return binary_ufunc(name, args[0], args[1], out);
+        return std::nullopt;
+    }
+    const auto is = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
+    if (args.size() == 3 && is("where") && is_operand(args[0]) && is_operand(args[1]) && is_operand(args[2]))
+        return where(args[0], args[1], args[2], out);
+    if (args.size() != 1 || !args[0].is_array()) return std::nullopt;
+    if (args[0].dtype == DType::Bool)
+        for (const char* name : {"sum", "count_nonzero", "any", "all"})
+            if (is(name)) return reduce_mask(name, args[0], out);
+    if (is("mean")) return mean(args[0], out);
+    // Without weights, as numpy.average says.
+    if (is("average") && (args[0].dtype == DType::F64 || args[0].dtype == DType::F32))
+        return mean(args[0], out);
+    // Of real numbers the method returns the array itself.
+    if ((callable == numpy::array_method("conj") || callable == numpy::array_method("conjugate")) &&
+        !graph::is_complex(args[0].dtype)) {
+        *out = args[0];
+        return true;
+    }
+    if (is("conj") && graph::is_complex(args[0].dtype)) return unary_complex("conjugate", args[0], out);
+    return std::nullopt;
+}
+
+}  // namespace stator::frontend::regions

@@ -1,0 +1,72 @@
+// TraceBuilder: objects of classes in Python that a trace makes.
+//
+// Such an object is `object.__new__(class)` and the attributes that were stored since. Nobody has seen it, so
+// where it leaves the trace it is made anew, and its attributes are put in as what cells hold is: objects may
+// refer to each other. What is found on its class is guarded by means of another object of that class, which
+// the trace keeps.
+
+#include "frontend/trace_builder/trace_builder.h"
+
+namespace stator::frontend {
+
+namespace {
+
+bool has_plain_metaclass(PyTypeObject* type) {
+    const PyTypeObject* meta = Py_TYPE(reinterpret_cast<PyObject*>(type));
+    return meta->tp_call == PyType_Type.tp_call && meta->tp_getattro == PyType_Type.tp_getattro;
+}
+
+}  // namespace
+
+const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
+    for (const auto& known : examples_)
+        if (Py_IS_TYPE(known->object.get(), type)) return known.get();
+    // An object that runs code when it goes away is no example of anything.
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || !has_plain_metaclass(type) || type->tp_finalize ||
+        type->tp_del || type->tp_alloc != PyType_GenericAlloc)
+        return nullptr;
+    const bool named = PyType_IsSubtype(type, &PyTuple_Type);
+    if (!named && (type->tp_new != PyBaseObject_Type.tp_new || type->tp_getattro != PyObject_GenericGetAttr ||
+                   type->tp_itemsize != 0))
+        return nullptr;
+    const PyRef nothing = PyRef::steal(PyTuple_New(0));
+    const newfunc make = named ? PyTuple_Type.tp_new : PyBaseObject_Type.tp_new;
+    PyRef object = PyRef::steal(make(type, nothing.get(), nullptr));
+    if (!object) return PyErr_Clear(), nullptr;
+    const auto source = guards.object(object.get(), std::string(type->tp_name) + "()");
+    for (const char* name :
+         {"__new__", "__init__", "__setattr__", "__getattribute__", "__getattr__", "__del__"}) {
+        const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
+        guards.expect_type_attrs(source, type, text.get());
+    }
+    examples_.push_back(std::make_unique<Example>(Example{std::move(object), source}));
+    return examples_.back().get();
+}
+
+ShadowRef TraceBuilder::new_instance(const Example& of) {
+    static PyObject* const make =
+        PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__");
+    auto s = std::make_shared<Shadow>();
+    s->kind = ShadowKind::Instance;
+    s->maker = {constant(make), tuple({}), constant(reinterpret_cast<PyObject*>(Py_TYPE(of.object.get())))};
+    s->obj = of.object;
+    s->example = of.source;
+    return s;
+}
+
+bool TraceBuilder::instance_contents(size_t* said, std::vector<graph::CellContents>* out) {
+    for (; *said < instances_to_say_.size(); ++*said) {
+        const ShadowRef s = instances_to_say_[*said];
+        for (size_t i = 0; i < s->items.size(); i += 2) {
+            graph::Recipe place;
+            place.kind = graph::RecipeKind::Attr;
+            place.items = {recipe(s, nullptr), recipe(s->items[i], nullptr)};
+            const int32_t held = recipe(s->items[i + 1], nullptr);
+            if (place.items[0] < 0 || place.items[1] < 0 || held < 0) return false;
+            out->push_back({graph.add_recipe(std::move(place)), held});
+        }
+    }
+    return true;
+}
+
+}  // namespace stator::frontend
