@@ -100,7 +100,7 @@ def shapes_that_do_not_fit(x, n):
 
 
 def copies_indices():
-    """Whether NumPy copies indices that a store overwrites. NumPy 2.0 does not, and may then write anywhere."""
+    """Whether NumPy copies indices that a store overwrites. Before 2.3 it does not, and may then write anywhere."""
     i = np.arange(3)[::-1].copy()
     i[i] = i.copy()
     return i.tolist() == [0, 1, 2]
@@ -138,6 +138,20 @@ def indices_from_itself(x, n):
     return i
 
 
+def array_into_one_element(x, n):
+    """A warning before NumPy 2.4, an error from then on."""
+    z = x * 2.0
+    z[n % 7] = x[None, 1:2]
+    return z
+
+
+def arrays_into_single_elements(x, n):
+    z = x * 2.0
+    for k in range(n):
+        z[k] = x[k : k + 1]
+    return z
+
+
 def part_of_a_view(x, n):
     z = np.zeros((3, 8), complex)
     row = z[1, ::2]
@@ -154,7 +168,8 @@ def complex_into_real(x, n):
 @pytest.mark.parametrize(
     "function",
     [out_of_bounds, shapes_that_do_not_fit, of_other_shapes, warns, out_of_range, from_itself,
-     pytest.param(indices_from_itself, marks=COPIES_INDICES), part_of_a_view, complex_into_real],
+     pytest.param(indices_from_itself, marks=COPIES_INDICES), part_of_a_view, array_into_one_element,
+     arrays_into_single_elements, complex_into_real],
 )  # fmt: skip
 def test_is_numpys(function):
     """What it raises and warns of, and the argument behind it."""

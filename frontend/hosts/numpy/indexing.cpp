@@ -286,6 +286,21 @@ ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key
     return v == kNone ? nullptr : finish(tb, tb.view(v, step), result);
 }
 
+bool copies_indices() {
+    return once([] {
+        npy_intp n = 3;
+        const PyRef i = PyRef::steal(PyArray_SimpleNew(1, &n, NPY_INTP));
+        auto* at =
+            i ? static_cast<npy_intp*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(i.get()))) : nullptr;
+        if (at) at[0] = 2, at[1] = 1, at[2] = 0;
+        const PyRef x = PyRef::steal(
+            at ? PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(i.get()), NPY_CORDER) : nullptr);
+        const bool stored = x && PyObject_SetItem(i.get(), i.get(), x.get()) == 0;
+        PyErr_Clear();
+        return stored && at[0] == 0 && at[2] == 2;
+    });
+}
+
 bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, const Arg& value) {
     Id v = arg_id(tb, value, dst->dtype);
     if (v == kNone) return false;
@@ -427,6 +442,10 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
         return tb.fail(Reason::Unstoreable, "complex into real"), false;
     std::vector<IndexItem> items;
     if (read_key(tb, key, &items) != KeyKind::Basic) return store_masked(tb, a, key, value, v);
+    // NumPy makes a number of it first, with a warning or an error.
+    if (v.array && !tb.node(v.id).shape.empty() && items.size() == tb.shape(a.shadow).size() &&
+        std::ranges::all_of(items, [](const IndexItem& i) { return i.kind == IndexItem::Integer; }))
+        return tb.fail(Reason::Unstoreable, "an array into one element"), false;
     ViewStep step;
     if (!select(tb, tb.shape(a.shadow), items, &step))
         return tb.fail(Reason::Unstoreable, "this index"), false;

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "frontend/hosts/host.h"
-#include "frontend/hosts/numpy/api.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "guards/check/numpy_api.h"
 
 namespace stator::frontend::numpy {
 
@@ -191,6 +191,8 @@ bool stores_itself(TraceBuilder& tb, const Operand& a, const ViewStep& step, con
 bool reshaped(TraceBuilder& tb, const Shape& from, std::span<const Operand> items, Shape* out);
 // Whether the key consists of what a later call can be given again: ints, slices, arrays.
 bool fixed_index(TraceBuilder& tb, const Operand& key);
+// Whether NumPy reads all indices before `i[i] = x` changes them. Before NumPy 2.3 it does not.
+bool copies_indices();
 // Stores `value` (cast and broadcast here) into the part of dst that step selects.
 bool store_value(TraceBuilder& tb, const ShadowRef& dst, const ViewStep* step, const Arg& value);
 

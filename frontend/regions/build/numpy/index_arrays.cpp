@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -147,8 +148,11 @@ bool Builder::scatter(const Value& array, const Value& key, const Value& value) 
     if (mask && (mask->checked() || reads(mask, array))) return unknown("such a mask among indices");
     if ((e->checked() || reads(e, array)) && !into_scratch(&e)) return false;
     auto place = std::make_shared<Expr>(*element);
-    for (ExprRef& x : place->in)
-        if ((x->checked() || reads(x, array)) && !into_scratch(&x)) return false;
+    for (ExprRef& x : place->in) {
+        const bool itself = reads(x, array);
+        if (itself && !numpy::copies_indices()) return unknown("indices that the store changes");
+        if ((x->checked() || itself) && !into_scratch(&x)) return false;
+    }
     for (const bool stores : {false, true}) {
         graph::NestBody body;
         std::map<const Expr*, ValueId> done;
