@@ -45,7 +45,7 @@ constexpr int64_t kHookedCall = 50, kUnservedCall = 300, kHookShare = 100;
 // What one saves that nobody measures (STATOR_RETIRE=0), ns.
 constexpr int64_t kUnjudgedCall = 500;
 constexpr int kLookedAtEach = 1024;
-constexpr int64_t kFirstPause = 2'000'000, kLongestPause = 32'000'000, kLongestIdle = 256'000'000;
+constexpr int64_t kFirstRest = 2'000'000, kLongestRest = 32'000'000, kLongestIdle = 256'000'000;
 
 bool is_array(PyObject* o) {
     return frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o) ||
@@ -204,7 +204,7 @@ bool handle(void*, Frame& frame, PyObject** result) {
     return true;
 }
 
-int64_t pause_ns = kFirstPause;
+int64_t pause_ns = kFirstRest;
 // By the clock of the thread's own time: other processes must not make the hook look cheaper.
 [[gnu::tls_model("initial-exec")]] thread_local constinit int64_t looked_at = 0;
 
@@ -235,14 +235,14 @@ bool stays() {
                   by_loops = frontend::purse().saved_by_loops(),
                   saved = std::exchange(saved_ns, 0) + by_loops - std::exchange(by_loops_before, by_loops);
     if (cost * kHookShare <= passed || cost <= saved) {
-        pause_ns = std::max(pause_ns / 2, kFirstPause);  // phases in which it pays alternate with others
+        pause_ns = std::max(pause_ns / 2, kFirstRest);  // phases in which it pays alternate with others
         return true;
     }
     taken_off = now;
     taken_off_at = frontend::now_ns();
     off_for = pause_ns;
     do_later(pause_ns, put_back);
-    pause_ns = std::min(2 * pause_ns, kLongestPause);
+    pause_ns = std::min(2 * pause_ns, kLongestRest);
     return false;
 }
 

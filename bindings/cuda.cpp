@@ -80,7 +80,7 @@ py::tuple launches(const py::function& call, const py::list& arrays, int64_t sha
     return py::make_tuple(all, observer.error);
 }
 
-const kernels::CompilerApi& core() {
+const kernels::CompilerApi& opened_core() {
     std::string error;
     const kernels::CompilerApi* api = load_core(&error);
     if (!api) throw std::runtime_error("CUDA kernels are compiled by stator's core library: " + error);
@@ -89,7 +89,7 @@ const kernels::CompilerApi& core() {
 
 py::dict compile_cuda(const std::string& source, const std::string& name, const std::string& arch,
                       const std::vector<std::string>& options) {
-    const kernels::CompilerApi& api = core();
+    const kernels::CompilerApi& api = opened_core();
     kernels::CudaCode code;
     {
         py::gil_scoped_release release;
@@ -149,8 +149,8 @@ void add_cuda(py::module_& m) {
     m.def("compile_for_cuda", &compile_for_cuda, py::arg("function"), py::arg("fastmath") = false);
     m.def("launches", &launches);
     m.def("compile_cuda", &compile_cuda);
-    m.def("mutate_cuda", [](const std::string& source) { return core().mutate_cuda(source); });
-    m.def("set_nvrtc_folders", [](const std::vector<std::string>& f) { core().set_nvrtc_folders(f); });
+    m.def("mutate_cuda", [](const std::string& source) { return opened_core().mutate_cuda(source); });
+    m.def("set_nvrtc_folders", [](const std::vector<std::string>& f) { opened_core().set_nvrtc_folders(f); });
 }
 
 }  // namespace stator::bindings

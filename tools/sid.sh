@@ -93,7 +93,7 @@ setup() {
 
 build() {
     environment "$1"
-    inside "$venv/bin/cmake" -S . -B "$build" -G Ninja -DSTATOR_TESTS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    inside "$venv/bin/cmake" -S . -B "$build" -G Ninja -DSTATOR_TESTS=OFF -DSTATOR_UNITY=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DSTATOR_PREBUILT_CORE="$core" -DSTATOR_PYTHONS="$ROOT/$venv/bin/python" >"$build.configure.log" 2>&1 ||
         { cat "$build.configure.log"; die "cmake could not configure $build"; }
     inside "$venv/bin/cmake" --build "$build" --target stator_package -j "${JOBS:-$(nproc)}"

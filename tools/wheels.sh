@@ -50,7 +50,7 @@ strip "$work"/core/python/stator/libstator_{core,codegen}.so  # build ids stay
 wheel() {
     local stubs=$1
     shift
-    "$@" -m pip wheel --quiet --no-deps --no-input -w "$work/raw" . -C "cmake.define.STATOR_PREBUILT_CORE=$core" -C cmake.define.STATOR_PCH=ON \
+    "$@" -m pip wheel --quiet --no-deps --no-input -w "$work/raw" . -C "cmake.define.STATOR_PREBUILT_CORE=$core" -C cmake.define.STATOR_PCH=ON -C cmake.define.STATOR_UNITY=ON \
         -C "cmake.define.STATOR_GLIBC_STUBS=$stubs" -C "cmake.define.STATOR_LICENCES=$work/licences"
 }
 wanted() { [ $# = 1 ] || [[ " ${*:2} " == *" $1 "* ]]; }

@@ -1,15 +1,34 @@
-// The methods that classes in Python have for binary operators.
+// Binary operators: their codes, and the methods that classes in Python have for them.
 #pragma once
 
 #include "frontend/pyref.h"
 
 namespace stator::frontend {
 
+// NB_* of CPython's opcode.h, the same in all versions. Those in place are kOperators further on.
+namespace nb {
+enum Code : int {
+    Add,
+    And,
+    FloorDivide,
+    Lshift,
+    Matmul,
+    Multiply,
+    Remainder,
+    Or,
+    Power,
+    Rshift,
+    Subtract,
+    TrueDivide,
+    Xor
+};
+}  // namespace nb
+
 struct OperatorMethods {
     const char *name, *reflected, *in_place, *symbol;
 };
 
-// By NB_* of CPython's opcode.h; kOperators further on are those in place.
+// By nb::Code.
 constexpr int kOperators = 13;
 extern const OperatorMethods kOperatorMethods[kOperators];
 

@@ -32,7 +32,7 @@ PyObject* add_function() {
     });
 }
 
-bool is_number(const Operand& o) {
+bool is_plain_number(const Operand& o) {
     const ShadowKind kind = o.shadow->kind;
     return is_ndarray(o) || kind == ShadowKind::Scalar || kind == ShadowKind::Int;
 }
@@ -88,7 +88,7 @@ ShadowRef Recorder::consumed(PyObject* callable, std::span<const Operand> args, 
     if (args.size() != 1) return nullptr;
     const bool any = callable == any_function();
     for (size_t i = 0; i < items.size(); ++i) {
-        if (!PyBool_Check(items[i].obj) && !is_number(items[i])) return nullptr;
+        if (!PyBool_Check(items[i].obj) && !is_plain_number(items[i])) return nullptr;
         const int value = PyObject_IsTrue(items[i].obj);
         if (value < 0) return PyErr_Clear(), nullptr;
         bool decided;
@@ -101,11 +101,11 @@ ShadowRef Recorder::consumed(PyObject* callable, std::span<const Operand> args, 
 ShadowRef Recorder::summed(std::span<const Operand> args, std::span<const Operand> items, PyObject* result) {
     static PyObject* const zero = PyLong_FromLong(0);
     Operand sum = args.size() == 2 ? args[1] : Operand{b_.constant(zero), zero};
-    if (!b_.resolve(sum.shadow, sum.obj) || !is_number(sum) || !adds_plainly(sum)) return nullptr;
+    if (!b_.resolve(sum.shadow, sum.obj) || !is_plain_number(sum) || !adds_plainly(sum)) return nullptr;
     if (items.empty()) return sum.shadow;
     PyRef held;
     for (size_t i = 0; i < items.size(); ++i) {
-        if (!is_number(items[i]) || !adds_plainly(items[i])) return nullptr;
+        if (!is_plain_number(items[i]) || !adds_plainly(items[i])) return nullptr;
         PyObject* operands[] = {sum.obj, items[i].obj};
         // sum itself has warned already.
         constexpr uint32_t kAll = 15;

@@ -404,7 +404,7 @@ ShadowRef lower_pad(TraceBuilder& tb, const Call& call) {
     return out;
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kAssemblyRows[] = {
     {"concatenate", lower_concatenate, true},
     {"concat", lower_concatenate, true},
     {"stack", lower_stack, true},
@@ -416,6 +416,6 @@ constexpr CallRow kRows[] = {
 
 }  // namespace
 
-void register_assembly() { add_rows(kRows); }
+void register_assembly() { add_rows(kAssemblyRows); }
 
 }  // namespace stator::frontend::numpy

@@ -89,13 +89,13 @@ ShadowRef lower_array_equal(TraceBuilder& tb, const Call& call) {
     return all_of(tb, emit(tb, "equal", {x, y}), call.result);
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kClosenessRows[] = {
     {"allclose", lower_allclose, true},
     {"array_equal", lower_array_equal, true},
 };
 
 }  // namespace
 
-void register_closeness() { add_rows(kRows); }
+void register_closeness() { add_rows(kClosenessRows); }
 
 }  // namespace stator::frontend::numpy

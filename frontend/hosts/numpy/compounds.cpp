@@ -246,13 +246,13 @@ ShadowRef lower_cross(TraceBuilder& tb, const Call& call) {
     return out ? tb.new_view(out, whole(shape, tb), call.result) : nullptr;
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kCompoundsRows[] = {
     {"where", lower_where, true}, {"clip", lower_clip, true},         {".clip", lower_clip, true},
     {"diff", lower_diff, true},   {"gradient", lower_gradient, true}, {"cross", lower_cross, true},
 };
 
 }  // namespace
 
-void register_compounds() { add_rows(kRows); }
+void register_compounds() { add_rows(kCompoundsRows); }
 
 }  // namespace stator::frontend::numpy

@@ -351,7 +351,7 @@ ShadowRef lower_copyto(TraceBuilder& tb, const Call& call) {
     return store_value(tb, p[0]->shadow, nullptr, v) ? tb.constant(call.result) : nullptr;
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kCreationRows[] = {
     {"zeros", lower_make<Fill::Zeros>, true},
     {"ones", lower_make<Fill::Ones>, true},
     {"empty", lower_make<Fill::Nothing>},
@@ -376,6 +376,6 @@ constexpr CallRow kRows[] = {
 
 }  // namespace
 
-void register_creation() { add_rows(kRows); }
+void register_creation() { add_rows(kCreationRows); }
 
 }  // namespace stator::frontend::numpy

@@ -150,7 +150,7 @@ ShadowRef lower_size(TraceBuilder& tb, const Call& call) {
     return tb.new_int(size);
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kFactsRows[] = {
     {"isscalar", lower_kind},    {"iterable", lower_kind},   {"iscomplexobj", lower_kind},
     {"isrealobj", lower_kind},   {"shape", lower_shape},     {"ndim", lower_ndim},
     {"size", lower_size},        {"dtype", lower_fact},      {"finfo", lower_fact},
@@ -176,6 +176,6 @@ ShadowRef fact_attr(TraceBuilder& tb, const Operand& a, PyObject* result) {
     return tb.constant(result);
 }
 
-void register_facts() { add_rows(kRows); }
+void register_facts() { add_rows(kFactsRows); }
 
 }  // namespace stator::frontend::numpy

@@ -2,7 +2,7 @@
 // elements.
 #pragma once
 
-#include "frontend/hosts/numpy/api.h"
+#include "guards/check/numpy_api.h"
 
 namespace stator::frontend::numpy {
 

@@ -160,7 +160,7 @@ ShadowRef lower_nan_to_num(TraceBuilder& tb, const Call& call) {
     return call.args[0].shadow;
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kInPlaceRows[] = {
     {.where = ".sort", .lower = lower_change, .writes = true},
     {.where = ".partition", .lower = lower_change, .writes = true},
     {.where = "fill_diagonal", .lower = lower_change, .writes = true},
@@ -175,6 +175,6 @@ constexpr CallRow kRows[] = {
 
 }  // namespace
 
-void register_in_place() { add_rows(kRows); }
+void register_in_place() { add_rows(kInPlaceRows); }
 
 }  // namespace stator::frontend::numpy

@@ -46,14 +46,14 @@ const InPlaceFlag* in_place_flag(PyObject* callable) {
     static constexpr struct {
         const char* name;
         InPlaceFlag flag;
-    } kRows[] = {
+    } kLibraryRows[] = {
         {"median", {"overwrite_input", 3}},        {"nanmedian", {"overwrite_input", 3}},
         {"percentile", {"overwrite_input", 4}},    {"quantile", {"overwrite_input", 4}},
         {"nanpercentile", {"overwrite_input", 4}}, {"nanquantile", {"overwrite_input", 4}},
     };
     static constexpr InPlaceFlag kByteswap = {"inplace", 1};
     if (callable == array_method("byteswap")) return &kByteswap;
-    for (const auto& row : kRows)
+    for (const auto& row : kLibraryRows)
         if (callable == numpy_function(row.name)) return &row.flag;
     return nullptr;
 }
@@ -361,7 +361,7 @@ ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list
 
 namespace {
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kLibraryRows[] = {
 #define FRESH(where) {where, lower_library},
 #define FIXED(where) {where, lower_fixed_ints},
 #define VALUES(where) {where, lower_by_values},
@@ -379,6 +379,6 @@ constexpr CallRow kRows[] = {
 
 }  // namespace
 
-void register_library() { add_rows(kRows); }
+void register_library() { add_rows(kLibraryRows); }
 
 }  // namespace stator::frontend::numpy

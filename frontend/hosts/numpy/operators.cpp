@@ -21,13 +21,13 @@ namespace {
 constexpr struct {
     const char* ufunc;
     const char* function;  // in the operator module
-} kOperators[] = {
+} kUfuncNames[] = {
     {"add", "add"},         {"bitwise_and", "and_"},   {"floor_divide", "floordiv"}, {"left_shift", "lshift"},
     {"matmul", "matmul"},   {"multiply", "mul"},       {"remainder", "mod"},         {"bitwise_or", "or_"},
     {"power", "pow"},       {"right_shift", "rshift"}, {"subtract", "sub"},          {"divide", "truediv"},
     {"bitwise_xor", "xor"},
 };
-constexpr int kOperatorCount = sizeof(kOperators) / sizeof(kOperators[0]);  // NB_INPLACE_ADD
+constexpr int kOperatorCount = sizeof(kUfuncNames) / sizeof(kUfuncNames[0]);  // NB_INPLACE_ADD
 constexpr int kPower = 8, kMatmul = 4;
 
 constexpr const char* kCompare[] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
@@ -43,7 +43,7 @@ PyObject* operator_named(const char* name) {
     return cache->emplace(name, found).first->second;
 }
 
-constexpr const char kProbeSource[] = R"(
+constexpr const char kPowerProbe[] = R"(
 def make():
     import numpy
     class Probe(numpy.ndarray):
@@ -66,7 +66,7 @@ PyObject* power_probe() {
     return once([] {
         PyRef globals = PyRef::steal(PyDict_New());
         PyDict_SetItemString(globals.get(), "__builtins__", builtins_at_import());
-        PyRef done = PyRef::steal(PyRun_String(kProbeSource, Py_file_input, globals.get(), globals.get()));
+        PyRef done = PyRef::steal(PyRun_String(kPowerProbe, Py_file_input, globals.get(), globals.get()));
         PyObject* found = done ? PyDict_GetItemString(globals.get(), "probe") : nullptr;
         Py_XINCREF(found);
         PyErr_Clear();
@@ -137,7 +137,9 @@ bool power_is_unary(PyObject* array, PyObject* exponent) {
     return ufunc_of_power(base, exponent, false, &binary) && !binary;
 }
 
-PyObject* operator_function(int nb_op) { return operator_named(kOperators[nb_op % kOperatorCount].function); }
+PyObject* operator_function(int nb_op) {
+    return operator_named(kUfuncNames[nb_op % kOperatorCount].function);
+}
 
 PyObject* unary_function(const char* name) { return operator_named(name); }
 
@@ -158,10 +160,10 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
     if (sequence && !in_place) return library_of(tb, operator_function(op), {a, b}, result);
     if (sequence && (op == kPower || op == kMatmul))
         return tb.fail(Reason::UnknownOp, "** or @ with a sequence");
-    if (in_place && host_only(a)) return lower_host_in_place(tb, *find_ufunc(kOperators[op].ufunc), a, b);
+    if (in_place && host_only(a)) return lower_host_in_place(tb, *find_ufunc(kUfuncNames[op].ufunc), a, b);
     if (in_place && (host_only(b) || sequence)) {
         Operand both[] = {a, b};
-        return lower_ufunc_into(tb, *find_ufunc(kOperators[op].ufunc), both, a, nullptr);
+        return lower_ufunc_into(tb, *find_ufunc(kUfuncNames[op].ufunc), both, a, nullptr);
     }
     if (op == kPower) return lower_power(tb, a, b, in_place, result);
     if (op == kMatmul) {
@@ -169,7 +171,7 @@ ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Oper
         return library_of(tb, operator_function(op), {a, b}, result);
     }
     Operand both[] = {a, b};
-    return lower_ufunc(tb, *find_ufunc(kOperators[op].ufunc), both, in_place ? &a : nullptr, nullptr, {},
+    return lower_ufunc(tb, *find_ufunc(kUfuncNames[op].ufunc), both, in_place ? &a : nullptr, nullptr, {},
                        result);
 }
 

@@ -30,13 +30,13 @@ struct Arguments {
 
 constexpr size_t kOnlyNamed = ~size_t{0};
 
-bool given(PyObject* o) { return o && o != Py_None; }
+bool is_given(PyObject* o) { return o && o != Py_None; }
 
 // How many elements each result of a reduction is made of; -1: not known.
 double reduced_count(PyObject* array, PyObject* axis) {
     if (!is_array(array)) return -1;
     auto* a = reinterpret_cast<PyArrayObject*>(array);
-    if (!given(axis)) return static_cast<double>(PyArray_SIZE(a));
+    if (!is_given(axis)) return static_cast<double>(PyArray_SIZE(a));
     double count = 1;
     const bool several = PyTuple_CheckExact(axis);
     const Py_ssize_t axes = several ? PyTuple_GET_SIZE(axis) : 1;
@@ -61,7 +61,7 @@ bool variance_warns(const Arguments& a) {
     if (a.get(kOnlyNamed, "where")) return true;
     PyObject* freedom = a.get(4, "ddof");
     if (PyObject* correction = a.get(kOnlyNamed, "correction")) freedom = correction;
-    if (!given(freedom)) return false;
+    if (!is_given(freedom)) return false;
     double ddof = 0;
     if (PyLong_Check(freedom) || PyFloat_Check(freedom)) {
         ddof = PyFloat_AsDouble(freedom);
@@ -88,7 +88,7 @@ bool cross_warns(const Arguments& a) {
 }
 
 // "`axes` should not be `None` if `s` is not `None`" and "Passing an array containing `None` values to `s`"
-bool transform_warns(const Arguments& a) { return given(a.get(1, "s")); }
+bool transform_warns(const Arguments& a) { return is_given(a.get(1, "s")); }
 
 using Check = bool (*)(const Arguments&);
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "frontend/hosts/numpy/api.h"
+#include "guards/check/numpy_api.h"
 
 namespace stator::frontend::numpy {
 

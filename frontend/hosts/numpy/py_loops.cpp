@@ -47,14 +47,14 @@ void binary_loop(char** args, const int64_t* dims, const int64_t* steps, void*) 
               *reinterpret_cast<double*>(args[1] + i * steps[1]));
 }
 
-struct Row {
+struct LoopRow {
     std::string_view name;
     int nin;
     kernels::HostLoopFn fn;
 };
 
 #define UNARY(name) {"py." #name, 1, unary_loop<static_cast<Unary>(::name)>}
-constexpr Row kRows[] = {
+constexpr LoopRow kLoopRows[] = {
     {"py.floor_divide", 2, binary_loop<float_floor_div>},
     {"py.remainder", 2, binary_loop<float_mod>},
     {"py.pow", 2, binary_loop<static_cast<Binary>(::pow)>},
@@ -85,7 +85,7 @@ constexpr Row kRows[] = {
 
 kernels::HostLoop python_loop(std::string_view name, const std::vector<graph::DType>& types) {
     if (!name.starts_with("py.")) return {};
-    for (const Row& row : kRows) {
+    for (const LoopRow& row : kLoopRows) {
         if (row.name != name || static_cast<int>(types.size()) != row.nin + 1) continue;
         for (graph::DType t : types)
             if (t != graph::DType::F64) return {};

@@ -130,7 +130,7 @@ ShadowRef lower_outer(TraceBuilder& tb, const Call& call) {
     return product == kNone ? nullptr : finish_copy(tb, product, before, call.result);
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kReductionCompoundsRows[] = {
     {"var", lower_variance<false>, true}, {".var", lower_variance<false>, true},
     {"std", lower_variance<true>, true},  {".std", lower_variance<true>, true},
     {"linalg.norm", lower_norm, true},    {"ptp", lower_ptp, true},
@@ -139,6 +139,6 @@ constexpr CallRow kRows[] = {
 
 }  // namespace
 
-void register_reduction_compounds() { add_rows(kRows); }
+void register_reduction_compounds() { add_rows(kReductionCompoundsRows); }
 
 }  // namespace stator::frontend::numpy

@@ -317,7 +317,7 @@ ShadowRef lower_ufunc_reduce(TraceBuilder& tb, const Call& call) {
     return lower_library(tb, call);
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kReductionsRows[] = {
     {"sum", lower_sum<kAdd>, true},
     {".sum", lower_sum<kAdd>, true},
     {"prod", lower_sum<kMultiply>, true},
@@ -359,11 +359,11 @@ ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call) {
 }
 
 bool is_reduction(Lowering lower) {
-    return std::any_of(std::begin(kRows), std::end(kRows), [&](const CallRow& row) {
+    return std::any_of(std::begin(kReductionsRows), std::end(kReductionsRows), [&](const CallRow& row) {
         return row.lower == lower && std::string_view(row.where).find("ufunc") == std::string_view::npos;
     });
 }
 
-void register_reductions() { add_rows(kRows); }
+void register_reductions() { add_rows(kReductionsRows); }
 
 }  // namespace stator::frontend::numpy

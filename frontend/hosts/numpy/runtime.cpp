@@ -6,7 +6,6 @@
 // has its bits (kernels/sincos/sincos.h). NumPy's legacy loops (ufunc->functions) are that for all its
 // numeric ufuncs; a ufunc whose strided loop is not the wrapper of its legacy loops is refused, so a later
 // NumPy that moves one to its newer ArrayMethod API only costs speed.
-#define STATOR_NUMPY_IMPORT
 #include "frontend/hosts/numpy/runtime.h"
 
 #include <cstring>
@@ -21,8 +20,6 @@
 #include "frontend/hosts/numpy/py_loops.h"
 #include "frontend/once.h"
 #include "kernels/sincos/sincos.h"
-// Behind what includes NumPy's other headers.
-#include <numpy/arrayscalars.h>
 
 namespace stator::frontend::numpy {
 
@@ -96,29 +93,6 @@ kernels::HostLoop search_loop(const Ufunc& u, std::span<const DType> types, bool
 PyArray_Descr* descr_of(DType t) { return g_descr[static_cast<int>(t)]; }
 
 bool init_runtime(std::string* error) {
-    PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
-    if (!np) {
-        PyErr_Clear();
-        *error =
-            "stator needs NumPy 2.0 or later, and numpy cannot be imported: install it with `pip install "
-            "'numpy>=2'`";
-        return false;
-    }
-    PyRef version = PyRef::steal(PyObject_GetAttrString(np.get(), "__version__"));
-    const char* text =
-        version && PyUnicode_Check(version.get()) ? PyUnicode_AsUTF8(version.get()) : "unknown";
-    if (!text || std::atoi(text) < 2) {
-        PyErr_Clear();
-        *error = std::string("stator needs NumPy 2.0 or later, found ") + (text ? text : "unknown") +
-                 ": upgrade it with `pip install -U numpy`";
-        return false;
-    }
-    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
-        PyErr_Clear();
-        *error = std::string("NumPy ") + text +
-                 " does not offer the C API that stator was built for: rebuild stator";
-        return false;
-    }
     for (int i = 0; i < graph::kDTypeCount; i++) {
         if (graph::kDTypes[i].numpy_type < 0) continue;
         g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
@@ -130,12 +104,13 @@ bool init_runtime(std::string* error) {
     // What np.geterr asks, without Python code, in which a signal's handler could run and raise.
     if (umath) g_geterr = PyObject_GetAttrString(umath.get(), "_get_extobj_dict");
     PyErr_Clear();
-    if (!g_geterr) g_geterr = PyObject_GetAttrString(np.get(), "geterr");
+    const PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+    if (!g_geterr && np) g_geterr = PyObject_GetAttrString(np.get(), "geterr");
     register_ufuncs();
     keep_names();
     if (!g_geterr || !find_ufunc("add")) {
         PyErr_Clear();
-        *error = std::string("NumPy ") + text + " is not laid out as stator expects: please report this";
+        *error = "NumPy is not laid out as stator expects: please report this";
         return false;
     }
     return true;
@@ -209,7 +184,7 @@ PyObject* new_view(PyObject* base, DType dtype, int ndim, const int64_t* shape, 
 
 namespace {
 
-double read_double(DType t, const char* bits) {
+double double_of(DType t, const char* bits) {
     switch (t) {
         case DType::F64:
         case DType::C128: {
@@ -252,7 +227,7 @@ PyObject* new_scalar(DType dtype, const char* bits) {
 
 PyObject* box_scalar(Box box, DType dtype, const char* bits) {
     switch (box) {
-        case Box::PyFloat: return PyFloat_FromDouble(read_double(dtype, bits));
+        case Box::PyFloat: return PyFloat_FromDouble(double_of(dtype, bits));
         case Box::PyBool: return PyBool_FromLong(*bits != 0);
         case Box::PyInt: {
             if (dtype == DType::I64) {
@@ -264,9 +239,9 @@ PyObject* box_scalar(Box box, DType dtype, const char* bits) {
             return o ? PyNumber_Index(o.get()) : nullptr;
         }
         case Box::PyComplex: {
-            double re = read_double(dtype, bits), im = 0;
+            double re = double_of(dtype, bits), im = 0;
             if (dtype == DType::C128) std::memcpy(&im, bits + 8, 8);
-            if (dtype == DType::C64) im = read_double(DType::F32, bits + 4);
+            if (dtype == DType::C64) im = double_of(DType::F32, bits + 4);
             return PyComplex_FromDoubles(re, im);
         }
         case Box::NpScalar: return new_scalar(dtype, bits);

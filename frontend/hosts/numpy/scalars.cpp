@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 
+#include "frontend/cpython/operators.h"
 #include "frontend/hosts/numpy/lower.h"
 
 #include <numpy/arrayscalars.h>
@@ -14,22 +15,6 @@
 namespace stator::frontend::numpy {
 
 namespace {
-
-enum Nb {
-    kAdd,
-    kAnd,
-    kFloorDivide,
-    kLshift,
-    kMatmul,
-    kMultiply,
-    kRemainder,
-    kOr,
-    kPower,
-    kRshift,
-    kSubtract,
-    kDivide,
-    kXor
-};
 
 constexpr int64_t kExactDouble = int64_t{1} << 53;
 
@@ -80,14 +65,14 @@ ShadowRef lower_int_binary(TraceBuilder& tb, int op, const Operand& a, const Ope
     Sym x = a.shadow->sym, y = b.shadow->sym;
     graph::SymTable& t = tb.syms();
     switch (op) {
-        case kAdd: return int_result(tb, t.add(x, y), result);
-        case kSubtract: return int_result(tb, t.sub(x, y), result);
-        case kMultiply: return int_result(tb, t.mul(x, y), result);
-        case kFloorDivide:
-        case kRemainder:
+        case nb::Add: return int_result(tb, t.add(x, y), result);
+        case nb::Subtract: return int_result(tb, t.sub(x, y), result);
+        case nb::Multiply: return int_result(tb, t.mul(x, y), result);
+        case nb::FloorDivide:
+        case nb::Remainder:
             if (!tb.require(Relation::Ne, y, tb.int_const(0))) return tb.fail(Reason::Exception);
-            return int_result(tb, op == kFloorDivide ? t.floordiv(x, y) : t.mod(x, y), result);
-        case kDivide: {
+            return int_result(tb, op == nb::FloorDivide ? t.floordiv(x, y) : t.mod(x, y), result);
+        case nb::TrueDivide: {
             // Python divides exactly and rounds once; so does the division of two exact doubles.
             if (!tb.require(Relation::Ne, y, tb.int_const(0)) || !within_double(tb, x) ||
                 !within_double(tb, y))
@@ -97,9 +82,9 @@ ShadowRef lower_int_binary(TraceBuilder& tb, int op, const Operand& a, const Ope
                        ? nullptr
                        : finish(tb, tb.pointwise(Op::Divide, in, DType::F64), result);
         }
-        case kPower: return int_power(tb, x, a, b, result);
-        case kLshift: return int_shift(tb, true, x, b, result);
-        case kRshift: return int_shift(tb, false, x, b, result);
+        case nb::Power: return int_power(tb, x, a, b, result);
+        case nb::Lshift: return int_shift(tb, true, x, b, result);
+        case nb::Rshift: return int_shift(tb, false, x, b, result);
         default: return fixed_result(tb, a, b, result);
     }
 }
@@ -123,13 +108,13 @@ Id double_const(TraceBuilder& tb, double v) {
 ShadowRef lower_float_binary(TraceBuilder& tb, int op, Id x, Id y, PyObject* base, PyObject* result) {
     Id in[] = {x, y};
     switch (op) {
-        case kAdd: return finish(tb, tb.pointwise(Op::Add, in, DType::F64), result);
-        case kSubtract: return finish(tb, tb.pointwise(Op::Subtract, in, DType::F64), result);
-        case kMultiply: return finish(tb, tb.pointwise(Op::Multiply, in, DType::F64), result);
+        case nb::Add: return finish(tb, tb.pointwise(Op::Add, in, DType::F64), result);
+        case nb::Subtract: return finish(tb, tb.pointwise(Op::Subtract, in, DType::F64), result);
+        case nb::Multiply: return finish(tb, tb.pointwise(Op::Multiply, in, DType::F64), result);
         default: break;
     }
     if (!PyFloat_CheckExact(result)) return tb.fail(Reason::UnknownOp, "a complex power");
-    if (op == kPower) {
+    if (op == nb::Power) {
         if (!(PyFloat_AsDouble(base) > 0) || !std::isfinite(PyFloat_AS_DOUBLE(result)))
             return tb.fail(Reason::UnknownOp, "a power of a negative number");
         // Inside these bounds float.__pow__ is the C library's pow; outside it may raise or return a complex.
@@ -139,9 +124,9 @@ ShadowRef lower_float_binary(TraceBuilder& tb, int op, Id x, Id y, PyObject* bas
     }
     if (!guard_compare(tb, Op::NotEqual, y, double_const(tb, 0))) return nullptr;
     switch (op) {
-        case kDivide: return finish(tb, tb.pointwise(Op::Divide, in, DType::F64), result);
-        case kFloorDivide: return finish(tb, tb.host_loop("py.floor_divide", in, DType::F64), result);
-        case kRemainder: return finish(tb, tb.host_loop("py.remainder", in, DType::F64), result);
+        case nb::TrueDivide: return finish(tb, tb.pointwise(Op::Divide, in, DType::F64), result);
+        case nb::FloorDivide: return finish(tb, tb.host_loop("py.floor_divide", in, DType::F64), result);
+        case nb::Remainder: return finish(tb, tb.host_loop("py.remainder", in, DType::F64), result);
         default: return tb.fail(Reason::UnknownOp, "this operator on floats");
     }
 }
@@ -160,8 +145,9 @@ bool is_python_float(const Operand& o) {
 // Operators of NumPy's scalar types that compute as the ufunc's loop does on one element.
 bool scalar_operator_is_loop(int op, const LoopTypes& types) {
     bool native_float = types.in[0] == DType::F64 || types.in[0] == DType::F32;
-    if (op == kAdd || op == kSubtract || op == kMultiply || op == kDivide) return native_float;
-    return types.in[0] == DType::Bool && (op == kAnd || op == kOr || op == kXor);
+    if (op == nb::Add || op == nb::Subtract || op == nb::Multiply || op == nb::TrueDivide)
+        return native_float;
+    return types.in[0] == DType::Bool && (op == nb::And || op == nb::Or || op == nb::Xor);
 }
 
 constexpr const char* kUfuncs[] = {"add",      "bitwise_and", "floor_divide", "left_shift", "matmul",
@@ -173,7 +159,7 @@ ShadowRef lower_numpy_binary(TraceBuilder& tb, int op, const Operand& a, const O
     if (!read_arg(tb, a, &args[0]) || !read_arg(tb, b, &args[1])) return nullptr;
     const Ufunc* u = find_ufunc(kUfuncs[op]);
     LoopTypes types;
-    if (op != kMatmul && PyArray_CheckScalar(result) &&
+    if (op != nb::Matmul && PyArray_CheckScalar(result) &&
         resolve_loop(tb, *u, args, std::nullopt, {}, &types) && scalar_operator_is_loop(op, types))
         return finish(tb, emit_ufunc(tb, *u, args, types), result);
     return library_of(tb, operator_function(op), {a, b}, result);
@@ -534,34 +520,34 @@ ShadowRef lower_math(TraceBuilder& tb, const Call& call) {
 STATOR_MATH(X)
 #undef X
 
-constexpr CallRow kRows[] = {{"builtins:abs", lower_abs},
-                             {"builtins:float", lower_float},
-                             {"builtins:bool", lower_bool},
-                             {"builtins:int", lower_int},
-                             {"operator:index", lower_index},
-                             {".item", lower_item},
-                             {"generic.item", lower_item},
-                             {"builtins:min", lower_extremum_of_two<false>},
-                             {"builtins:max", lower_extremum_of_two<true>},
-                             {"float64", lower_numpy_float<DType::F64>},
-                             {"float32", lower_numpy_float<DType::F32>},
-                             {"int8", lower_numpy_int<DType::I8>},
-                             {"int16", lower_numpy_int<DType::I16>},
-                             {"int32", lower_numpy_int<DType::I32>},
-                             {"int64", lower_numpy_int<DType::I64>},
-                             {"uint8", lower_numpy_int<DType::U8>},
-                             {"uint16", lower_numpy_int<DType::U16>},
-                             {"uint32", lower_numpy_int<DType::U32>},
-                             {"uint64", lower_numpy_int<DType::U64>},
-                             {"math:sqrt", lower_math_sqrt},
-                             {"math:fabs", lower_math_fabs},
+constexpr CallRow kScalarsRows[] = {{"builtins:abs", lower_abs},
+                                    {"builtins:float", lower_float},
+                                    {"builtins:bool", lower_bool},
+                                    {"builtins:int", lower_int},
+                                    {"operator:index", lower_index},
+                                    {".item", lower_item},
+                                    {"generic.item", lower_item},
+                                    {"builtins:min", lower_extremum_of_two<false>},
+                                    {"builtins:max", lower_extremum_of_two<true>},
+                                    {"float64", lower_numpy_float<DType::F64>},
+                                    {"float32", lower_numpy_float<DType::F32>},
+                                    {"int8", lower_numpy_int<DType::I8>},
+                                    {"int16", lower_numpy_int<DType::I16>},
+                                    {"int32", lower_numpy_int<DType::I32>},
+                                    {"int64", lower_numpy_int<DType::I64>},
+                                    {"uint8", lower_numpy_int<DType::U8>},
+                                    {"uint16", lower_numpy_int<DType::U16>},
+                                    {"uint32", lower_numpy_int<DType::U32>},
+                                    {"uint64", lower_numpy_int<DType::U64>},
+                                    {"math:sqrt", lower_math_sqrt},
+                                    {"math:fabs", lower_math_fabs},
 #define X(name) {"math:" #name, lower_math<kLoop_##name>},
-                             STATOR_MATH(X)
+                                    STATOR_MATH(X)
 #undef X
 };
 
 }  // namespace
 
-void register_scalars() { add_rows(kRows); }
+void register_scalars() { add_rows(kScalarsRows); }
 
 }  // namespace stator::frontend::numpy

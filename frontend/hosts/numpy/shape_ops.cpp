@@ -507,7 +507,7 @@ constexpr CallRow viewing(const char* where, Lowering lower) {
     return {.where = where, .lower = lower, .shares = true};
 }
 
-constexpr CallRow kRows[] = {
+constexpr CallRow kShapeOpsRows[] = {
     viewing("real", lower_real),
     {".conj", lower_conjugate, true},
     {".conjugate", lower_conjugate, true},
@@ -540,6 +540,6 @@ constexpr CallRow kRows[] = {
 
 }  // namespace
 
-void register_shape_ops() { add_rows(kRows); }
+void register_shape_ops() { add_rows(kShapeOpsRows); }
 
 }  // namespace stator::frontend::numpy

@@ -2,37 +2,22 @@
 // can_elide_temp_unary and try_binary_elide of numpy/_core/src/multiarray/temp_elide.c, and their callers in
 // number.c.
 #include "frontend/hosts/numpy/temporaries.h"
+#include "frontend/cpython/operators.h"
 
 #include <algorithm>
 
 #include "frontend/cpython/builtins.h"
-#include "frontend/hosts/numpy/api.h"
 #include "frontend/hosts/numpy/complex_forms.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/operators.h"
 #include "frontend/once.h"
+#include "guards/check/numpy_api.h"
 
 namespace stator::frontend::numpy {
 
 namespace {
 
-// CPython's NB_* codes, which all versions share.
-enum Nb : int {
-    kAdd = 0,
-    kAnd = 1,
-    kFloorDivide = 2,
-    kLshift = 3,
-    kMultiply = 5,
-    kOr = 7,
-    kPower = 8,
-    kRshift = 9,
-    kSubtract = 10,
-    kTrueDivide = 11,
-    kXor = 12,
-    kInPlace = 13,
-};
-
-constexpr char kProbeSource[] = R"(
+constexpr char kElisionProbe[] = R"(
 def probe():
     import numpy, operator
     c = numpy.zeros((256, 256))
@@ -54,7 +39,7 @@ bool numpy_reuses(Reuses how) {
     const long answers = once([] {
         const PyRef globals = PyRef::steal(PyDict_New());
         PyDict_SetItemString(globals.get(), "__builtins__", builtins_at_import());
-        PyRef done = PyRef::steal(PyRun_String(kProbeSource, Py_file_input, globals.get(), globals.get()));
+        PyRef done = PyRef::steal(PyRun_String(kElisionProbe, Py_file_input, globals.get(), globals.get()));
         PyObject* probe = done ? PyDict_GetItemString(globals.get(), "probe") : nullptr;
         const PyRef answer = PyRef::steal(probe ? PyObject_CallNoArgs(probe) : nullptr);
         const long found = answer ? PyLong_AsLong(answer.get()) : 0;
@@ -94,28 +79,30 @@ bool takes(PyArrayObject* temporary, PyObject* other) {
 // of integers and floats, are what they are.
 bool order_shows(int op, int type) {
     graph::DType t;
-    return op == kMultiply && dtype_of_number(type, &t) && exchanges_operands(t);
+    return op == nb::Multiply && dtype_of_number(type, &t) && exchanges_operands(t);
 }
 
-bool commutes(int op) { return op == kAdd || op == kMultiply || op == kAnd || op == kOr || op == kXor; }
+bool commutes(int op) {
+    return op == nb::Add || op == nb::Multiply || op == nb::And || op == nb::Or || op == nb::Xor;
+}
 
 // The operand of `a OP b` that is reused, 0 or 1; -1: neither.
 int reused_of(int op, PyObject* a, PyObject* b, TemporaryReuse::Held held) {
     switch (op) {
-        case kAdd:
-        case kAnd:
-        case kFloorDivide:
-        case kLshift:
-        case kMultiply:
-        case kOr:
-        case kRshift:
-        case kSubtract:
-        case kXor: break;
-        case kTrueDivide:
+        case nb::Add:
+        case nb::And:
+        case nb::FloorDivide:
+        case nb::Lshift:
+        case nb::Multiply:
+        case nb::Or:
+        case nb::Rshift:
+        case nb::Subtract:
+        case nb::Xor: break;
+        case nb::TrueDivide:
             if (!PyArray_CheckExact(a) || !(PyArray_ISFLOAT(as_array(a)) || PyArray_ISCOMPLEX(as_array(a))))
                 return -1;
             break;
-        case kPower: return is_temporary(a, held.below) && power_is_unary(a, b) ? 0 : -1;
+        case nb::Power: return is_temporary(a, held.below) && power_is_unary(a, b) ? 0 : -1;
         default: return -1;
     }
     if (is_temporary(a, held.below) && takes(as_array(a), b)) return 0;
@@ -140,8 +127,8 @@ struct Operation {
 Operation operation_of(const Frame& f, const Insn& insn) {
     switch (insn.op) {
         case Opcode::BinaryOp: {
-            const bool in_place = insn.arg >= kInPlace;
-            return {2, in_place ? insn.arg - kInPlace : insn.arg, in_place};
+            const bool in_place = insn.arg >= kOperators;
+            return {2, in_place ? insn.arg - kOperators : insn.arg, in_place};
         }
         case Opcode::UnaryNegative:
         case Opcode::UnaryPositive:
@@ -159,7 +146,7 @@ Operation operation_of(const Frame& f, const Insn& insn) {
             if (call.callable == unary_function(name)) return {1, -1, false, false, true};
         return is_abs ? Operation{1, -1, false, true, true} : Operation{};
     }
-    for (int op = 0; op < kInPlace; ++op)
+    for (int op = 0; op < kOperators; ++op)
         if (call.callable == operator_function(op)) return {2, op, false, false, true};
     return {};
 }

@@ -180,11 +180,11 @@ bool flatten(const Request& r, ViewStep* out) {
     return true;
 }
 
-struct Row {
+struct ViewRow {
     std::string_view name;
     Lower lower;
 };
-constexpr Row kRows[] = {
+constexpr ViewRow kRows[] = {
     {"transpose", transpose}, {"swapaxes", transpose},  {"swapdims", transpose}, {"t", matrix_transpose},
     {"permute", permute},     {"unsqueeze", unsqueeze}, {"squeeze", squeeze},    {"select", select},
     {"expand", expand},       {"view", view},           {"reshape", view},       {"flatten", flatten},
@@ -200,7 +200,7 @@ static PyObject* getitem_function() {
 }
 
 ShadowRef lower_view(TraceBuilder& tb, std::string_view name, const Call& call) {
-    const auto* row = std::ranges::find(kRows, name, &Row::name);
+    const auto* row = std::ranges::find(kRows, name, &ViewRow::name);
     if (row == std::end(kRows) || call.args.empty() || !is_tensor(call.result)) return nullptr;
     const Operand& base = call.args[0];
     if (!is_tensor(base.obj) || call.result == base.obj || !tb.resolve(base.shadow, base.obj) ||

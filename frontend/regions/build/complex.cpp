@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/cpython/operators.h"
 #include "frontend/hosts/numpy/complex_forms.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/temporaries.h"
@@ -15,8 +16,6 @@
 namespace stator::frontend::regions {
 
 namespace {
-
-enum Nb { Add = 0, Multiply = 5, Power = 8, Subtract = 10 };
 
 DType part_type(DType t) { return t == DType::C64 ? DType::F32 : DType::F64; }
 
@@ -111,7 +110,7 @@ bool Builder::binary_complex(int nb, const Value& a, const Value& b, Value* out)
     using graph::Op;
     DType t;
     std::vector<Value> in{a, b};
-    if (nb == Power) {
+    if (nb == nb::Power) {
         if (b.kind != Kind::Int || known_int(b.id) != 2) return unknown("a power of " + describe(a));
         in.pop_back();
         t = a.dtype;
@@ -125,14 +124,14 @@ bool Builder::binary_complex(int nb, const Value& a, const Value& b, Value* out)
     ExprRef re, im;
     const auto part_op = [&](Op op, size_t i, size_t j) { return op_expr(op, p, {x->in[i], y->in[j]}); };
     switch (nb) {
-        case Add:
-        case Subtract: {
-            const Op op = nb == Add ? Op::Add : Op::Subtract;
+        case nb::Add:
+        case nb::Subtract: {
+            const Op op = nb == nb::Add ? Op::Add : Op::Subtract;
             re = part_op(op, 0, 0), im = part_op(op, 1, 1);
             break;
         }
-        case Power:
-        case Multiply: {
+        case nb::Power:
+        case nb::Multiply: {
             const numpy::ComplexForms& forms = numpy::complex_forms(t);
             const bool backward = std::ranges::any_of(in, [](const Value& v) { return v.backward; });
             if (!forms.fused_product || (backward && !forms.backward_product))
@@ -161,7 +160,7 @@ bool Builder::several(const Value& dest) {
 // with what may be one are Python's. What a variable holds, too, is none.
 bool Builder::keeps_order(int nb_op, const Value& right) {
     const bool made = right.kind == Kind::Lazy || (right.kind == Kind::Array && right.fresh && !right.part);
-    if (nb_op != Multiply || !made || !numpy::exchanges_operands(right.dtype)) return true;
+    if (nb_op != nb::Multiply || !made || !numpy::exchanges_operands(right.dtype)) return true;
     const auto is_right = [&](const Value& v) {
         return v.kind == right.kind && (v.kind == Kind::Lazy ? v.expr == right.expr : v.id == right.id);
     };
@@ -193,9 +192,9 @@ bool Builder::compare_complex(int py_op, const Value& a, const Value& b, Value* 
 }
 
 bool Builder::binary_complex_ufunc(const std::string& name, const Value& a, const Value& b, Value* out) {
-    if (name == "add") return binary_complex(Add, a, b, out);
-    if (name == "subtract") return binary_complex(Subtract, a, b, out);
-    if (name == "multiply") return binary_complex(Multiply, a, b, out);
+    if (name == "add") return binary_complex(nb::Add, a, b, out);
+    if (name == "subtract") return binary_complex(nb::Subtract, a, b, out);
+    if (name == "multiply") return binary_complex(nb::Multiply, a, b, out);
     if (name == "equal" || name == "not_equal")
         return compare_complex(name == "equal" ? Py_EQ : Py_NE, a, b, out);
     return unknown("np." + name + " of " + describe(a) + " and " + describe(b));
@@ -234,7 +233,7 @@ ExprRef Builder::modulus(const ExprRef& z) {
 
 bool Builder::unary_complex(const std::string& name, const Value& a, Value* out) {
     using graph::Op;
-    if (name == "square") return binary_complex(Power, a, int_value(const_int(2)), out);
+    if (name == "square") return binary_complex(nb::Power, a, int_value(const_int(2)), out);
     if (name == "absolute" && (a.backward || !numpy::complex_forms(a.dtype).plain_modulus))
         return unknown("abs() of " + describe(a));
     Operands of;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/cpython/operators.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -13,21 +14,6 @@ namespace {
 using graph::RegionOp;
 using graph::ViewAxis;
 
-enum Nb {
-    Add,
-    And,
-    FloorDivide,
-    Lshift,
-    Matmul,
-    Multiply,
-    Remainder,
-    Or,
-    Power,
-    Rshift,
-    Subtract,
-    TrueDivide,
-    Xor
-};
 bool is_complex(const Value& v) { return v.is_complex_number() || graph::is_complex(v.dtype); }
 
 }  // namespace
@@ -287,10 +273,11 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
     using graph::Op;
     const auto fits = [](const Value& v) { return v.is_array() || v.is_number() || v.is_complex_number(); };
     if (!fits(a) || !fits(b)) return unknown("an operator on " + describe(a) + " and " + describe(b));
-    if (nb == Matmul) return !in_place && a.is_array() && b.is_array() ? product(a, b, out) : unknown("@=");
+    if (nb == nb::Matmul)
+        return !in_place && a.is_array() && b.is_array() ? product(a, b, out) : unknown("@=");
     Value lazy;
     if (is_complex(a) || is_complex(b)) {
-        if (in_place && a.is_array() && (!several(a) || (nb == Power && !squares_into(a)))) return false;
+        if (in_place && a.is_array() && (!several(a) || (nb == nb::Power && !squares_into(a)))) return false;
         if (!binary_complex(nb, a, b, &lazy)) return false;
     } else if (!binary_real(nb, a, b, &lazy)) {
         return false;
@@ -314,18 +301,18 @@ bool Builder::binary_arrays(int nb, bool in_place, const Value& a, const Value& 
 bool Builder::binary_real(int nb, const Value& a, const Value& b, Value* out) {
     using graph::Op;
     DType t;
-    if (!promote(a, b, nb == TrueDivide, &t)) return false;
+    if (!promote(a, b, nb == nb::TrueDivide, &t)) return false;
     Op op;
     std::vector<Value> in{a, b};
     switch (nb) {
-        case Add: op = Op::Add; break;
-        case Subtract: op = Op::Subtract; break;
-        case Multiply: op = Op::Multiply; break;
-        case TrueDivide: op = Op::Divide; break;
-        case And: op = Op::BitwiseAnd; break;
-        case Or: op = Op::BitwiseOr; break;
-        case Xor: op = Op::BitwiseXor; break;
-        case Power:
+        case nb::Add: op = Op::Add; break;
+        case nb::Subtract: op = Op::Subtract; break;
+        case nb::Multiply: op = Op::Multiply; break;
+        case nb::TrueDivide: op = Op::Divide; break;
+        case nb::And: op = Op::BitwiseAnd; break;
+        case nb::Or: op = Op::BitwiseOr; break;
+        case nb::Xor: op = Op::BitwiseXor; break;
+        case nb::Power:
             if (b.kind != Kind::Int || known_int(b.id) != 2) return power_by_constant(t, a, b, out);
             if (a.dtype == DType::Bool) return unknown("a power of arrays");
             op = Op::Square;

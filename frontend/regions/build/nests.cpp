@@ -10,7 +10,7 @@ namespace {
 
 using graph::RegionOp;
 
-DType part_type(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
+DType element_type(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
 
 }  // namespace
 
@@ -22,7 +22,7 @@ ValueId Builder::part(ValueId array, int which) {
     inst.op = RegionOp::Part;
     inst.in = {array};
     inst.ints = {which};
-    return emit(std::move(inst), {part_type(t.dtype), t.rank});
+    return emit(std::move(inst), {element_type(t.dtype), t.rank});
 }
 
 ExprRef Builder::component(const ExprRef& e, int which) {
@@ -30,7 +30,7 @@ ExprRef Builder::component(const ExprRef& e, int which) {
         return which == 0 ? e : number_expr(e->dtype, cast(const_float(0), DType::F64, e->dtype));
     if (e->kind == Expr::Pair) return e->in[static_cast<size_t>(which)];
     auto x = std::make_shared<Expr>(*e);  // a Leaf, a Take or a Next
-    x->dtype = part_type(e->dtype);
+    x->dtype = element_type(e->dtype);
     x->id = part(e->id, which);
     x->whole = e->id;
     if (e->narrow >= 0) x->narrow = part(e->narrow, which);

@@ -5,6 +5,7 @@
 // every result that is not finite leaves. NumPy's rules for mixed operands are NEP 50's: a Python number
 // takes the dtype of the NumPy operand, if its value fits.
 
+#include "frontend/cpython/operators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/build/builder.h"
@@ -13,25 +14,12 @@ namespace stator::frontend::regions {
 
 namespace {
 
-enum Nb {
-    Add,
-    And,
-    FloorDivide,
-    Lshift,
-    Matmul,
-    Multiply,
-    Remainder,
-    Or,
-    Power,
-    Rshift,
-    Subtract,
-    TrueDivide,
-    Xor
-};
 constexpr int64_t kExactInt = int64_t{1} << 53;  // up to which every int is a float
 
 graph::Op bit_op(int nb) {
-    return nb == And ? graph::Op::BitwiseAnd : nb == Or ? graph::Op::BitwiseOr : graph::Op::BitwiseXor;
+    return nb == nb::And  ? graph::Op::BitwiseAnd
+           : nb == nb::Or ? graph::Op::BitwiseOr
+                          : graph::Op::BitwiseXor;
 }
 
 graph::Op compare_op(int py) {
@@ -105,7 +93,7 @@ bool Builder::binary(int nb, bool, const Value& a, const Value& b, Value* out) {
 }
 
 bool Builder::binary_python(int nb, const Value& a, const Value& b, Value* out) {
-    if (a.kind == Kind::Bool && b.kind == Kind::Bool && (nb == And || nb == Or || nb == Xor)) {
+    if (a.kind == Kind::Bool && b.kind == Kind::Bool && (nb == nb::And || nb == nb::Or || nb == nb::Xor)) {
         *out = bool_value(pointwise(bit_op(nb), DType::Bool, DType::Bool, {a.id, b.id}));
         return true;
     }
@@ -131,30 +119,30 @@ bool Builder::binary_ints(int nb, const Value& a, const Value& b, Value* out) {
         return pointwise(op, DType::I64, DType::I64, {x, y});
     };
     switch (nb) {
-        case Add: return done(checked(RegionOp::CheckedAdd, DType::I64, a.id, b.id));
-        case Subtract: return done(checked(RegionOp::CheckedSub, DType::I64, a.id, b.id));
-        case Multiply: return done(checked(RegionOp::CheckedMul, DType::I64, a.id, b.id));
-        case FloorDivide: return done(checked(RegionOp::FloorDiv, DType::I64, a.id, b.id));
-        case Remainder: return done(checked(RegionOp::FloorMod, DType::I64, a.id, b.id));
-        case And:
-        case Or:
-        case Xor: return done(i64(bit_op(nb), a.id, b.id));
-        case TrueDivide: {
+        case nb::Add: return done(checked(RegionOp::CheckedAdd, DType::I64, a.id, b.id));
+        case nb::Subtract: return done(checked(RegionOp::CheckedSub, DType::I64, a.id, b.id));
+        case nb::Multiply: return done(checked(RegionOp::CheckedMul, DType::I64, a.id, b.id));
+        case nb::FloorDivide: return done(checked(RegionOp::FloorDiv, DType::I64, a.id, b.id));
+        case nb::Remainder: return done(checked(RegionOp::FloorMod, DType::I64, a.id, b.id));
+        case nb::And:
+        case nb::Or:
+        case nb::Xor: return done(i64(bit_op(nb), a.id, b.id));
+        case nb::TrueDivide: {
             const ValueId x = int_to_float(a.id), y = int_to_float(b.id);
             Value q;
-            if (!binary_floats(TrueDivide, x, y, &q)) return false;
+            if (!binary_floats(nb::TrueDivide, x, y, &q)) return false;
             *out = q;
             return true;
         }
-        case Lshift: {
+        case nb::Lshift: {
             guard_range(b.id, 0, 62);
             const ValueId r = i64(Op::LeftShift, a.id, b.id);
             const ValueId back = i64(Op::RightShift, r, b.id);
             if (!guard(pointwise(Op::Equal, DType::I64, DType::Bool, {back, a.id}))) return false;
             return done(r);
         }
-        case Rshift: guard_range(b.id, 0, INT64_MAX); return done(i64(Op::RightShift, a.id, b.id));
-        case Power: {
+        case nb::Rshift: guard_range(b.id, 0, INT64_MAX); return done(i64(Op::RightShift, a.id, b.id));
+        case nb::Power: {
             const auto k = known_int(b.id);
             constexpr int64_t kMostFactors = 8;
             if (!k || *k < 0 || *k > kMostFactors) {
@@ -184,19 +172,19 @@ bool Builder::binary_floats(int nb, ValueId a, ValueId b, Value* out) {
         return guard(pointwise(Op::NotEqual, DType::F64, DType::Bool, {v, const_float(0)}));
     };
     switch (nb) {
-        case Add: return f64(Op::Add);
-        case Subtract: return f64(Op::Subtract);
-        case Multiply: return f64(Op::Multiply);
-        case TrueDivide: return nonzero(b) && f64(Op::Divide);
-        case FloorDivide:
-        case Remainder: {
+        case nb::Add: return f64(Op::Add);
+        case nb::Subtract: return f64(Op::Subtract);
+        case nb::Multiply: return f64(Op::Multiply);
+        case nb::TrueDivide: return nonzero(b) && f64(Op::Divide);
+        case nb::FloorDivide:
+        case nb::Remainder: {
             if (!nonzero(b)) return false;
-            const char* name = nb == Remainder ? "py_mod" : "py_floordiv";
+            const char* name = nb == nb::Remainder ? "py_mod" : "py_floordiv";
             *out = float_value(call({graph::RegionCall::Scalar, name, {DType::F64, DType::F64, DType::F64}},
                                     DType::F64, DType::F64, {a, b}));
             return true;
         }
-        case Power: {
+        case nb::Power: {
             // A negative base may make a complex number, a zero one an error; what overflows raises.
             const ValueId positive = pointwise(Op::Greater, DType::F64, DType::Bool, {a, const_float(0)});
             const ValueId whole = pointwise(Op::Equal, DType::F64, DType::Bool,
@@ -274,10 +262,10 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
     using graph::RegionOp;
     DType t;
     ValueId x, y;
-    if (!promote(a, b, nb == TrueDivide, &t)) return false;
+    if (!promote(a, b, nb == nb::TrueDivide, &t)) return false;
     // Of NumPy's ints and Python's floats the ufunc makes powers, and not the C library.
     const auto is_int = [](const Value& v) { return v.kind == Kind::Scalar && !graph::is_float(v.dtype); };
-    if (nb == Power && graph::is_float(t) &&
+    if (nb == nb::Power && graph::is_float(t) &&
         ((is_int(a) && b.kind == Kind::Float) || (is_int(b) && a.kind == Kind::Float)))
         return operator_by_host(nb, false, a, b, out);
     if (!convert(a, t, &x) || !convert(b, t, &y)) return false;
@@ -286,7 +274,7 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
         return id >= 0;
     };
     if (t == DType::Bool) {
-        if (nb != And && nb != Or && nb != Xor) return unknown("arithmetic of bools");
+        if (nb != nb::And && nb != nb::Or && nb != nb::Xor) return unknown("arithmetic of bools");
         return done(pointwise(bit_op(nb), t, t, {x, y}));
     }
     if (graph::is_float(t)) {
@@ -296,37 +284,38 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
             return done(r) && finite(r, t, {x, y});
         };
         switch (nb) {
-            case Add: return arithmetic(Op::Add);
-            case Subtract: return arithmetic(Op::Subtract);
-            case Multiply: return arithmetic(Op::Multiply);
-            case TrueDivide: return arithmetic(Op::Divide);
-            case Power:
+            case nb::Add: return arithmetic(Op::Add);
+            case nb::Subtract: return arithmetic(Op::Subtract);
+            case nb::Multiply: return arithmetic(Op::Multiply);
+            case nb::TrueDivide: return arithmetic(Op::Divide);
+            case nb::Power:
                 if (t != DType::F64) return unknown("a power of " + describe(a));
                 r = call({graph::RegionCall::Scalar, "pow", {t, t, t}}, t, t, {x, y});
                 break;
-            case FloorDivide:
-            case Remainder:
-                r = call(
-                    {graph::RegionCall::UfuncLoop, nb == Remainder ? "remainder" : "floor_divide", {t, t, t}},
-                    t, t, {x, y});
+            case nb::FloorDivide:
+            case nb::Remainder:
+                r = call({graph::RegionCall::UfuncLoop,
+                          nb == nb::Remainder ? "remainder" : "floor_divide",
+                          {t, t, t}},
+                         t, t, {x, y});
                 break;
             default: return unknown("this operator on " + describe(a));
         }
         return done(r) && finite(r, t);
     }
     switch (nb) {
-        case Add: return done(checked(RegionOp::CheckedAdd, t, x, y));
-        case Subtract: return done(checked(RegionOp::CheckedSub, t, x, y));
-        case Multiply: return done(checked(RegionOp::CheckedMul, t, x, y));
-        case And:
-        case Or:
-        case Xor: return done(pointwise(bit_op(nb), t, t, {x, y}));
-        case Lshift: return done(pointwise(Op::LeftShift, t, t, {x, y}));
-        case Rshift: return done(pointwise(Op::RightShift, t, t, {x, y}));
-        case FloorDivide:
-        case Remainder: {
+        case nb::Add: return done(checked(RegionOp::CheckedAdd, t, x, y));
+        case nb::Subtract: return done(checked(RegionOp::CheckedSub, t, x, y));
+        case nb::Multiply: return done(checked(RegionOp::CheckedMul, t, x, y));
+        case nb::And:
+        case nb::Or:
+        case nb::Xor: return done(pointwise(bit_op(nb), t, t, {x, y}));
+        case nb::Lshift: return done(pointwise(Op::LeftShift, t, t, {x, y}));
+        case nb::Rshift: return done(pointwise(Op::RightShift, t, t, {x, y}));
+        case nb::FloorDivide:
+        case nb::Remainder: {
             if (t != DType::I64) return unknown("this operator on " + describe(a));
-            return done(checked(nb == Remainder ? RegionOp::FloorMod : RegionOp::FloorDiv, t, x, y));
+            return done(checked(nb == nb::Remainder ? RegionOp::FloorMod : RegionOp::FloorDiv, t, x, y));
         }
         default: return unknown("this operator on " + describe(a));
     }

@@ -79,9 +79,9 @@ std::vector<DotOrder> candidates() {
 }
 
 template <class T>
-class Prober {
+class DotProber {
   public:
-    explicit Prober(PyArray_DotFunc* dot) : dot_(dot), left_(candidates<T>()) {
+    explicit DotProber(PyArray_DotFunc* dot) : dot_(dot), left_(candidates<T>()) {
         uint64_t state = 1;
         const auto next = [&] {
             state = state * 6364136223846793005u + 1442695040888963407u;
@@ -130,7 +130,7 @@ DotOrder probe(DType t) {
     if (const char* text = std::getenv("STATOR_TEST_DOT_ORDER"); text && std::string_view(text) == "0")
         return {};
     PyArray_DotFunc* dot = PyDataType_GetArrFuncs(numpy::descr_of(t))->dotfunc;
-    return dot ? Prober<T>(dot).order() : DotOrder{};
+    return dot ? DotProber<T>(dot).order() : DotOrder{};
 }
 
 }  // namespace
