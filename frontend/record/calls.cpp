@@ -191,7 +191,7 @@ bool Recorder::followed_by(const Operand& callable, Followed* out) {
         b_.guards.expect_type_attrs(shadow->source, Py_TYPE(func), call_name());
         b_.guards.expect_function(b_.guards.object(method, "__call__"), method);
         *out = {method, b_.constant(method), shadow, nullptr, {}};
-    } else if (PyObject* inner = unwrap_compiled ? unwrap_compiled(func) : nullptr) {
+    } else if (PyObject* inner = unwrap_compiled(func)) {
         if (shadow->kind == ShadowKind::Opaque) b_.guards.expect_is(shadow->source, func);
         auto source =
             b_.guards.object(inner, guards::utf8(reinterpret_cast<PyFunctionObject*>(inner)->func_qualname));
