@@ -95,7 +95,7 @@ def fma(found):
 
 
 def contracted_functions():
-    text = (ROOT / "kernels" / "kernels/cuda/contracted.cpp").read_text()
+    text = (ROOT / "kernels" / "cuda" / "contracted.cpp").read_text()
     return re.findall(r'"(\w+)"', re.search(r"kContracted\[\] = \{(.*?)\}", text, re.DOTALL)[1])
 
 
