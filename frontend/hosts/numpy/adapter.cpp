@@ -188,7 +188,7 @@ bool is_pure(PyObject* callable, bool* quiet) {
     *quiet = quiet_about_nothing(callable);
     if (const Ufunc* u = ufunc_of(callable)) return u->nout == 1;
     const Entry& e = table().at(callable);
-    return e.pure || e.lower == lower_library || is_reduction(e.lower);
+    return e.pure || is_always_fresh(e.lower) || is_reduction(e.lower);
 }
 
 }  // namespace stator::frontend::numpy

@@ -6,6 +6,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/own_warnings.h"
+#include "frontend/once.h"
 #include "frontend/trace_builder/array_meta.h"
 #include "guards/check/check.h"
 #include "guards/check/names.h"
@@ -327,6 +328,25 @@ static ShadowRef lower_fixed_ints(TraceBuilder& tb, const Call& call) {
     return lower_library(tb, call);
 }
 
+// Whether ints rounded to decimals of 0 and more are the argument itself, as before NumPy 2.4.
+static bool rounding_gives_back() {
+    return once([] {
+        npy_intp n = 1;
+        const PyRef ints = PyRef::steal(PyArray_ZEROS(1, &n, NPY_INT64, 0));
+        const PyRef rounded = PyRef::steal(ints ? PyObject_CallMethod(ints.get(), "round", "i", 1) : nullptr);
+        PyErr_Clear();
+        return !rounded || rounded.get() == ints.get();
+    });
+}
+
+static ShadowRef lower_rounded(TraceBuilder& tb, const Call& call) {
+    return rounding_gives_back() ? lower_fixed_ints(tb, call) : lower_library(tb, call);
+}
+
+bool is_always_fresh(Lowering lower) {
+    return lower == lower_library || (lower == lower_rounded && !rounding_gives_back());
+}
+
 ShadowRef lower_by_values(TraceBuilder& tb, const Call& call) {
     return whole_call(tb, call, false, ExtentsBy::Values);
 }
@@ -364,6 +384,7 @@ namespace {
 constexpr CallRow kLibraryRows[] = {
 #define FRESH(where) {where, lower_library},
 #define FIXED(where) {where, lower_fixed_ints},
+#define ROUNDED(where) {where, lower_rounded},
 #define VALUES(where) {where, lower_by_values},
 #define VIEW(where) {where, lower_shared},
 #define OBJECT(where) {where, lower_object},
@@ -371,6 +392,7 @@ constexpr CallRow kLibraryRows[] = {
 #include "frontend/hosts/numpy/functions.def"
 #undef FRESH
 #undef FIXED
+#undef ROUNDED
 #undef VALUES
 #undef VIEW
 #undef OBJECT

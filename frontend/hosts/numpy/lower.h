@@ -259,6 +259,8 @@ struct InPlaceFlag {
 };
 const InPlaceFlag* in_place_flag(PyObject* callable);
 bool is_reduction(Lowering lower);
+// Whether a row with this lowering promises a fresh result, of whatever values (library.cpp).
+bool is_always_fresh(Lowering lower);
 bool quiet_about_nothing(PyObject* callable);
 
 // --- calls that change their first argument (in_place.cpp) ---
