@@ -20,6 +20,8 @@ endfunction()
 # the one that notices a missing #include, and whose sources are edited.
 function(stator_unite target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    # A class of one source that holds what its anonymous namespace has: other sources do not see either.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
     get_target_property(sources ${target} SOURCES)
     foreach(source IN LISTS sources)
         file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
