@@ -142,6 +142,14 @@ bool Builder::find_exposed(int local) const {
     return false;
 }
 
+// From here on instructions go into this block. It knows none of those that another block computed: that one
+// may lie on another path.
+void Builder::write_to(graph::BlockId block) {
+    block_ = block;
+    ended_ = false;
+    same_.clear();
+}
+
 void Builder::end_block(graph::Terminator t) {
     r_->blocks[static_cast<size_t>(block_)].end = std::move(t);
     ended_ = true;
@@ -181,10 +189,8 @@ bool Builder::branch_to(ValueId cond, int pc_true, State on_true, int pc_false, 
 // ---- the walk ----
 
 bool Builder::run(Version&& v) {
-    block_ = v.block;
+    write_to(v.block);
     s_ = std::move(v.state);
-    ended_ = false;
-    same_.clear();
     std::erase_if(extents_, [&](auto& e) { return !input_of_.count(e.first.first); });
     const int start = v.pc;
     const size_t levels = s_.levels.size();

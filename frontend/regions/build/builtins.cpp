@@ -27,8 +27,7 @@ bool is_integer_scalar(const Value& v) { return v.kind == Kind::Scalar && graph:
 // The next instruction, with `result` on the stack, as what follows block `from`.
 bool Builder::go_on_with(const Value& result, graph::BlockId from) {
     const State before = s_;
-    block_ = from;
-    ended_ = false;
+    write_to(from);
     push(result);
     const bool ok = jump_to(pc_ + 1);
     s_ = before;
@@ -56,18 +55,13 @@ bool Builder::call_minmax(bool greatest, std::vector<Value> args, Value* out) {
     }
     constexpr size_t kMostWays = 8;
     std::vector<std::pair<graph::BlockId, Value>> ways{{block_, args[0]}};
-    const auto go_to = [&](graph::BlockId block) {
-        block_ = block;
-        ended_ = false;
-        same_.clear();
-    };
     const auto gives_up = [&] {
         return refuse(Reason::RegionTypes, "min() or max() of many kinds of numbers");
     };
     for (size_t i = 1; i < args.size(); ++i) {
         const Value& v = args[i];
         for (size_t k = 0, n = ways.size(); k < n; ++k) {
-            if (ways.size() > 1) go_to(ways[k].first);
+            if (ways.size() > 1) write_to(ways[k].first);
             Value best = ways[k].second, better;
             ValueId t;
             if (!compare(greatest ? Py_GT : Py_LT, v, best, &better) || !truth(better, &t)) return gives_up();
@@ -87,7 +81,7 @@ bool Builder::call_minmax(bool greatest, std::vector<Value> args, Value* out) {
             ways.emplace_back(choice.then.to, v);
             ways[k].first = choice.other.to;
             end_block(std::move(choice));
-            go_to(ways[k].first);
+            write_to(ways[k].first);
         }
     }
     if (ways.size() == 1) {

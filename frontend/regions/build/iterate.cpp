@@ -174,9 +174,7 @@ bool Builder::on_for_iter(const Insn& insn) {
             ok = leave_at(insn.target, off, &t.other);
         if (!ok) return false;
         end_block(std::move(t));
-        block_ = body;
-        ended_ = false;
-        same_.clear();
+        write_to(body);
     }
     Value item;
     if (!advance(&iterator(), &item)) return false;
