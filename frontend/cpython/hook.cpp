@@ -64,16 +64,19 @@ PyObject* pass_on(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     return _PyEval_EvalFrameDefault(ts, frame, throwflag);
 }
 
-// Calls go to `evaluator` from now on.
+// Calls go to `evaluator` from now on. From 3.15 on CPython forgets, whenever the evaluator changes, whether it may
+// specialize instructions under it: that is said anew each time.
 void set_evaluator(PyInterpreterState* interp, _PyFrameEvalFunction evaluator) {
-    _PyInterpreterState_SetEvalFrameFunc(interp, evaluator);
 #if PY_VERSION_HEX >= 0x030F0000
     // A foreign hook may read instructions itself and not know specialized ones: what it asked for holds.
     static int allowed_behind = 0;
     const bool ours = evaluator == hook;
-    if (ours) allowed_behind = interp->eval_frame_allow_specialization;
-    const bool allow = allowed_behind || (ours && !g_foreign);
-    _PyInterpreterState_SetEvalFrameAllowSpecialization(interp, allow);
+    if (ours && _PyInterpreterState_GetEvalFrameFunc(interp) != hook)
+        allowed_behind = interp->eval_frame_allow_specialization;
+    _PyInterpreterState_SetEvalFrameFunc(interp, evaluator);
+    _PyInterpreterState_SetEvalFrameAllowSpecialization(interp, allowed_behind || (ours && !g_foreign));
+#else
+    _PyInterpreterState_SetEvalFrameFunc(interp, evaluator);
 #endif
 }
 
@@ -261,7 +264,7 @@ UnwatchedCall::UnwatchedCall(bool wanted)
     if (!watcher_ || _PyInterpreterState_GetEvalFrameFunc(interp) != hook) return;
     off_ = true;
     g_suspended++;
-    _PyInterpreterState_SetEvalFrameFunc(interp, behind());
+    set_evaluator(interp, behind());
 }
 UnwatchedCall::~UnwatchedCall() {
     if (!watcher_) return;
@@ -270,7 +273,7 @@ UnwatchedCall::~UnwatchedCall() {
     g_suspended--;
     PyInterpreterState* interp = PyInterpreterState_Get();
     if (_PyInterpreterState_GetEvalFrameFunc(interp) == behind())
-        _PyInterpreterState_SetEvalFrameFunc(interp, hook);
+        set_evaluator(interp, hook);
 }
 
 bool foreign_hook_present() {
