@@ -32,5 +32,5 @@ awk '/^```python/ { on = 1; next } /^```/ { if (on) exit } on' README.md >first.
 expected=$(awk '/^prints$/ { getline; getline; sub(/^ */, ""); print; exit }' README.md)
 found=$(run "$in" first.py)
 [ "$found" = "$expected" ] || { printf 'the first example prints\n  %s\nand not\n  %s\n' "$found" "$expected" >&2; exit 1; }
-run "$in" -m pytest -q -p no:cacheprovider tests/python/test_decorator.py tests/python/test_numpy_ops.py tests/python/test_exits.py \
-    tests/python/test_environment.py tests/python/test_made_objects.py tests/python/regions/test_sums.py tests/python/regions/test_calls.py
+run "$in" -m pytest -q -p no:cacheprovider tests/python/functions/test_decorator.py tests/python/arrays/test_numpy_ops.py tests/python/traces/test_exits.py \
+    tests/python/processes/test_environment.py tests/python/traces/test_made_objects.py tests/python/regions/test_sums.py tests/python/regions/test_calls.py

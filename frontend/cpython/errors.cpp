@@ -1,6 +1,6 @@
 // The evaluator's own error messages, for instructions that the stepper executes. Texts, and which exceptions
 // get a `name` attribute (it drives "Did you mean"), are CPython's and are compared with it in
-// tests/python/test_stepper.py.
+// tests/python/frames/test_stepper.py.
 #include "frontend/cpython/ops.h"
 
 namespace stator::frontend::ops {

@@ -5,5 +5,5 @@
     python -m tests.api --write            writes docs/coverage.md as well
 
 calls.py has small typical calls of each function, probe.py makes them eagerly and compiled and compares.
-tests/python/test_api_coverage.py fails where a function differs, or is served worse than docs/coverage.md says.
+tests/python/arrays/test_api_coverage.py fails where a function differs, or is served worse than docs/coverage.md says.
 """

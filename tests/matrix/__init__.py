@@ -18,5 +18,5 @@
 | served.py | what became of an op for each kind of dtype and each form of a call: docs/ops.md |
 | regressions.py | the smallest cases of what was found |
 
-tests/python/test_op_matrix.py runs some cases of each op, other ones for each, all regressions, and compares with docs/ops.md.
+tests/python/arrays/test_op_matrix.py runs some cases of each op, other ones for each, all regressions, and compares with docs/ops.md.
 """

@@ -29,7 +29,7 @@ Registry& registry() {
 
 // Loops whose bits do not depend on strides for any dtype: no vector math library behind them, one rounding
 // at most. (Observed for every stride class on AVX-512 and in the scalar sources;
-// tests/python/test_numpy_ops.py compares again.)
+// tests/python/arrays/test_numpy_ops.py compares again.)
 constexpr std::string_view kExact[] = {
     "floor_divide", "remainder",     "fmod",     "copysign",  "nextafter",   "spacing",    "heaviside",
     "ldexp",        "maximum",       "minimum",  "fmax",      "fmin",        "sign",       "isnan",

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.harm import found, processes, report  # noqa: E402
 from benchmarks.harm.adversary import generator, worker  # noqa: E402
 from benchmarks.harm.digest import digest  # noqa: E402

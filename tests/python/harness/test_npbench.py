@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import stator
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 from benchmarks.npbench import rewrite  # noqa: E402
 

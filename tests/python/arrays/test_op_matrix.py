@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from tests.matrix import served  # noqa: E402
 from tests.matrix.case import run  # noqa: E402
 from tests.matrix.cases import NoCases, cases_of_row, operations, sample  # noqa: E402

@@ -1,0 +1,1 @@
+"""NumPy's surface: its functions, dtypes, layouts and stores, inside traces and loops."""

@@ -1,0 +1,1 @@
+"""CPython's frames, executed instruction by instruction."""

@@ -1,0 +1,1 @@
+"""What decorating gives: function objects, their making and their end, STATOR=all."""

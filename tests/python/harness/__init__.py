@@ -1,0 +1,1 @@
+"""The tests' and benchmarks' own tools, and a part of what they run."""

@@ -1,0 +1,1 @@
+"""Options, processes, threads, forks, and a program's end."""

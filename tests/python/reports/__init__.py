@@ -1,0 +1,1 @@
+"""What people read: messages, counters, explanations, the dump."""

@@ -1,0 +1,1 @@
+"""Python inside traces: calls, closures, objects, containers, guards and exits."""
