@@ -10,7 +10,7 @@ struct Row {
     const char *id, *message, *hint;
 };
 constexpr Row kRows[] = {
-#define REASON(id, phase, policy, message, hint) {#id, message, hint},
+#define REASON(id, message, hint) {#id, message, hint},
 #include "frontend/reasons.def"
 #undef REASON
 };

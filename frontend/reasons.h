@@ -7,7 +7,7 @@
 namespace stator::frontend {
 
 enum class Reason : uint8_t {
-#define REASON(id, phase, policy, message, hint) id,
+#define REASON(id, message, hint) id,
 #include "frontend/reasons.def"
 #undef REASON
 };

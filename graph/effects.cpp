@@ -2,7 +2,7 @@
 // it must stay although nobody uses it.
 //
 // Invariant: the default is "has an effect". An op is only declared silent for operand dtypes where NumPy's
-// loop was seen or is documented to raise nothing (SEMANTICS in docs/design.md).
+// loop was seen or is documented to raise nothing (docs/design/numerics.md).
 #include <algorithm>
 
 #include "graph/graph.h"

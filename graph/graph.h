@@ -102,7 +102,7 @@ enum class Layout : uint8_t {
 };
 
 enum class ReduceOrder : uint8_t {
-    CContiguous,  // as NumPy reduces a C-contiguous operand: see SEMANTICS in docs/design.md
+    CContiguous,  // as NumPy reduces a C-contiguous operand: see docs/design/numerics.md
 };
 
 // What a trace reads at entry. The guard program fills it; `source` is how Python would say it.

@@ -1,6 +1,6 @@
 // Worker threads for large loops, over oneTBB.
 //
-// Rules. Ranges are cut at multiples of the grain and never depend on how many threads there are, so a loop
+// Rules. Ranges are cut at multiples of the grain that the caller gives, in whatever number of threads, so a loop
 // whose pieces are independent gives the same bits with any number. Workers run under the caller's MXCSR
 // (rounding, flush to zero) and leave no flags behind; what the pieces return is OR-ed. The number of threads
 // follows STATOR_THREADS, else limits.h, and is looked at again when the calling thread's affinity mask

@@ -1,7 +1,7 @@
 // Access to CPython's private interpreter frames: the only interface through which the rest of the frontend
 // touches them. Implemented once per minor version (v311 ... v315).
 //
-// Rules that keep this correct are in docs/design.md ("Frames"); in short: a frame is *linked* (visible to
+// Rules that keep this correct are in docs/design/frames.md; in short: a frame is *linked* (visible to
 // sys._getframe, tracebacks) while anything runs on its behalf, its instruction pointer is AT the executing
 // instruction, every slot below the stack pointer is valid, and it is unlinked before the default evaluator
 // gets it.

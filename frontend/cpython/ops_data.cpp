@@ -10,7 +10,7 @@ PyObject* inplace_power(PyObject* a, PyObject* b) { return PyNumber_InPlacePower
 
 constexpr int kAdd = 0, kInplaceAdd = 13, kOperators = 26;
 
-// In the order of CPython's NB_* numbers, which all four versions share.
+// In the order of CPython's NB_* numbers, which all versions share.
 constexpr binaryfunc kBinary[kOperators] = {
     PyNumber_Add,
     PyNumber_And,

@@ -1,6 +1,5 @@
 // Executes one decoded instruction in a real, linked frame, exactly as CPython's evaluator would: same
-// results, same exceptions, same order of effects. The recorder and the side-exit driver are loops around
-// `step`.
+// results, same exceptions, same order of effects. The driver is a loop around `step`.
 #pragma once
 
 #include "frontend/cpython/code.h"

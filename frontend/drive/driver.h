@@ -197,7 +197,7 @@ struct FunctionState::Impl {
     int64_t in_regions = 0;     // time of calls that the judge looks at, ns
     bool judging = false;       // a call that is timed, and served, is in progress
     bool passed_over = false;   // it was left to Python, because nothing could be invested
-    bool timing_plain = false;  // one that is timed as plain Python is: what it calls is not served either
+    bool timing_plain = false;  // one that is timed as plain Python is: calls of itself are plain, too
     LoopsAround around;         // frames at hand that loops have called
     int regions_built = 0;
     int loops_too_large = 0;  // whose regions would have taken longer to build than they may

@@ -1,5 +1,5 @@
 // Attributes of objects: what a read leads to, and stores, which are places of the trace
-// (frontend/regions/build/attributes.cpp).
+// (frontend/trace_builder/attributes.cpp).
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 // Dicts with strings as keys: those that the trace makes and changes, and those that were there at entry.
 //
 // The first are known item by item, and what changes one gives its shadow other items. An item of the others
-// is a place of the trace, as an attribute of an object is (frontend/regions/build/attributes.cpp): stores
+// is a place of the trace, as an attribute of an object is (frontend/trace_builder/attributes.cpp): stores
 // are done for real where the trace is left. Until then nothing else may look at a dict that was stored to.
 #include <algorithm>
 #include <array>

@@ -172,7 +172,6 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     return true;
 }
 
-// Whether torch works as a replay can check, and the tensor takes no part in a gradient.
 // All arrays of a trace lie on one GPU, or none does: its segments run there or here.
 bool TraceBuilder::fits_device(const ArrayMeta& meta) {
     if (!buffers_.empty() && meta.device != device)
@@ -186,6 +185,7 @@ bool TraceBuilder::fits_device(const ArrayMeta& meta) {
     return true;
 }
 
+// Whether torch works as a replay can check, and the tensor takes no part in a gradient.
 bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
     const guards::TensorApi* api = guards::tensor_api();
     if (guards::state(api->function_modes) || guards::state(api->dispatch_modes) ||

@@ -212,7 +212,7 @@ class TraceBuilder {
     ShadowRef read_cell(const ShadowRef& cell, PyObject* contents);
     void write_cell(const ShadowRef& cell, ShadowRef contents);
 
-    // --- attributes of objects that were there at entry (frontend/regions/build/attributes.cpp) ---
+    // --- attributes of objects that were there at entry (attributes.cpp) ---
     // Contents of an attribute of the object that `owner` stands for, nullptr when the trace has not met it.
     const ShadowRef* known_attribute(const ShadowRef& owner, PyObject* obj, PyObject* name);
     // ... which is read, or is going to be written, by this trace for the first time.

@@ -6,7 +6,7 @@
 // Default it is. Of its time a third is setting up some hundred passes, a third instruction selection; no
 // single pass costs more than 0.4 (loop strength reduction does), so none is left out. A region of thousands
 // of instructions takes 50 to 100 us for each of them, four times as long as without optimization, and what
-// that gives is a half to a quarter as fast: there it comes first (first_object). Mapping the library's
+// that gives is a half to a quarter as fast: there it comes first (FirstObject). Mapping the library's
 // code pages beforehand (MADV_POPULATE_READ) costs the 1 ms that it saves. The emitter writes vectors itself
 // and folds as it goes, so no pass of the middle end runs at all. A target machine costs 0.3 and is kept.
 //

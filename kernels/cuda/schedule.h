@@ -1,5 +1,5 @@
 // The GPU's half of a schedule: which nests of a program become one kernel, in which form, and how a launch
-// cuts the work up. The printer (emit_cuda.h) follows it, the launcher evaluates it; neither decides
+// cuts the work up. The printer (source.h) follows it, the launcher evaluates it; neither decides
 // anything.
 //
 // Forms. `columns` is the axis along which neighbouring threads work, `rows` all other parallel axes.

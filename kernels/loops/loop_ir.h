@@ -68,7 +68,7 @@ struct Term {
     bool operator==(const Term&) const = default;
 };
 
-enum class Space : uint8_t { Global };  // where a buffer lives; GPU schedules add shared and local memory
+enum class Space : uint8_t { Global };  // where a buffer lives
 
 // Byte address of iteration (i0, i1, ...): buffer + sum(offset) + sum over axes a of i_a * sum(axis[a]).
 // An axis with an empty term list does not move the access (broadcast).

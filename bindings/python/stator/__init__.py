@@ -1,4 +1,4 @@
-"""stator: a tracing JIT compiler for NumPy programs.
+"""stator: a tracing JIT compiler for NumPy programs::
 
     import stator
 

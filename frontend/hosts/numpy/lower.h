@@ -122,7 +122,7 @@ Id emit_ufunc(TraceBuilder& tb, const Ufunc& u, std::span<const Arg> args, const
 Id only_element(TraceBuilder& tb, Id v);
 // Resolve and emit in one step, for compound lowerings.
 Id emit(TraceBuilder& tb, std::string_view ufunc, std::initializer_list<Arg> args);
-// Whether chunk calls of the loop have the bits of eager's call on these objects (SEMANTICS: stride classes).
+// Whether chunk calls of the loop have the bits of eager's call on these objects (docs/design/numerics.md).
 bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands,
                int result_ndim, const npy_intp* result_shape);
 // A ufunc applied to operands, with an `out` array when not nullptr. The whole of calls and operators.
