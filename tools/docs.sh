@@ -1,29 +1,41 @@
 #!/usr/bin/env bash
-# HTML of docs/*.md and of the API's docstrings, in build/docs/html.
+# HTML of the README, of docs/ and of the API's docstrings, in build/docs/html. A warning fails.
 . "$(dirname "$0")/common.sh"
 make_venv .venvs/docs .venv/bin/python tools/requirements-docs.txt
 source=build/docs/source
-rm -rf $source && mkdir -p $source
-cp README.md CONTRIBUTING.md CHANGELOG.md $source 2>/dev/null || true
-[ ! -d docs ] || cp -r docs $source/
+rm -rf $source build/docs/html && mkdir -p $source
+cp -r README.md CONTRIBUTING.md CHANGELOG.md docs $source
 cat >$source/conf.py <<'EOF2'
 project = "stator"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3
-suppress_warnings = ["myst.xref_missing"]
 html_theme = "alabaster"
+html_theme_options = {"page_width": "1100px", "fixed_sidebar": True}
+# Text files that pages name, and that are no pages.
+myst_url_schemes = ["http", "https"]
 EOF2
 cat >$source/index.md <<'EOF2'
 # stator
 
 ```{toctree}
-:glob:
+:caption: Using it
 README
-docs/*
-docs/dev/*
+docs/coverage
+docs/ops
+docs/platforms
 api
-CONTRIBUTING
 CHANGELOG
+```
+
+```{toctree}
+:caption: How it is built
+:glob:
+docs/design/index
+docs/tour
+docs/design/*
+docs/numpy-loops
+CONTRIBUTING
+docs/dev/*
 ```
 EOF2
 cat >$source/api.md <<'EOF2'
@@ -34,5 +46,5 @@ cat >$source/api.md <<'EOF2'
    :members:
 ```
 EOF2
-PYTHONPATH=build/release/python .venvs/docs/bin/python -m sphinx -q -b html $source build/docs/html
+PYTHONPATH=build/release/python .venvs/docs/bin/python -m sphinx -q -W --keep-going -b html $source build/docs/html
 echo "build/docs/html/index.html"
