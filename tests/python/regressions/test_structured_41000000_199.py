@@ -21,7 +21,13 @@ def f(a, b, x, y, u):
 """
 
 CALLS = [
-    [Array(dtype='f8', shape=(1,), layout='C', values='tame'), Array(dtype='f8', shape=(1,), layout='C', values='tame'), Array(dtype='f8', shape=(3,), layout='C', values='tame'), Array(dtype='f8', shape=(1,), layout='C', values='tame'), Scalar(dtype='float', value=1.0)],
+    [
+        Array(dtype="f8", shape=(1,), layout="C", values="tame"),
+        Array(dtype="f8", shape=(1,), layout="C", values="tame"),
+        Array(dtype="f8", shape=(3,), layout="C", values="tame"),
+        Array(dtype="f8", shape=(1,), layout="C", values="tame"),
+        Scalar(dtype="float", value=1.0),
+    ],
 ]
 KEYWORDS = []
 
