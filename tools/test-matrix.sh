@@ -12,6 +12,12 @@
 
 rows=("$@")
 [ $# -gt 0 ] || rows=(numpy-oldest numpy-newest torch-oldest torch-newest)
+for row in "${rows[@]}"; do
+    case $row in
+    numpy-oldest | numpy-newest | torch-oldest | torch-newest) ;;
+    *) die "unknown row $row: numpy-oldest, numpy-newest, torch-oldest or torch-newest" ;;
+    esac
+done
 folder=build/matrix
 mkdir -p $folder .venvs
 results=()
@@ -80,7 +86,6 @@ for row in "${rows[@]}"; do
     numpy-newest) environment "$row" "${newest#* }" numpy scipy && with_numpy "$row" ;;
     torch-oldest) environment "$row" .venv/bin/python 'torch==2.10.*' && with_torch "$row" ;;
     torch-newest) environment "$row" .venv/bin/python torch && with_torch "$row" ;;
-    *) die "unknown row $row: numpy-oldest, numpy-newest, torch-oldest or torch-newest" ;;
     esac || { note FAILED "$row" "" "its environment could not be filled ($folder/$row.pip.log)" && failed=1; }
 done
 
