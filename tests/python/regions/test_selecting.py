@@ -176,3 +176,23 @@ def test_parts_of_nothing(monkeypatch):
         expected, found = f(np.arange(6.0), b, 3), compiled(np.arange(6.0), b, 3)
         assert (found.shape, found.strides) == (expected.shape, expected.strides), b
         assert (found == expected).all()
+
+
+def test_means_of_more_elements_than_float32_counts() -> None:
+    """NumPy divides the sum of float32 numbers as float64, since their number may be no float32."""
+
+    def means(x: np.ndarray) -> tuple:
+        a = b = np.float32(0)
+        for _ in range(3):
+            a = a + x.mean()
+            b = b + np.average(x)
+        return a, b
+
+    x = np.ones(2**24 + 1, np.float32)
+    wanted = means(x)
+    assert wanted[0] < 3
+    compiled = stator.compile(means)
+    for _ in range(3):
+        assert [v.tobytes() for v in compiled(x)] == [v.tobytes() for v in wanted]
+        stator.wait()
+    assert compiled.regions

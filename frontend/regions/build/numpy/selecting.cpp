@@ -32,8 +32,11 @@ bool Builder::mean(const Value& a, Value* out) {
     for (const ValueId e : extents_of(x)) n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
     if (!guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {n, const_int(0)}))) return false;
     if (!reduce("add", x, &sum)) return false;
-    const ValueId by = cast(n, DType::I64, a.dtype);
-    *out = scalar_value(a.dtype, pointwise(graph::Op::Divide, a.dtype, a.dtype, {sum.id, by}));
+    // As numpy._core._methods._mean: divided as f64, whatever the dtype, since a count may be no float32.
+    const ValueId by = cast(n, DType::I64, DType::F64);
+    const ValueId quotient =
+        pointwise(graph::Op::Divide, DType::F64, DType::F64, {cast(sum.id, a.dtype, DType::F64), by});
+    *out = scalar_value(a.dtype, cast(quotient, DType::F64, a.dtype));
     return finite(out->id, a.dtype);
 }
 
