@@ -40,10 +40,22 @@ void drop_own_traceback_entry(PyObject* function) {
     PyErr_Restore(type, value, tb);
 }
 
-bool serve(PyThreadState*) {
+// While alive, a tracer or profiler that the program has set sees nothing of this thread.
+class Untraced {
+  public:
+    explicit Untraced(PyThreadState* ts) : ts_(ts) { PyThreadState_EnterTracing(ts); }
+    ~Untraced() { PyThreadState_LeaveTracing(ts_); }
+    Untraced(const Untraced&) = delete;
+
+  private:
+    PyThreadState* ts_;
+};
+
+bool serve(PyThreadState* ts) {
     // Making it runs code, in which a signal may be served that raises: then it is made next time.
     static PyObject* function = nullptr;
     if (Py_MakePendingCalls() < 0) return false;
+    const Untraced ours(ts);
     if (!function && !(function = make_empty_function())) return false;
     PyObject* none = PyObject_CallNoArgs(function);
     if (!none) {
