@@ -6,10 +6,10 @@
 // except that they exist already. Everything else goes on untouched: generators, frames that are traced or
 // recorded, recursive calls, NumPy's and stator's own functions.
 //
-// The hook makes calls between Python functions slower (docs/design/all-functions.md). So it has to pay: where calls
-// are so frequent that it takes more than a small share of the time, and hardly any of them is served, it is
-// taken off for a while, for longer each time. Functions that come to be called meanwhile are found when it
-// is back.
+// The hook makes calls between Python functions slower (docs/design/all-functions.md). So it has to pay:
+// where calls are so frequent that it takes more than a small share of the time, and hardly any of them is
+// served, it is taken off for a while, for longer each time. Functions that come to be called meanwhile are
+// found when it is back.
 #include "bindings/all_functions.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 // Reading a source never runs Python code: an attribute is read only where the lookup is shown, at each read,
 // to end in a module's or instance's dictionary, a `__slots__` member, or a plain class attribute; items only
 // from tuples, lists and dicts with exact str or int keys, named tuples, ordered dicts, what a
-// functools.partial holds, and torch's registries of modules and parameters. What cannot be read that way fails the
-// guard.
+// functools.partial holds, and torch's registries of modules and parameters. What cannot be read that way
+// fails the guard.
 #pragma once
 
 #include <cstdint>

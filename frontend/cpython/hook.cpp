@@ -64,8 +64,8 @@ PyObject* pass_on(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     return _PyEval_EvalFrameDefault(ts, frame, throwflag);
 }
 
-// Calls go to `evaluator` from now on. From 3.15 on CPython forgets, whenever the evaluator changes, whether it may
-// specialize instructions under it: that is said anew each time.
+// Calls go to `evaluator` from now on. From 3.15 on CPython forgets, whenever the evaluator changes, whether
+// it may specialize instructions under it: that is said anew each time.
 void set_evaluator(PyInterpreterState* interp, _PyFrameEvalFunction evaluator) {
 #if PY_VERSION_HEX >= 0x030F0000
     // A foreign hook may read instructions itself and not know specialized ones: what it asked for holds.
@@ -272,8 +272,7 @@ UnwatchedCall::~UnwatchedCall() {
     if (!off_) return;
     g_suspended--;
     PyInterpreterState* interp = PyInterpreterState_Get();
-    if (_PyInterpreterState_GetEvalFrameFunc(interp) == behind())
-        set_evaluator(interp, hook);
+    if (_PyInterpreterState_GetEvalFrameFunc(interp) == behind()) set_evaluator(interp, hook);
 }
 
 bool foreign_hook_present() {

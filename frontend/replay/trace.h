@@ -3,8 +3,8 @@
 //
 // Steps run in order. A `Program` step runs one segment's loop nests; `Guard` compares a computed condition;
 // `SymGuard` a relation that is known only after a library call; `Library` calls a host function on whole
-// operands; `ErrorState` says how flags are handled from there on. Each Program and Library step knows the snapshot to which a fault or error goes back (-1: the
-// trace's entry).
+// operands; `ErrorState` says how flags are handled from there on. Each Program and Library step knows the
+// snapshot to which a fault or error goes back (-1: the trace's entry).
 #pragma once
 
 #include <algorithm>

@@ -16,7 +16,8 @@
 //
 // A new CPython version: add raw/v3NN.h and opcodes/v3NN.h, move the rows of opcodes that it has no more from
 // opcodes/shared.h to the versions that have them, read its ceval for what differs in ops_*.cpp, and
-// run tests/python/frames/test_stepper.py, which resumes and raises at every instruction boundary of its corpus.
+// run tests/python/frames/test_stepper.py, which resumes and raises at every instruction boundary of its
+// corpus.
 #pragma once
 
 #ifdef Py_PYTHON_H

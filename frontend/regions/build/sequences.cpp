@@ -3,10 +3,10 @@
 // the region is entered; a string's characters are read where they are.
 //
 // A list that is stored to, a table, is an array that is written. Where the region is left, new objects go
-// into the list for what is not as it was (CompiledRegion::put_items). All of the region sees a table as this one array: no
-// other list that it reads may be the same one, and none that it appends to (build/append.cpp). Lists that
-// the region has made itself are part of its state (store_item). Sequences of other items, and of few, are
-// looked into item by item (sources.cpp).
+// into the list for what is not as it was (CompiledRegion::put_items). All of the region sees a table as this
+// one array: no other list that it reads may be the same one, and none that it appends to (build/append.cpp).
+// Lists that the region has made itself are part of its state (store_item). Sequences of other items, and of
+// few, are looked into item by item (sources.cpp).
 
 #include <algorithm>
 
