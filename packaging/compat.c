@@ -1,9 +1,10 @@
-// Functions that glibc has got since the one that wheels are linked against (glibc_stubs.py), for the code of ours, of
-// libstdc++ and of LLVM that was compiled against headers which have them. Linked into each library, and hidden there.
+// Functions that glibc has got since the one that wheels are linked against (glibc_stubs.py), for the code of
+// ours, of libstdc++ and of LLVM that was compiled against headers which have them. Linked into each library,
+// and hidden there.
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,8 +14,8 @@
 // glibc 2.32: libstdc++ counts references without atomics while a process has one thread. We cannot know.
 COMPAT char __libc_single_threaded = 0;
 
-// glibc 2.33: until then these were inline functions around the following ones, whose first argument says which struct stat
-// is meant; x86-64 has had one only.
+// glibc 2.33: until then these were inline functions around the following ones, whose first argument says
+// which struct stat is meant; x86-64 has had one only.
 enum { kStatVersion = 1 };
 extern int __xstat(int, const char*, struct stat*);
 extern int __lxstat(int, const char*, struct stat*);
@@ -56,8 +57,8 @@ COMPAT uint32_t arc4random(void) {
     return number;
 }
 
-// glibc 2.30: waits of libstdc++ until a time of the steady clock. The clock of the calendar may be set meanwhile; those who
-// wait look at the time again.
+// glibc 2.30: waits of libstdc++ until a time of the steady clock. The clock of the calendar may be set
+// meanwhile; those who wait look at the time again.
 COMPAT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                   const struct timespec* until) {
     enum { kSecond = 1000000000 };
@@ -79,4 +80,6 @@ extern unsigned long long strtoull(const char*, char**, int);
 COMPAT long __isoc23_strtol(const char* s, char** end, int base) { return strtol(s, end, base); }
 COMPAT unsigned long __isoc23_strtoul(const char* s, char** end, int base) { return strtoul(s, end, base); }
 COMPAT long long __isoc23_strtoll(const char* s, char** end, int base) { return strtoll(s, end, base); }
-COMPAT unsigned long long __isoc23_strtoull(const char* s, char** end, int base) { return strtoull(s, end, base); }
+COMPAT unsigned long long __isoc23_strtoull(const char* s, char** end, int base) {
+    return strtoull(s, end, base);
+}
