@@ -4,6 +4,7 @@
 #include "frontend/record/recorder.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "frontend/record/locations.h"
 #include "frontend/trace_builder/array_meta.h"
@@ -97,6 +98,11 @@ int32_t Recorder::take_snapshot() {
     }
     bool locals_seen = std::any_of(levels_.begin(), levels_.end(),
                                    [](Level* l) { return l->code->locals_seen(l->frame->globals()); });
+    // What a variable and the stack hold has two references, and NumPy computes into what has one only.
+    std::unordered_set<const Shadow*> on_stack;
+    for (const Level* l : levels_)
+        for (size_t i = static_cast<size_t>(l->code->nlocalsplus); i < l->slots.size(); ++i)
+            on_stack.insert(l->slots[i].get());
     for (size_t k = 0; k < levels_.size(); ++k) {
         Level& l = *levels_[k];
         bool inner = k + 1 == levels_.size();
@@ -109,8 +115,8 @@ int32_t Recorder::take_snapshot() {
         frame.unit = insn.unit;
         for (size_t i = 0; i < l.slots.size(); ++i) {
             bool local = static_cast<int>(i) < l.code->nlocalsplus;
-            bool dead =
-                local && !locals_seen && !l.code->live(at, static_cast<int>(i)) && droppable(*l.slots[i]);
+            bool dead = local && !locals_seen && !l.code->live(at, static_cast<int>(i)) &&
+                        droppable(*l.slots[i]) && !on_stack.contains(l.slots[i].get());
             int32_t r = b_.recipe(dead ? b_.null() : l.slots[i], nullptr);
             if (r < 0) return -1;
             frame.slots.push_back(r);
