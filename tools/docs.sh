@@ -11,8 +11,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3
 html_theme = "alabaster"
 html_theme_options = {"page_width": "1100px", "fixed_sidebar": True}
-# Text files that pages name, and that are no pages.
-myst_url_schemes = ["http", "https"]
 EOF2
 cat >$source/index.md <<'EOF2'
 # stator

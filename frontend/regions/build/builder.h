@@ -218,7 +218,7 @@ bool rows_apart(const BuiltRegion& b, const std::vector<PyObject*>& slots);
 // instructions. Time is for what no count foresees. The largest loops of NPBench take 5,000 and 10 ms.
 struct BuildBudget {
     int64_t work = 9'000;
-    int64_t ns = 25'000'000;  // of the thread's own time
+    int64_t ns = 35'000'000;  // of the thread's own time
 };
 
 class Builder {
