@@ -1,7 +1,9 @@
 // Functions that glibc has got since the one that wheels are linked against (glibc_stubs.py), for the code of
 // ours, of libstdc++ and of LLVM that was compiled against headers which have them. Linked into each library,
 // and hidden there.
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -50,8 +50,11 @@ strip "$work"/core/python/stator/libstator_{core,codegen}.so  # build ids stay
 wheel() {
     local stubs=$1
     shift
-    "$@" -m pip wheel --quiet --no-deps --no-input -w "$work/raw" . -C "cmake.define.STATOR_PREBUILT_CORE=$core" -C cmake.define.STATOR_PCH=ON -C cmake.define.STATOR_UNITY=ON \
-        -C "cmake.define.STATOR_GLIBC_STUBS=$stubs" -C "cmake.define.STATOR_LICENCES=$work/licences"
+    local setting settings=()
+    for setting in "STATOR_PREBUILT_CORE=$core" STATOR_PCH=ON STATOR_UNITY=ON "STATOR_GLIBC_STUBS=$stubs" "STATOR_LICENCES=$work/licences"; do
+        settings+=(--config-settings "cmake.define.$setting")  # the pip of Debian 12 does not know its short form -C
+    done
+    "$@" -m pip wheel --quiet --no-deps --no-input -w "$work/raw" . "${settings[@]}"
 }
 wanted() { [ $# = 1 ] || [[ " ${*:2} " == *" $1 "* ]]; }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "jit/core.h"
 #include "jit/fork.h"
 
@@ -134,9 +136,7 @@ void CudaDriver::describe(int handle, int ordinal, CudaDeviceInfo* out) const {
 CudaStatus CudaDriver::open_device_locked(int ordinal) {
     auto device = std::make_unique<CudaDevice>();
     CudaDeviceInfo& info = device->info_;
-    const auto doing = [&](const char* what) {
-        return std::string(what) + " GPU " + std::to_string(ordinal);
-    };
+    const auto doing = [&](const char* what) { return fmt::format("{} GPU {}", what, ordinal); };
     if (const int code = call.DeviceGet(&device->handle_, ordinal)) return failure(code, doing("opening"));
     describe(device->handle_, ordinal, &info);
     if (const int code = call.DevicePrimaryCtxRetain(&device->context_, device->handle_))

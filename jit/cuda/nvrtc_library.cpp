@@ -9,6 +9,8 @@
 #include <cstring>
 #include <mutex>
 
+#include <fmt/format.h>
+
 #include "jit/core.h"
 
 namespace stator::jit {
@@ -132,15 +134,20 @@ bool open_nvrtc(NvrtcLibrary* out, std::string* error) {
         if (problem.empty()) return true;
         // The loader's "no such file" for each name it was asked for is noise; anything else is worth
         // reading.
-        tried += "; " + candidate.name +
-                 (problem.find("No such file") != problem.npos ? ": not found" : ": " + problem);
+        const bool absent = problem.find("No such file") != problem.npos;
+        tried += fmt::format("{}{}: {}", tried.empty() ? "" : "; ", candidate.name,
+                             absent ? "not found" : problem);
     }
     if (const std::string& chosen = options().nvrtc; !chosen.empty())
-        *error = "NVRTC, which compiles CUDA kernels, could not be opened as STATOR_NVRTC says (" +
-                 tried.substr(2) + "); unset it, or set it to the path of a libnvrtc.so";
+        *error = fmt::format(
+            "NVRTC, which compiles CUDA kernels, could not be opened as STATOR_NVRTC says ({}); "
+            "unset it, or set it to the path of a libnvrtc.so",
+            tried);
     else
-        *error = std::string("NVRTC, which compiles CUDA kernels, was not found: ") + kInstall +
-                 ", or set STATOR_NVRTC to the path of a libnvrtc.so (tried" + tried.substr(1) + ")";
+        *error = fmt::format(
+            "NVRTC, which compiles CUDA kernels, was not found: {}, or set STATOR_NVRTC to the path of a "
+            "libnvrtc.so (tried {})",
+            kInstall, tried);
     return false;
 }
 
