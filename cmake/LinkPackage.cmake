@@ -1,5 +1,6 @@
 # cmake -DSOURCE=… -DDESTINATION=… -P LinkPackage.cmake: makes DESTINATION hold a link to each entry of SOURCE, and
 # drops links whose source is gone. Built libraries in DESTINATION stay.
+cmake_minimum_required(VERSION 3.24)  # a script has no policies but those that it asks for
 file(MAKE_DIRECTORY ${DESTINATION})
 file(GLOB entries RELATIVE ${SOURCE} ${SOURCE}/*)
 list(REMOVE_ITEM entries __pycache__)
