@@ -75,7 +75,6 @@ if _stator is not None:
     # Behind the exit handlers modules go away, and objects' callbacks run in what is left.
     atexit.register(_stator.at_exit)
     _enabled = _stator.get_option("mode") != "0"
-    _dumps = bool(_stator.get_option("dump"))
 else:
     from stator._absent import CompiledFunction, GraphBreakError, RecompileError
 
@@ -182,7 +181,7 @@ def _compile(f, fullgraph, fastmath, device="cpu"):
         if not _stator.selected(f.__module__ or "", f.__qualname__):
             return f
         compiled = _stator.compile(f, fullgraph, fastmath, device)
-        if _dumps:
+        if _stator.get_option("dump"):
             from stator import _dump
 
             _dump.watch(compiled)

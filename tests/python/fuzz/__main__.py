@@ -9,7 +9,7 @@ python -m tests.python.fuzz --kind objects --count 2000
 python -m tests.python.fuzz --kind rebinding --count 2000
 python -m tests.python.fuzz --level all --width all  # as on lesser processors, with wide and narrow vectors
 python -m tests.python.fuzz --show 17                # the text of program 17
-python -m tests.python.fuzz --reduce 17 --mode tier0 # its smallest form, written to tests/python/regressions
+python -m tests.python.fuzz --reduce 17 --mode tier0  # its smallest form, written to tests/python/regressions
 """
 
 from __future__ import annotations
