@@ -65,7 +65,7 @@ bool Builder::held_apart() {
         const std::set<int> x = slots_of(a), y = slots_of(b);
         if (std::none_of(x.begin(), x.end(), [&](int s) { return y.count(s) > 0; })) continue;
         shared_.insert({a, b});
-        ++widened_;
+        learnt_ = true;
         apart = false;
     }
     return apart;

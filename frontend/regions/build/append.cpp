@@ -81,11 +81,11 @@ bool Builder::append_item(Value* v) {
     return true;
 }
 
-std::optional<bool> Builder::call_append(PyObject* callable, std::vector<Value>& args, Value* out) {
+Did Builder::call_append(PyObject* callable, std::vector<Value>& args, Value* out) {
     // Builtin types of 3.12 and later keep their dict elsewhere.
     static PyObject* const append =
         PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "append");
-    if (callable != append || args.size() != 2) return std::nullopt;
+    if (callable != append || args.size() != 2) return Did::Declined;
     *out = known(Py_None);
     return append_to(args[0], args[1]);
 }

@@ -94,7 +94,7 @@ bool Builder::on_store_attr(const Insn& insn) {
             a.from = s.parent;
         }
         stored_attributes_.push_back(std::move(a));
-        ++widened_;
+        learnt_ = true;
         return false;
     }
     if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;

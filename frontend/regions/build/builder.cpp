@@ -255,9 +255,8 @@ std::unique_ptr<BuiltRegion> Builder::build() {
     pc_ = header_;
     find_loop();
     for (int i = 0; i < kMostAttempts; ++i) {
-        const int before = widened_;
         auto built = attempt();
-        if (built || widened_ == before || reason_ == Reason::RegionBudget) return built;
+        if (built || !learnt_ || reason_ == Reason::RegionBudget) return built;
     }
     refuse(Reason::RegionTypes, "the kinds of its variables change too often");
     return nullptr;
@@ -294,7 +293,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         header_versions_.clear();
     versions_.clear(), todo_.clear(), consts_.clear(), extents_.clear(), plural_.clear(), same_.clear();
     cells_ = 0;
-    stale_ = false;
+    learnt_ = stale_ = false;
     appended_.clear(), stored_lists_.clear();
     reason_ = Reason::None;
     detail_.clear();

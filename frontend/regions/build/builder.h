@@ -35,6 +35,7 @@
 
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/regions/build/did.h"
 #include "frontend/regions/routines/library.h"
 #include "frontend/regions/sequence.h"
 #include "frontend/regions/value.h"
@@ -329,7 +330,7 @@ class Builder {
     bool call_function(const Value& callable, std::vector<Value>& args, PyObject* names);
     bool finish_expressions();
     bool call_python(PyObject* callable, std::vector<Value>& args, Value* out);
-    std::optional<bool> call_selecting(PyObject* callable, std::vector<Value>& args, Value* out);
+    Did call_selecting(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_ufunc_into(const std::string& name, std::vector<Value>& args, Value* out);
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_outer(const std::vector<Value>& args, Value* out);
@@ -341,14 +342,14 @@ class Builder {
     bool call_slice(const std::vector<Value>& args, Value* out);
 
     // ---- build/numpy/compounds.cpp: functions that are others of NumPy's put together ----
-    std::optional<bool> call_compound(PyObject* callable, const std::vector<Value>& args, Value* out);
+    Did call_compound(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool contiguous_vector(const Value& a, Value* out);
-    std::optional<bool> position(bool greatest, const Value& a, Value* out);
-    std::optional<bool> running_sum(const Value& a, Value* out);
+    Did position(bool greatest, const Value& a, Value* out);
+    Did running_sum(const Value& a, Value* out);
     bool norm(const Value& a, Value* out);
-    std::optional<bool> clip(const Value& a, const Value& low, const Value& high, Value* out);
+    Did clip(const Value& a, const Value& low, const Value& high, Value* out);
     // ---- build/builtins.cpp ----
-    std::optional<bool> call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
+    Did call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value> args, Value* out);
     bool call_abs(const Value& a, Value* out);
     bool call_round(const Value& a, Value* out);
@@ -356,36 +357,36 @@ class Builder {
     bool go_on_with(const Value& result, graph::BlockId from);
     bool on_contains(const Insn& insn);
     bool contains(const Value& item, const Value& in, Value* out);
-    bool compare_small(int py_op, const Value& a, const Value& b, Value* out);
+    Did compare_small(int py_op, const Value& a, const Value& b, Value* out);
 
     // ---- build/numpy/draws.cpp ----
-    std::optional<bool> call_draw(PyObject* callable, std::vector<Value>& args, PyObject* names, Value* out);
+    Did call_draw(PyObject* callable, std::vector<Value>& args, PyObject* names, Value* out);
 
     // ---- build/numpy/math.cpp ----
     bool as_double(const Value& v, ValueId* out);
     bool c_function(const std::string& name, std::vector<ValueId> in, Value* out);
-    std::optional<bool> call_math(PyObject* callable, const std::vector<Value>& args, Value* out);
-    std::optional<bool> call_scalar_type(PyObject* callable, const std::vector<Value>& args, Value* out);
+    Did call_math(PyObject* callable, const std::vector<Value>& args, Value* out);
+    Did call_scalar_type(PyObject* callable, const std::vector<Value>& args, Value* out);
 
     // ---- build/numpy/literals.cpp ----
-    std::optional<bool> call_array(PyObject* callable, const std::vector<Value>& args, Value* out);
+    Did call_array(PyObject* callable, const std::vector<Value>& args, Value* out);
 
     // ---- build/numpy/assembly.cpp ----
     bool joined(const std::vector<Value>& pieces, int axis, int rank, Value* out);
     bool rolled(const Value& a, ValueId shift, int axis, Value* out);
-    std::optional<bool> call_roll(const std::vector<Value>& args, Value* out);
-    std::optional<bool> call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out);
+    Did call_roll(const std::vector<Value>& args, Value* out);
+    Did call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool triangle(bool upper, const std::vector<Value>& args, Value* out);
 
     // ---- build/sequences.cpp: items of what was there at entry ----
     std::optional<DType> dtype_of_items(PyObject* sequence);
-    std::optional<Value> sequence_array(const Value& v);
+    Did sequence_array(const Value& v, Value* out);
     bool shows_sequence(const Value& array) const;
     Value python_item(const Value& item);
-    std::optional<bool> item_of_sequence(const Value& sequence, const Value& key, Value* out);
-    bool becomes_table(PyObject* list);
-    std::optional<bool> store_in_sequence(const Value& list, const Value& key, const Value& value);
-    std::optional<bool> compare_characters(int py_op, const Value& a, const Value& b, Value* out);
+    Did item_of_sequence(const Value& sequence, const Value& key, Value* out);
+    Did becomes_table(PyObject* list);
+    Did store_in_sequence(const Value& list, const Value& key, const Value& value);
+    Did compare_characters(int py_op, const Value& a, const Value& b, Value* out);
     bool one_of(const std::vector<Value>& items, const Value& key, Value* out);
     bool character_in(const Value& character, PyObject* string, Value* out);
 
@@ -395,10 +396,10 @@ class Builder {
         ValueId starts = -1;  // where each row begins
         bool lists = false;
     };
-    bool becomes_rows(PyObject* o);
+    Did becomes_rows(PyObject* o);
     bool settle_rows();
     ValueId copy_at_entry(EntryInput::Kind kind, int slot, DType dtype, std::vector<int64_t> extents);
-    const Table* table_of(const Value& v);
+    Did table_of(const Value& v, const Table** out);
     ValueId rows_in(const Table& t);
     Value row_at(const Table& t, ValueId number) const;
     ValueId row_length(const Value& row);
@@ -406,17 +407,17 @@ class Builder {
     Value item_of_row(const Value& row, ValueId position);
     std::vector<ValueId> place_in_table(const Value& row, ValueId position);
     bool index_into(const Value& key, ValueId extent, ValueId* out);
-    std::optional<bool> subscript_rows(const Value& from, const Value& key, Value* out);
-    std::optional<bool> store_in_row(const Value& row, const Value& key, const Value& value);
-    std::optional<bool> unpack_row(const Value& row, int count);
-    std::optional<Value> rows_iterated(const Value& over);
+    Did subscript_rows(const Value& from, const Value& key, Value* out);
+    Did store_in_row(const Value& row, const Value& key, const Value& value);
+    Did unpack_row(const Value& row, int count);
+    Did rows_iterated(const Value& over, Value* out);
 
     // ---- build/append.cpp ----
     bool apart_from(int slot, const std::set<int>& others);
     bool read_apart(int slot);
     ValueId address_of(int slot, EntryInput::Kind kind);
     bool append_item(Value* v);
-    std::optional<bool> call_append(PyObject* callable, std::vector<Value>& args, Value* out);
+    Did call_append(PyObject* callable, std::vector<Value>& args, Value* out);
     bool on_list_append(const Insn& insn);
     bool append_to(const Value& list, Value item);
 
@@ -466,7 +467,7 @@ class Builder {
                    std::vector<ValueId>* ids);
     bool slice_part(const Value& slice, ValueId extent, KeyPart* out);
     bool load_element(const Value& array, const std::vector<ValueId>& at, Value* out);
-    bool known_part(ValueId start, ValueId stop, ValueId extent, KeyPart* out, bool* found);
+    Did known_part(ValueId start, ValueId stop, ValueId extent, KeyPart* out);
     bool is_next(ValueId v, ValueId next) const;
     bool lies_across(const Value& v) const;  // an expression of it may not be in the order of C
     bool item_at(const Value& array, ValueId position, Value* out);
@@ -522,7 +523,7 @@ class Builder {
     bool axes_of(const Value& axis, int rank, std::vector<int>* out) const;
     std::optional<Reduction> reduction_of(PyObject* callable, const std::vector<Value>& args) const;
     bool reduce_along(const Reduction& r, const Value& a, Value* out);
-    bool reduce_number(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out);
+    Did reduce_number(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool accumulate(graph::Op op, const Reduction& r, const Value& a, Value* out);
     bool keep_reduced_axes(const Reduction& r, Value* v);
     std::vector<ValueId> reduced_extents(const Value& a, const Reduction& r);
@@ -532,22 +533,32 @@ class Builder {
     bool permute(const Value& a, const std::vector<int>& axes, Value* out);
     bool transpose(const Value& a, const std::vector<Value>& given, Value* out);
     bool reshape(const Value& a, const std::vector<Value>& given, Value* out, bool ravels = false);
-    bool call_shape(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out);
+    Did call_shape(PyObject* callable, const std::vector<Value>& args, Value* out);
 
     // ---- build/numpy/products.cpp, build/numpy/host.cpp: library routines ----
     bool product(const Value& a, const Value& b, Value* out);
     bool library(const std::string& name, LibraryRoutine routine, const Value& dest,
                  const std::vector<ValueId>& operands, const std::vector<int>& axes = {});
     bool operator_arrays(int nb_op, bool in_place, const Value& a, const Value& b, Value* out);
-    // Another way, after one that is not known.
-    template <class F>
-    bool otherwise(F&& other) {
-        if (reason_ != Reason::RegionOp) return false;
-        const std::string detail = std::exchange(detail_, {});
-        reason_ = Reason::None;
-        if (other()) return true;
-        detail_ = detail;
-        return false;
+    // The first way that the builder knows: one that is refused for Reason::RegionOp declines, and the next
+    // is tried. What is said when there is none is what the first one said.
+    template <class First, class... Others>
+    bool first_known(First&& first, Others&&... others) {
+        const auto ask = [&](auto& way) -> Did {
+            if (way()) return Did::Done;
+            return reason_ == Reason::RegionOp ? Did::Declined : Did::Failed;
+        };
+        Did did = ask(first);
+        const std::string said = detail_;
+        const auto ask_next = [&](auto& way) {
+            if (did.handled()) return;
+            reason_ = Reason::None;
+            detail_.clear();
+            did = ask(way);
+            if (!did.done()) detail_ = said;
+        };
+        (ask_next(others), ...);
+        return did.done();
     }
     bool call_known(PyObject* callable, const std::vector<Value>& args, PyObject* names, Value* out);
     bool call_host(PyObject* callable, std::vector<Value> args, PyObject* names, Value* out);
@@ -630,7 +641,7 @@ class Builder {
     Parts complex_product(const Parts& x, const Parts& y);
     std::optional<Parts> complex_quotient(const Parts& x, const Parts& y);
     std::optional<Parts> complex_power(const Parts& x, int64_t n);
-    std::optional<bool> call_complex(PyObject* callable, const std::vector<Value>& args, Value* out);
+    Did call_complex(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool binary_python_complex(int nb, const Value& a, const Value& b, Value* out);
 
     // ---- build/complex.cpp ----
@@ -692,6 +703,10 @@ class Builder {
     }
     Value& top(int from_top = 0) { return s_.slots[s_.slots.size() - 1 - static_cast<size_t>(from_top)]; }
     bool refuse(Reason reason, std::string detail);
+    Did restart() {
+        learnt_ = true;
+        return Did::Restart;
+    }
     bool unknown(std::string what) { return refuse(Reason::RegionOp, std::move(what)); }
     PyObject* keep(PyObject* o);  // borrowed, kept alive with the region
 
@@ -748,8 +763,9 @@ class Builder {
     // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between
     // attempts).
     std::set<std::pair<int, int>> apart_, shared_;
-    int widened_ = 0;
-    bool stale_ = false;  // this attempt has found out something because of which all is built again
+    // This attempt has found out something, with which all is built again should it fail; `stale_`: and even
+    // should it not.
+    bool learnt_ = false, stale_ = false;
     // Places, by path and instruction, of which there were too many versions (kept between attempts).
     std::set<std::pair<int, int>> crowded_;
     const BuildBudget budget_;

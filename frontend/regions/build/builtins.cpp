@@ -133,13 +133,13 @@ bool Builder::call_sum(const std::vector<Value>& items, Value* total) {
     return true;
 }
 
-// No value: it is none of these.
-std::optional<bool> Builder::call_builtin(PyObject* callable, std::vector<Value>& args, Value* out) {
+// Declined: it is none of these.
+Did Builder::call_builtin(PyObject* callable, std::vector<Value>& args, Value* out) {
     static PyObject *const min = builtin("min"), *const max = builtin("max"), *const abs = builtin("abs"),
                            *const round = builtin("round"), *const sum = builtin("sum"),
                            *const any = builtin("any"), *const all = builtin("all"),
                            *const ord = builtin("ord");
-    if (args.empty()) return std::nullopt;
+    if (args.empty()) return Did::Declined;
     if (callable == min || callable == max) return call_minmax(callable == max, args, out);
     if (callable == abs && args.size() == 1 && args[0].is_number()) return call_abs(args[0], out);
     if (callable == ord && args.size() == 1 && args[0].kind == Kind::Character)
@@ -165,22 +165,22 @@ std::optional<bool> Builder::call_builtin(PyObject* callable, std::vector<Value>
         *out = bool_value(so_far);
         return true;
     }
-    return std::nullopt;
+    return Did::Declined;
 }
 
-// Strings, and tuples of ints, that are equal or not. False, without a reason, for others.
-bool Builder::compare_small(int py_op, const Value& a, const Value& b, Value* out) {
-    if (const auto done = compare_characters(py_op, a, b, out)) return *done;
-    if (py_op != Py_EQ && py_op != Py_NE) return false;
+// Strings, and tuples of ints, that are equal or not. Declined: others.
+Did Builder::compare_small(int py_op, const Value& a, const Value& b, Value* out) {
+    if (Did did = compare_characters(py_op, a, b, out); did.handled()) return did;
+    if (py_op != Py_EQ && py_op != Py_NE) return Did::Declined;
     if (is_string(a) && is_string(b)) {
         const bool equal = PyUnicode_Compare(a.obj, b.obj) == 0;
         *out = bool_value(const_bool(equal == (py_op == Py_EQ)));
         return true;
     }
-    if (a.kind != Kind::Tuple || b.kind != Kind::Tuple) return false;
+    if (a.kind != Kind::Tuple || b.kind != Kind::Tuple) return Did::Declined;
     const bool orderly = std::all_of(a.items.begin(), a.items.end(), is_orderly) &&
                          std::all_of(b.items.begin(), b.items.end(), is_orderly);
-    if (!orderly) return false;
+    if (!orderly) return Did::Declined;
     ValueId equal = const_bool(a.items.size() == b.items.size());
     for (size_t i = 0; a.items.size() == b.items.size() && i < a.items.size(); ++i) {
         Value one;
@@ -238,7 +238,8 @@ bool Builder::contains(const Value& item, const Value& in, Value* out) {
         // The very object would be found even if it is not equal to itself.
         const bool numbers =
             item.is_number() && v.is_number() && (is_orderly(item) || is_orderly(v) || in.obj);
-        if (numbers ? !compare(Py_EQ, item, v, &equal) : !compare_small(Py_EQ, item, v, &equal)) {
+        const Did did = numbers ? compare(Py_EQ, item, v, &equal) : compare_small(Py_EQ, item, v, &equal);
+        if (!did.done()) {
             const bool differ = (is_string(item) && v.is_number()) || (is_string(v) && item.is_number()) ||
                                 (v.is_none() && (item.is_number() || is_string(item)));
             if (!differ) return unknown(what);

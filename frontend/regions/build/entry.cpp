@@ -68,10 +68,12 @@ std::optional<Value> Builder::entry_iterator(PyObject* o, int slot) {
         v.items.push_back(source_value(std::move(s), PyTuple_GET_ITEM(state.get(), i)));
         Value& item = v.items.back();
         if (forward && i == 0) {
-            std::optional<Value> items = sequence_array(item);
-            if (!items) items = rows_iterated(item);
-            if (!items) return std::nullopt;
-            item = *items;
+            // What is found out here is for the next attempt, if there is one: this one goes on.
+            Value items;
+            Did did = sequence_array(item, &items);
+            if (!did.done()) did = rows_iterated(item, &items);
+            if (!did.done()) return std::nullopt;
+            item = std::move(items);
         }
         const bool iterates = zip || (counts && i == 0);
         const bool iterated = item.kind == Kind::Array || item.kind == Kind::Rows;

@@ -26,7 +26,6 @@ bool Builder::on_get_iter(const Insn&) {
 
 bool Builder::iterator_of(const Value& over, Value* out) {
     const Value v = looked_into(over);
-    const int built = widened_;
     if (v.is_iterator()) return *out = v, true;
     if (v.kind == Kind::Array && becomes_object(v)) {
         *out = composed(Kind::ArrayIter, {v, int_value(const_int(0))});
@@ -36,13 +35,11 @@ bool Builder::iterator_of(const Value& over, Value* out) {
         *out = composed(Kind::ItemsIter, {v});
         return true;
     }
-    auto items = sequence_array(v);
-    if (!items && widened_ == built) items = rows_iterated(v);
-    if (widened_ != built) return false;
-    if (items) {
-        *out = composed(Kind::ArrayIter, {*items, int_value(const_int(0))});
-        return true;
-    }
+    Value items;
+    Did did = sequence_array(v, &items);
+    if (!did.handled()) did = rows_iterated(v, &items);
+    if (did.done()) *out = composed(Kind::ArrayIter, {items, int_value(const_int(0))});
+    if (did.handled()) return did.done();
     if (v.kind != Kind::Range) return unknown("a loop over " + describe(v));
     const ValueId start = v.items[0].id, stop = v.items[1].id, step = v.items[2].id;
     const ValueId zero = const_int(0);

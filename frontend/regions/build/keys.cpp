@@ -18,8 +18,9 @@ constexpr int64_t kAnyStep = INT64_MAX;  // a step of which only is known that i
 
 }  // namespace
 
-// a[i:i + 1], and parts between constants that are inside of the axis: their extents are known.
-bool Builder::known_part(ValueId start, ValueId stop, ValueId n, KeyPart* out, bool* found) {
+// a[i:i + 1], and parts between constants that are inside of the axis: their extents are known. Declined:
+// others.
+Did Builder::known_part(ValueId start, ValueId stop, ValueId n, KeyPart* out) {
     using graph::Op;
     const auto low = start < 0 ? std::optional<int64_t>(0) : known_int(start);
     const auto high = stop < 0 ? std::nullopt : known_int(stop);
@@ -28,26 +29,26 @@ bool Builder::known_part(ValueId start, ValueId stop, ValueId n, KeyPart* out, b
     out->const_step = 1;
     out->step = const_int(1);
     if (low && high) {
-        if (*low < 0 || *high <= *low) return true;
+        if (*low < 0 || *high <= *low) return Did::Declined;
         const auto now = plural_.find(n);
         const int64_t hint = size ? *size : now == plural_.end() ? 0 : now->second;
-        if (hint < *high) return true;
+        if (hint < *high) return Did::Declined;
         constexpr int64_t kPlural = 2;
         if (!size && *high > kPlural &&
             !guard(pointwise(Op::GreaterEqual, DType::I64, DType::Bool, {n, const_int(*high)})))
             return false;
         out->a = const_int(*low);
         out->count = const_int(*high - *low);
-        return *found = true;
+        return true;
     }
-    if (low || start < 0 || stop < 0 || !is_next(start, stop)) return true;
+    if (low || start < 0 || stop < 0 || !is_next(start, stop)) return Did::Declined;
     if (!guard(pointwise(Op::GreaterEqual, DType::I64, DType::Bool, {start, const_int(0)}))) return false;
     graph::Inst inst;
     inst.op = RegionOp::Index;
     inst.in = {start, n};
     out->a = emit(std::move(inst), {DType::I64, -1}, true);
     out->count = const_int(1);
-    return *found = out->a >= 0;
+    return out->a >= 0;
 }
 
 // Whether this block has computed `next` as v + 1.
@@ -76,9 +77,8 @@ bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
             return false;
     }
     const ValueId zero = const_int(0), one = const_int(1), last = i64(Op::Subtract, n, one);
-    bool found = false;
-    if (k == 1 && !known_part(start, stop, n, out, &found)) return false;
-    if (found) return true;
+    if (k == 1)
+        if (Did did = known_part(start, stop, n, out); did.handled()) return did.done();
     // As PySlice_AdjustIndices: into [0, n], or [-1, n - 1] backwards.
     const auto clamp = [&](ValueId v) {
         const ValueId low = k > 0 ? zero : const_int(-1), high = k > 0 ? n : last;

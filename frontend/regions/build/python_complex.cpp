@@ -14,7 +14,7 @@ namespace stator::frontend::regions {
 using graph::Op;
 
 // complex(re, im), and abs() of what it makes or of NumPy's doubles, which ask the C library's hypot, too.
-std::optional<bool> Builder::call_complex(PyObject* callable, const std::vector<Value>& args, Value* out) {
+Did Builder::call_complex(PyObject* callable, const std::vector<Value>& args, Value* out) {
     static PyObject* const abs = builtin("abs");
     const bool doubles = args.size() == 1 && args[0].is_complex_number() && args[0].dtype == DType::C128;
     if (callable == abs && doubles) {
@@ -23,7 +23,7 @@ std::optional<bool> Builder::call_complex(PyObject* callable, const std::vector<
         return true;
     }
     if (callable != reinterpret_cast<PyObject*>(&PyComplex_Type) || args.empty() || args.size() > 2)
-        return std::nullopt;
+        return Did::Declined;
     ValueId parts[2] = {-1, const_float(0)};
     for (size_t k = 0; k < args.size(); ++k)
         if (!as_double(args[k], &parts[k])) return unknown("complex() of " + describe(args[k]));

@@ -14,19 +14,18 @@
 
 namespace stator::frontend::regions {
 
-// Whether it can be a table. Short lists are rather looked into item by item: their numbers are in registers,
-// and a loop over them is a version of its code for each. Where only the run knows which row it is, all is
-// built again with the list as a table.
-bool Builder::becomes_rows(PyObject* o) {
+// Done when it can be a table, else declined. Short lists are rather looked into item by item: their numbers
+// are in registers, and a loop over them is a version of its code for each. Where only the run knows which
+// row it is, all is built again with the list as a table.
+Did Builder::becomes_rows(PyObject* o) {
     const auto [looked_at, fresh] = row_kinds_.try_emplace(o);
     if (fresh) looked_at->second = rows_kind(o);
-    if (!looked_at->second) return false;
+    if (!looked_at->second) return Did::Declined;
     const bool first = PyList_CheckExact(o) && indexed_.insert(o).second;
     if (!first || std::none_of(list_values_.begin(), list_values_.end(),
                                [&](const auto& seen) { return object_at(seen.first) == o; }))
         return true;
-    ++widened_;
-    return false;
+    return restart();
 }
 
 // An array that is copied when the region is entered.
@@ -76,20 +75,22 @@ bool Builder::settle_rows() {
            unknown("a store into a row that is used otherwise, too");
 }
 
-// nullptr with a reason when it has no rows, or when all has to be built again.
-const Builder::Table* Builder::table_of(const Value& v) {
+// Declined when it has no rows.
+Did Builder::table_of(const Value& v, const Table** out) {
     const bool whole = v.kind == Kind::Passed || v.kind == Kind::Rows ||
                        ((v.kind == Kind::Tuple || v.kind == Kind::List) && v.whole);
     PyObject* o = whole && v.slot >= 0 ? object_at(v.slot) : nullptr;
-    if (!o || !becomes_rows(o)) return nullptr;
+    if (!o) return Did::Declined;
+    if (Did did = becomes_rows(o); !did.done()) return did;
     const RowsKind& kind = *row_kinds_[o];
-    if (const auto it = rows_.find(v.slot); it != rows_.end()) return &it->second;
+    if (const auto it = rows_.find(v.slot); it != rows_.end()) return *out = &it->second, true;
     for (const auto& [slot, table] : rows_) {
         if (!tables_.contains(o) || object_at(slot) != o) continue;
         out_->aliases.emplace_back(v.slot, slot);
-        return &(rows_[v.slot] = table);
+        *out = &(rows_[v.slot] = table);
+        return true;
     }
-    if (!read_apart(v.slot)) return nullptr;
+    if (!read_apart(v.slot)) return Did::Declined;
     asked_.insert(v.slot);  // extents that are 1 are constants
     Table t;
     t.lists = kind.lists;
@@ -104,7 +105,8 @@ const Builder::Table* Builder::table_of(const Value& v) {
         t.starts = copy_at_entry(EntryInput::RowStarts, v.slot, DType::I64, {kind.rows + 1});
         t.items.id = copy_at_entry(EntryInput::RowItems, v.slot, kind.dtype, {kind.items});
     }
-    return &(rows_[v.slot] = std::move(t));
+    *out = &(rows_[v.slot] = std::move(t));
+    return true;
 }
 
 ValueId Builder::rows_in(const Table& t) {
@@ -168,30 +170,28 @@ bool Builder::index_into(const Value& key, ValueId extent, ValueId* out) {
     return *out >= 0;
 }
 
-// rows[key] or row[key]: no value when it is neither.
-std::optional<bool> Builder::subscript_rows(const Value& from, const Value& key, Value* out) {
-    if (!key.is_number()) return std::nullopt;
+// rows[key] or row[key]: declined when it is neither.
+Did Builder::subscript_rows(const Value& from, const Value& key, Value* out) {
+    if (!key.is_number()) return Did::Declined;
     ValueId at;
     if (from.kind == Kind::Row) {
         if (!index_into(key, row_length(from), &at)) return false;
         *out = item_of_row(from, at);
         return true;
     }
-    const int built = widened_;
-    const Table* t = table_of(from);
-    if (widened_ != built) return false;
-    if (!t) return std::nullopt;
+    const Table* t = nullptr;
+    if (Did did = table_of(from, &t); !did.done()) return did;
     if (!index_into(key, rows_in(*t), &at)) return false;
     *out = row_at(*t, at);
     return true;
 }
 
-// row[key] = value: no value when it is no row.
-std::optional<bool> Builder::store_in_row(const Value& row, const Value& key, const Value& value) {
-    if (row.kind != Kind::Row || !key.is_number()) return std::nullopt;
+// row[key] = value: declined when it is no row.
+Did Builder::store_in_row(const Value& row, const Value& key, const Value& value) {
+    if (row.kind != Kind::Row || !key.is_number()) return Did::Declined;
     const Table t = rows_.at(row.slot);
     if (!t.lists) return unknown("a store into " + describe(row));
-    if (!becomes_table(object_at(row.slot))) return false;
+    if (Did did = becomes_table(object_at(row.slot)); !did.done()) return did;
     Value item;
     item.dtype = t.items.dtype;
     item.id = -1;
@@ -213,9 +213,9 @@ std::optional<bool> Builder::store_in_row(const Value& row, const Value& key, co
     return true;
 }
 
-// a, b = row: no value when it is none.
-std::optional<bool> Builder::unpack_row(const Value& row, int count) {
-    if (row.kind != Kind::Row) return std::nullopt;
+// a, b = row: declined when it is none.
+Did Builder::unpack_row(const Value& row, int count) {
+    if (row.kind != Kind::Row) return Did::Declined;
     const ValueId n = row_length(row);
     if (known_int(n) != count &&
         !guard(pointwise(graph::Op::Equal, DType::I64, DType::Bool, {n, const_int(count)})))
@@ -224,17 +224,16 @@ std::optional<bool> Builder::unpack_row(const Value& row, int count) {
     return true;
 }
 
-// What an iterator of rows, or of a row's items, is over: nothing when that is something else, or when all
-// has to be built again.
-std::optional<Value> Builder::rows_iterated(const Value& over) {
-    if (over.kind == Kind::Row) return over;
-    const Table* t = table_of(over);
-    if (!t) return std::nullopt;
-    Value rows;
-    rows.kind = Kind::Rows;
-    rows.slot = t->items.slot;
-    rows.whole = true;
-    return rows;
+// What an iterator of rows, or of a row's items, is over: declined when that is something else.
+Did Builder::rows_iterated(const Value& over, Value* out) {
+    if (over.kind == Kind::Row) return *out = over, true;
+    const Table* t = nullptr;
+    if (Did did = table_of(over, &t); !did.done()) return did;
+    *out = {};
+    out->kind = Kind::Rows;
+    out->slot = t->items.slot;
+    out->whole = true;
+    return true;
 }
 
 }  // namespace stator::frontend::regions

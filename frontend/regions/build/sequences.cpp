@@ -32,26 +32,26 @@ std::optional<DType> Builder::dtype_of_items(PyObject* sequence) {
     return looked_at->second;
 }
 
-// The region's array of it; nothing with a reason when it has none, or when all has to be built again.
-std::optional<Value> Builder::sequence_array(const Value& v) {
+// The region's array of it: declined when it has none.
+Did Builder::sequence_array(const Value& v, Value* out) {
     const bool text = v.kind == Kind::Known && PyUnicode_CheckExact(v.obj);
     const bool whole = v.kind == Kind::Passed || (v.kind == Kind::Tuple && v.whole);
     PyObject* o = v.slot < 0 ? nullptr : whole ? object_at(v.slot) : text ? v.obj : nullptr;
     const std::optional<DType> dtype = o ? dtype_of_items(o) : std::nullopt;
-    if (!dtype) return std::nullopt;
+    if (!dtype) return Did::Declined;
     // A string that was taken to be this very one.
     if (text) {
         texts_.insert(v.obj);
-        ++widened_;
-        return std::nullopt;
+        return restart();
     }
-    if (const auto it = sequences_.find(v.slot); it != sequences_.end()) return it->second;
+    if (const auto it = sequences_.find(v.slot); it != sequences_.end()) return *out = it->second, true;
     for (const auto& [slot, array] : sequences_) {
         if (!tables_.contains(o) || object_at(slot) != o) continue;
         out_->aliases.emplace_back(v.slot, slot);
-        return sequences_[v.slot] = array;
+        *out = sequences_[v.slot] = array;
+        return true;
     }
-    if (!read_apart(v.slot)) return std::nullopt;
+    if (!read_apart(v.slot)) return Did::Declined;
     Value array;
     array.kind = Kind::Array;
     array.dtype = *dtype;
@@ -59,54 +59,49 @@ std::optional<Value> Builder::sequence_array(const Value& v) {
     array.slot = v.slot;
     array.whole = true;
     array.id = copy_at_entry(EntryInput::Sequence, v.slot, *dtype, {items_in(o)});
-    return sequences_[v.slot] = std::move(array);
+    *out = sequences_[v.slot] = std::move(array);
+    return true;
 }
 
-// sequence[key]: no value when it is none, or has no array.
-std::optional<bool> Builder::item_of_sequence(const Value& sequence, const Value& key, Value* out) {
-    if (!key.is_number()) return std::nullopt;
-    const int built = widened_;
-    const std::optional<Value> array = sequence_array(sequence);
-    if (widened_ != built) return false;
-    if (!array) return std::nullopt;
-    Value item;
-    if (!subscript(*array, key, &item)) return false;
+// sequence[key]: declined when it is none, or has no array.
+Did Builder::item_of_sequence(const Value& sequence, const Value& key, Value* out) {
+    if (!key.is_number()) return Did::Declined;
+    Value array, item;
+    if (Did did = sequence_array(sequence, &array); !did.done()) return did;
+    if (!subscript(array, key, &item)) return false;
     *out = python_item(item);
     return true;
 }
 
-// Whether all of the region sees the list as one array. All is built again when something has seen it as
+// All of the region sees the list as one array from here on: it is built again when something has seen it as
 // something else.
-bool Builder::becomes_table(PyObject* list) {
+Did Builder::becomes_table(PyObject* list) {
     const bool fresh = tables_.insert(list).second;
     const auto is_list = [&](const auto& seen) { return object_at(seen.first) == list; };
     const bool shared = std::count_if(sequences_.begin(), sequences_.end(), is_list) +
                             std::count_if(rows_.begin(), rows_.end(), is_list) >
                         1;
     if (!fresh || (!shared && std::none_of(list_values_.begin(), list_values_.end(), is_list))) return true;
-    ++widened_;
-    return false;
+    return restart();
 }
 
-// list[key] = value: no value when it is no list, or has no array.
-std::optional<bool> Builder::store_in_sequence(const Value& list, const Value& key, const Value& value) {
+// list[key] = value: declined when it is no list, or has no array.
+Did Builder::store_in_sequence(const Value& list, const Value& key, const Value& value) {
     PyObject* o = list.kind == Kind::Passed && list.slot >= 0 ? object_at(list.slot) : nullptr;
-    if (!o || !PyList_CheckExact(o) || !key.is_number() || !dtype_of_items(o)) return std::nullopt;
-    if (!becomes_table(o)) return false;
-    const int built = widened_;
-    const std::optional<Value> array = sequence_array(list);
-    if (widened_ != built) return false;
-    if (!array) return std::nullopt;
-    if (value.kind != kind_of_item(array->dtype))
+    if (!o || !PyList_CheckExact(o) || !key.is_number() || !dtype_of_items(o)) return Did::Declined;
+    if (Did did = becomes_table(o); !did.done()) return did;
+    Value array;
+    if (Did did = sequence_array(list, &array); !did.done()) return did;
+    if (value.kind != kind_of_item(array.dtype))
         return unknown("storing " + describe(value) + " into a list of other items");
     std::set<int> others = appended_;
     for (const auto& [slot, other] : sequences_)
-        if (other.id != array->id) others.insert(slot);
+        if (other.id != array.id) others.insert(slot);
     for (const auto& [slot, other] : rows_) others.insert(slot);
     for (const auto& [slot, other] : list_values_) others.insert(slot);
     if (!apart_from(list.slot, others)) return unknown("a store into a list that is used otherwise, too");
-    stored_lists_.insert(array->slot);
-    return store(*array, key, value);
+    stored_lists_.insert(array.slot);
+    return store(array, key, value);
 }
 
 bool Builder::shows_sequence(const Value& array) const {
@@ -143,19 +138,19 @@ bool Builder::one_of(const std::vector<Value>& items, const Value& key, Value* o
 }
 
 // A character beside another one or a known string: equal, or in which order.
-std::optional<bool> Builder::compare_characters(int py_op, const Value& a, const Value& b, Value* out) {
-    if (a.kind != Kind::Character && b.kind != Kind::Character) return std::nullopt;
+Did Builder::compare_characters(int py_op, const Value& a, const Value& b, Value* out) {
+    if (a.kind != Kind::Character && b.kind != Kind::Character) return Did::Declined;
     const auto is_text = [](const Value& v) {
         return v.kind == Kind::Character || (v.kind == Kind::Known && PyUnicode_CheckExact(v.obj));
     };
-    if (!is_text(a) || !is_text(b)) return std::nullopt;
+    if (!is_text(a) || !is_text(b)) return Did::Declined;
     const auto code = [&](const Value& v) -> ValueId {
         if (v.kind == Kind::Character) return v.id;
         return PyUnicode_GET_LENGTH(v.obj) == 1 ? const_int(PyUnicode_READ_CHAR(v.obj, 0)) : -1;
     };
     const ValueId x = code(a), y = code(b);
     if (x >= 0 && y >= 0) return compare(py_op, int_value(x), int_value(y), out);
-    if (py_op != Py_EQ && py_op != Py_NE) return std::nullopt;
+    if (py_op != Py_EQ && py_op != Py_NE) return Did::Declined;
     *out = bool_value(const_bool(py_op == Py_NE));  // strings of other lengths
     return true;
 }

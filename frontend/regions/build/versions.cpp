@@ -309,7 +309,7 @@ void Builder::name_anew(State* s, graph::Block* block) {
 bool Builder::is_widened(int pc, const std::string& where, const State& s, int* other) {
     for (const int version : header_versions_[{pc, where}]) {
         if (!widen(pc, versions_[static_cast<size_t>(version)].state, s)) continue;
-        ++widened_;
+        learnt_ = true;
         *other = version;
         return true;
     }
@@ -361,7 +361,7 @@ int Builder::version_at(int pc, State& s) {
     } else if (versions >= kManyVersions) {
         crowded_.insert({top.path, pc});
         stale_ = true;
-        ++widened_;
+        learnt_ = true;
     }
     if (++versions > kMostVersions || r_->blocks.size() > kMostBlocks) {
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");

@@ -90,21 +90,21 @@ bool Builder::rolled(const Value& a, ValueId shift, int axis, Value* out) {
     return true;
 }
 
-// np.roll(a, shift, axis) by integers along axes that are known. No value: it is another call of it.
-std::optional<bool> Builder::call_roll(const std::vector<Value>& args, Value* out) {
+// np.roll(a, shift, axis) by integers along axes that are known. Declined: another call of it.
+Did Builder::call_roll(const std::vector<Value>& args, Value* out) {
     if (args.size() < 2 || !args[0].is_array() || args[0].permuted || args[0].mask || args[0].rank == 0)
-        return std::nullopt;
+        return Did::Declined;
     const auto each = [](const Value& v) { return v.kind == Kind::Tuple ? v.items : std::vector<Value>{v}; };
     const std::vector<Value> shifts = each(args[1]);
     std::vector<Value> axes = each(args.size() > 2 ? args[2] : Value{});
     const bool flat = left_out(args, 2) && args[0].rank == 1 && shifts.size() == 1;
     if (flat) axes = {int_value(const_int(0))};
-    if (axes.size() != shifts.size() || axes.empty()) return std::nullopt;
+    if (axes.size() != shifts.size() || axes.empty()) return Did::Declined;
     std::vector<int> along;
     for (size_t k = 0; k < axes.size(); ++k) {
-        if (shifts[k].kind != Kind::Int || axes[k].kind != Kind::Int) return std::nullopt;
+        if (shifts[k].kind != Kind::Int || axes[k].kind != Kind::Int) return Did::Declined;
         const std::optional<int64_t> axis = known_int(axes[k].id);
-        if (!axis || *axis < -args[0].rank || *axis >= args[0].rank) return std::nullopt;
+        if (!axis || *axis < -args[0].rank || *axis >= args[0].rank) return Did::Declined;
         along.push_back(static_cast<int>(*axis < 0 ? *axis + args[0].rank : *axis));
     }
     Value a;
@@ -118,14 +118,14 @@ std::optional<bool> Builder::call_roll(const std::vector<Value>& args, Value* ou
     return true;
 }
 
-// No value: it is none of these functions.
-std::optional<bool> Builder::call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out) {
+// Declined: it is none of these functions.
+Did Builder::call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out) {
     const auto is = [&](const char* name) { return numpy::is_function(callable, name); };
     if (is("triu") || is("tril")) return triangle(is("triu"), args, out);
     if (is("roll")) return call_roll(args, out);
     const bool joins = is("concatenate"), stacks = is("stack"), above = is("vstack"), beside = is("hstack"),
                columns = is("column_stack");
-    if (!joins && !stacks && !above && !beside && !columns) return std::nullopt;
+    if (!joins && !stacks && !above && !beside && !columns) return Did::Declined;
     if (args.empty() || (args[0].kind != Kind::Tuple && args[0].kind != Kind::List) ||
         args[0].items.empty() || !left_out(args, joins || stacks ? 2 : 1))
         return unknown("such a call of a function that puts arrays together");

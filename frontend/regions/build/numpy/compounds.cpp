@@ -11,9 +11,9 @@ bool is_real_float(DType t) { return t == DType::F64 || t == DType::F32; }
 
 }  // namespace
 
-// Nothing when the call is another part's business.
-std::optional<bool> Builder::call_compound(PyObject* callable, const std::vector<Value>& args, Value* out) {
-    if (args.empty() || !args[0].is_array()) return std::nullopt;
+// Declined: the call is another part's business.
+Did Builder::call_compound(PyObject* callable, const std::vector<Value>& args, Value* out) {
+    if (args.empty() || !args[0].is_array()) return Did::Declined;
     const auto is = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
     const Value& a = args[0];
     const bool one = args.size() == 1;
@@ -23,7 +23,7 @@ std::optional<bool> Builder::call_compound(PyObject* callable, const std::vector
     if (one && a.rank == 1 && is_real_float(a.dtype) && numpy::linalg_function("norm") == callable)
         return norm(a, out);
     if (args.size() == 3 && is_real_float(a.dtype) && is("clip")) return clip(a, args[1], args[2], out);
-    return std::nullopt;
+    return Did::Declined;
 }
 
 // Its elements next to each other, in memory.
@@ -34,20 +34,20 @@ bool Builder::contiguous_vector(const Value& a, Value* out) {
     return lazy_of(a, &e) && scratch_of(e, extents_of(a), out);
 }
 
-std::optional<bool> Builder::position(bool greatest, const Value& a, Value* out) {
-    if (graph::is_complex(a.dtype) || a.dtype == DType::F16) return std::nullopt;
+Did Builder::position(bool greatest, const Value& a, Value* out) {
+    if (graph::is_complex(a.dtype) || a.dtype == DType::F16) return Did::Declined;
     Value x, cell;
     LibraryRoutine routine = position_routine(greatest, a.dtype);
-    if (!routine.fn) return std::nullopt;
+    if (!routine.fn) return Did::Declined;
     return contiguous_vector(a, &x) && memory(DType::I64, {}, false, &cell) &&
            library(greatest ? "argmax" : "argmin", std::move(routine), cell, {x.id}) &&
            load_element(cell, {}, out);
 }
 
-std::optional<bool> Builder::running_sum(const Value& a, Value* out) {
+Did Builder::running_sum(const Value& a, Value* out) {
     Value x;
     LibraryRoutine routine = running_sum_routine(a.dtype);
-    if (!routine.fn) return std::nullopt;
+    if (!routine.fn) return Did::Declined;
     return as_array(a, &x) && memory(a.dtype, extents_of(x), true, out) &&
            library("cumsum", std::move(routine), *out, {x.id});
 }
@@ -59,11 +59,11 @@ bool Builder::norm(const Value& a, Value* out) {
 }
 
 // numpy._core._methods._clip, with both bounds: the ufunc's loop on arrays of one dtype.
-std::optional<bool> Builder::clip(const Value& a, const Value& low, const Value& high, Value* out) {
+Did Builder::clip(const Value& a, const Value& low, const Value& high, Value* out) {
     for (const Value* bound : {&low, &high}) {
         const bool plain = bound->kind == Kind::Int || bound->kind == Kind::Float;
         const bool same = bound->dtype == a.dtype && (bound->is_array() || bound->kind == Kind::Scalar);
-        if (!plain && !same) return std::nullopt;
+        if (!plain && !same) return Did::Declined;
     }
     return elementwise_call("clip", a.dtype, {a, low, high}, out);
 }

@@ -118,11 +118,10 @@ PyRef attribute_of(PyObject* o, const char* name) {
 
 }  // namespace
 
-// No value: it is none of these.
-std::optional<bool> Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* names,
-                                       Value* out) {
+// Declined: it is none of these.
+Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* names, Value* out) {
     if (!draws_are_possible() || PyType_Check(callable) || PyObject_TypeCheck(callable, &PyUFunc_Type))
-        return std::nullopt;
+        return Did::Declined;
     // A method, whose object comes first, or one that is bound to its object.
     PyObject* self = nullptr;
     if (!args.empty() && args[0].kind == Kind::Passed && args[0].slot >= 0) self = object_at(args[0].slot);
@@ -130,12 +129,12 @@ std::optional<bool> Builder::call_draw(PyObject* callable, std::vector<Value>& a
     const PyRef owner = bound ? attribute_of(callable, "__self__") : PyRef{};
     if (bound) self = owner.get();
     Source* source = self ? source_of(self) : nullptr;
-    if (!source) return std::nullopt;
+    if (!source) return Did::Declined;
     const PyRef name = attribute_of(callable, "__name__");
-    if (!name || !PyUnicode_Check(name.get())) return std::nullopt;
+    if (!name || !PyUnicode_Check(name.get())) return Did::Declined;
     const std::string method = guards::utf8(name.get());
     if (std::find(source->methods.begin(), source->methods.end(), method) == source->methods.end())
-        return std::nullopt;
+        return Did::Declined;
     const auto first = args.begin() + (bound ? 0 : 1);
     const auto named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
     const auto positional = static_cast<size_t>(args.end() - first) - named;

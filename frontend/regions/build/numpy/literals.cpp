@@ -33,11 +33,11 @@ std::optional<DType> common_dtype(const std::vector<Value>& numbers) {
 
 }  // namespace
 
-// No value: it is no call of np.array or np.asarray with a list or tuple.
-std::optional<bool> Builder::call_array(PyObject* callable, const std::vector<Value>& args, Value* out) {
+// Declined: it is no call of np.array or np.asarray with a list or tuple.
+Did Builder::call_array(PyObject* callable, const std::vector<Value>& args, Value* out) {
     if (args.empty() || !is_sequence(args[0]) ||
         !(numpy::is_function(callable, "array") || numpy::is_function(callable, "asarray")))
-        return std::nullopt;
+        return Did::Declined;
     for (size_t i = 2; i < args.size(); ++i)
         if (args[i].kind != Kind::Empty) return unknown("such a call of np.array");
     const std::vector<Value>& rows = args[0].items;

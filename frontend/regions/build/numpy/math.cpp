@@ -99,10 +99,10 @@ bool Builder::c_function(const std::string& name, std::vector<ValueId> in, Value
     return finite(r, DType::F64);
 }
 
-// No value: it is none of these.
-std::optional<bool> Builder::call_math(PyObject* callable, const std::vector<Value>& args, Value* out) {
+// Declined: it is none of these.
+Did Builder::call_math(PyObject* callable, const std::vector<Value>& args, Value* out) {
     const std::string name(math_name(callable));
-    if (name.empty()) return std::nullopt;
+    if (name.empty()) return Did::Declined;
     std::vector<ValueId> in;
     for (const Value& v : args)
         if (!as_double(v, &in.emplace_back())) return unknown("math." + name + "() of " + describe(v));
@@ -144,10 +144,9 @@ std::optional<bool> Builder::call_math(PyObject* callable, const std::vector<Val
 
 // np.float32(x) and the like, of one number. What does not fit raises, warns or wraps, as the operand's kind
 // says: that is NumPy's.
-std::optional<bool> Builder::call_scalar_type(PyObject* callable, const std::vector<Value>& args,
-                                              Value* out) {
+Did Builder::call_scalar_type(PyObject* callable, const std::vector<Value>& args, Value* out) {
     const auto to = scalar_type(callable);
-    if (!to || args.size() != 1 || !args[0].is_number()) return std::nullopt;
+    if (!to || args.size() != 1 || !args[0].is_number()) return Did::Declined;
     const Value& v = args[0];
     if (*to == DType::Bool) {
         ValueId t;

@@ -304,14 +304,16 @@ bool Builder::on_binary(const Insn& insn) {
     const Value b = pop(), a = pop();
     Value out;
     const bool in_place = insn.arg >= kInPlace;
+    const int nb = insn.arg % kInPlace;
     if (a.is_array() || b.is_array()) {
-        if (!operator_arrays(insn.arg % kInPlace, in_place, a, b, &out)) return false;
-    } else if (!binary(insn.arg % kInPlace, in_place, a, b, &out)) {
-        const bool complex = a.is_complex_number() || b.is_complex_number();
-        const int nb = insn.arg % kInPlace;
-        const auto native = [&] { return binary_python_complex(nb, a, b, &out); };
-        const auto by_host = [&] { return operator_by_host(nb, false, a, b, &out); };
-        if (!complex || (!otherwise(native) && !otherwise(by_host))) return false;
+        if (!operator_arrays(nb, in_place, a, b, &out)) return false;
+    } else if (a.is_complex_number() || b.is_complex_number()) {
+        if (!first_known([&] { return binary(nb, in_place, a, b, &out); },
+                         [&] { return binary_python_complex(nb, a, b, &out); },
+                         [&] { return operator_by_host(nb, false, a, b, &out); }))
+            return false;
+    } else if (!binary(nb, in_place, a, b, &out)) {
+        return false;
     }
     push(std::move(out));
     return true;
@@ -319,8 +321,8 @@ bool Builder::on_binary(const Insn& insn) {
 
 bool Builder::operator_arrays(int nb, bool in_place, const Value& a, const Value& b, Value* out) {
     if (!(in_place && a.is_array()) && !keeps_order(nb, b)) return false;
-    if (binary_arrays(nb, in_place, a, b, out)) return true;
-    return otherwise([&] { return operator_by_host(nb, in_place, a, b, out); });
+    return first_known([&] { return binary_arrays(nb, in_place, a, b, out); },
+                       [&] { return operator_by_host(nb, in_place, a, b, out); });
 }
 
 bool Builder::on_compare(const Insn& insn) {
@@ -332,9 +334,12 @@ bool Builder::on_compare(const Insn& insn) {
         push(std::move(out));
         return true;
     }
-    if (!compare_small(insn.arg, a, b, &out) && !(a.is_number() && b.is_number()))
+    const Did did = compare_small(insn.arg, a, b, &out);
+    if (!did.handled() && a.is_number() && b.is_number()) {
+        if (!compare(insn.arg, a, b, &out)) return false;
+    } else if (!did.done()) {
         return unknown("a comparison of " + describe(a) + " with " + describe(b));
-    if (out.kind == Kind::Empty && !compare(insn.arg, a, b, &out)) return false;
+    }
     if (insn.flags & Insn::kToBool) {
         ValueId t;
         if (!truth(out, &t)) return false;
@@ -410,10 +415,11 @@ bool Builder::on_subscript(const Insn& insn) {
     const Value from = pop();
     Value out;
     const bool chosen = key.kind != Kind::Int || !known_int(key.id);
+    const auto pushes = [&](Did did) { return did.done() && (push(std::move(out)), true); };
     if (chosen)
-        if (const auto done = item_of_sequence(from, key, &out)) return *done && (push(std::move(out)), true);
+        if (Did did = item_of_sequence(from, key, &out); did.handled()) return pushes(did);
     if (chosen || from.kind == Kind::Row)
-        if (const auto done = subscript_rows(from, key, &out)) return *done && (push(std::move(out)), true);
+        if (Did did = subscript_rows(from, key, &out); did.handled()) return pushes(did);
     const Value a = looked_into(from);
     PyObject* o = a.kind == Kind::Passed && a.slot >= 0 ? object_at(a.slot) : nullptr;
     if (o && PyDict_CheckExact(o) && key.kind == Kind::Known && PyUnicode_CheckExact(key.obj)) {
@@ -425,9 +431,9 @@ bool Builder::on_subscript(const Insn& insn) {
         return true;
     }
     if (!chosen) {
-        if (const auto done = item_of_sequence(a, key, &out)) return *done && (push(std::move(out)), true);
+        if (Did did = item_of_sequence(a, key, &out); did.handled()) return pushes(did);
         if (a.kind == Kind::Passed)
-            if (const auto done = subscript_rows(a, key, &out)) return *done && (push(std::move(out)), true);
+            if (Did did = subscript_rows(a, key, &out); did.handled()) return pushes(did);
     }
     if ((a.kind == Kind::Tuple || a.kind == Kind::List) && key.kind == Kind::Int && chosen) {
         if (!one_of(a.items, key, &out)) return false;
@@ -462,15 +468,15 @@ bool Builder::on_store_subscript(const Insn& insn) {
     }
     const Value a = pop(), value = pop();
     if (a.kind == Kind::List) return store_item(a, key, value);
-    if (const auto done = store_in_row(a, key, value)) return *done;
-    if (const auto done = store_in_sequence(a, key, value)) return *done;
+    if (Did did = store_in_row(a, key, value); did.handled()) return did.done();
+    if (Did did = store_in_sequence(a, key, value); did.handled()) return did.done();
     if (a.kind != Kind::Array) return unknown("a store into " + describe(a));
     return store(a, key, value);
 }
 
 bool Builder::on_unpack(const Insn& insn) {
     const Value t = looked_into(pop());
-    if (const auto done = unpack_row(t, insn.arg)) return *done;
+    if (Did did = unpack_row(t, insn.arg); did.handled()) return did.done();
     if (t.is_array() && t.rank > 0 && insn.arg > 0) {  // its rows or elements
         Value array = t, item;
         if (t.kind == Kind::Lazy && !as_array(t, &array)) return false;
@@ -522,14 +528,14 @@ bool Builder::on_call(const Insn& insn) {
 // then does no harm.
 bool Builder::call_known(PyObject* callable, const std::vector<Value>& args, PyObject* names, Value* out) {
     std::vector<Value> bound = args;
-    if (const std::optional<bool> done = call_draw(callable, bound, names, out)) return *done;
+    if (Did did = call_draw(callable, bound, names, out); did.handled()) return did.done();
     const bool bound_all = bind_known(callable, &bound, names);
-    if (bound_all && call_python(callable, bound, out)) return true;
-    return otherwise([&] {
-        if (!call_host(callable, args, names, out)) return false;
-        if (bound_all) note_extents(callable, bound, *out);
-        return true;
-    });
+    return first_known([&] { return bound_all && call_python(callable, bound, out); },
+                       [&] {
+                           if (!call_host(callable, args, names, out)) return false;
+                           if (bound_all) note_extents(callable, bound, *out);
+                           return true;
+                       });
 }
 
 bool Builder::call_range(std::vector<Value>& args, Value* out) {
@@ -564,17 +570,17 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
     if (callable == reinterpret_cast<PyObject*>(&PyReversed_Type)) return call_reversed(args, out);
     if (callable == len && args.size() == 1) {
         args[0] = looked_into(args[0]);
-        const int built = widened_;
-        if (const auto array = sequence_array(args[0])) return *out = int_value(extent(array->id, 0)), true;
-        if (widened_ != built) return false;
-        const bool is_few = args[0].kind == Kind::Tuple || args[0].kind == Kind::List;
-        const auto rows = is_few ? std::nullopt : rows_iterated(args[0]);
-        if (widened_ != built) return false;
-        if (rows) return *out = int_value(items_of_iterated(*rows)), true;
+        Value items;
+        Did did = sequence_array(args[0], &items);
+        if (did.done()) *out = int_value(extent(items.id, 0));
+        if (did.handled()) return did.done();
         if (args[0].kind == Kind::Tuple || args[0].kind == Kind::List) {
             *out = int_value(const_int(static_cast<int64_t>(args[0].items.size())));
             return true;
         }
+        did = rows_iterated(args[0], &items);
+        if (did.done()) *out = int_value(items_of_iterated(items));
+        if (did.handled()) return did.done();
         if (args[0].is_array() && args[0].rank > 0) {
             *out = int_value(extents_of(args[0])[0]);
             return drop(args[0]);
@@ -623,11 +629,12 @@ bool Builder::call_python(PyObject* callable, std::vector<Value>& args, Value* o
         *out = int_value(cast(a.id, a.dtype, DType::I64));
         return true;
     }
-    for (const auto call : {&Builder::call_builtin, &Builder::call_append})
-        if (const std::optional<bool> done = (this->*call)(callable, args, out)) return *done;
-    for (const auto& done : {call_math(callable, args, out), call_complex(callable, args, out),
-                             call_scalar_type(callable, args, out), call_array(callable, args, out)})
-        if (done) return *done;
+    if (Did did = call_builtin(callable, args, out); did.handled()) return did.done();
+    if (Did did = call_append(callable, args, out); did.handled()) return did.done();
+    if (Did did = call_math(callable, args, out); did.handled()) return did.done();
+    if (Did did = call_complex(callable, args, out); did.handled()) return did.done();
+    if (Did did = call_scalar_type(callable, args, out); did.handled()) return did.done();
+    if (Did did = call_array(callable, args, out); did.handled()) return did.done();
     return call_numpy(callable, args, out);
 }
 
@@ -647,8 +654,8 @@ bool Builder::call_outer(const std::vector<Value>& args, Value* out) {
 }
 
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
-    if (const std::optional<bool> done = call_selecting(callable, args, out)) return *done;
-    if (const std::optional<bool> done = call_compound(callable, args, out)) return *done;
+    if (Did did = call_selecting(callable, args, out); did.handled()) return did.done();
+    if (Did did = call_compound(callable, args, out); did.handled()) return did.done();
     if (const std::string ufunc(numpy::ufunc_name(callable)); !ufunc.empty()) {
         if (args.size() == 1 && (args[0].is_number() || args[0].is_array()))
             return unary_ufunc(ufunc, args[0], out);
@@ -658,8 +665,8 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         return unknown("a call of np." + ufunc);
     }
     if (callable == numpy::ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
-    if (const std::optional<bool> done = call_assembly(callable, args, out)) return *done;
-    if (bool number = false, done = reduce_number(callable, args, &number, out); number) return done;
+    if (Did did = call_assembly(callable, args, out); did.handled()) return did.done();
+    if (Did did = reduce_number(callable, args, out); did.handled()) return did.done();
     if (const auto r = reduction_of(callable, args); r && (r->keepdims || std::ssize(r->axes) < args[0].rank))
         return reduce_along(*r, args[0], out);
     const auto is = [&](const char* name) { return numpy::is_function(callable, name); };
@@ -682,9 +689,7 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
             return drop(args[0]) && filled(shape, args[0].dtype, 0, out);
         }
     }
-    bool shape = false;
-    const bool ok = call_shape(callable, args, &shape, out);
-    if (shape) return ok;
+    if (Did did = call_shape(callable, args, out); did.handled()) return did.done();
     const bool array_type = callable == reinterpret_cast<PyObject*>(&PyArray_Type);
     if (!args.empty() && args.size() <= 2 && (args[0].kind == Kind::Int || args[0].kind == Kind::Tuple) &&
         (is("zeros") || is("empty") || is("ones") || array_type)) {

@@ -129,13 +129,14 @@ bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
     return true;
 }
 
-// Of a NumPy float, without anything else: its value, but that a sum begins with 0.
-bool Builder::reduce_number(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out) {
+// Of a NumPy float, without anything else: its value, but that a sum begins with 0. Declined: another call.
+Did Builder::reduce_number(PyObject* callable, const std::vector<Value>& args, Value* out) {
     const ReductionRow* row = reduction_row(callable);
-    *handled = row && args.size() == 1 && args[0].kind == Kind::Scalar && graph::is_float(args[0].dtype) &&
-               (row->name == "sum" || row->name == "prod" || row->name == "max" || row->name == "min" ||
-                row->name == "amax" || row->name == "amin");
-    if (!*handled) return true;
+    const bool known = row && args.size() == 1 && args[0].kind == Kind::Scalar &&
+                       graph::is_float(args[0].dtype) &&
+                       (row->name == "sum" || row->name == "prod" || row->name == "max" ||
+                        row->name == "min" || row->name == "amax" || row->name == "amin");
+    if (!known) return Did::Declined;
     const DType t = args[0].dtype;
     const ValueId zero = cast(const_int(0), DType::I64, t);
     *out = scalar_value(

@@ -40,22 +40,22 @@ bool Builder::mean(const Value& a, Value* out) {
     return finite(out->id, a.dtype);
 }
 
-// Nothing when the call is another part's business.
-std::optional<bool> Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value* out) {
+// Declined: the call is another part's business.
+Did Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value* out) {
     if (const std::string name(numpy::ufunc_name(callable)); !name.empty()) {
         auto* ufunc = reinterpret_cast<PyUFuncObject*>(callable);
         for (const Value& v : args)
-            if (!is_operand(v)) return std::nullopt;
+            if (!is_operand(v)) return Did::Declined;
         if (ufunc->nout == 1 && ufunc->nin <= 2 && args.size() == static_cast<size_t>(ufunc->nin) + 1)
             return call_ufunc_into(name, args, out);
         const bool complex = args.size() == 2 && (args[0].is_complex_number() || args[1].is_complex_number());
         if (complex) return binary_ufunc(name, args[0], args[1], out);
-        return std::nullopt;
+        return Did::Declined;
     }
     const auto is = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
     if (args.size() == 3 && is("where") && is_operand(args[0]) && is_operand(args[1]) && is_operand(args[2]))
         return where(args[0], args[1], args[2], out);
-    if (args.size() != 1 || !args[0].is_array()) return std::nullopt;
+    if (args.size() != 1 || !args[0].is_array()) return Did::Declined;
     if (args[0].dtype == DType::Bool)
         for (const char* name : {"sum", "count_nonzero", "any", "all"})
             if (is(name)) return reduce_mask(name, args[0], out);
@@ -70,7 +70,7 @@ std::optional<bool> Builder::call_selecting(PyObject* callable, std::vector<Valu
         return true;
     }
     if (is("conj") && graph::is_complex(args[0].dtype)) return unary_complex("conjugate", args[0], out);
-    return std::nullopt;
+    return Did::Declined;
 }
 
 }  // namespace stator::frontend::regions

@@ -141,16 +141,15 @@ bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* ou
     return true;
 }
 
-// Functions and methods of this kind; `*handled` when it is one.
-bool Builder::call_shape(PyObject* callable, const std::vector<Value>& args, bool* handled, Value* out) {
+// Functions and methods of this kind. Declined: it is none.
+Did Builder::call_shape(PyObject* callable, const std::vector<Value>& args, Value* out) {
     const auto is = [&](const char* name, bool* method) {
         *method = callable == numpy::array_method(name);
         return *method || numpy::is_function(callable, name);
     };
-    *handled = true;
     bool method = false;
     const bool array = !args.empty() && args[0].is_array() && args[0].rank > 0;
-    if (!array) return *handled = false, true;
+    if (!array) return Did::Declined;
     const std::vector<Value> rest(args.begin() + 1, args.end());
     const Value flat = composed(Kind::Tuple, {int_value(const_int(-1))});
     if (is("transpose", &method)) return transpose(args[0], rest, out);
@@ -160,7 +159,7 @@ bool Builder::call_shape(PyObject* callable, const std::vector<Value>& args, boo
         Value view;
         return reshape(args[0], {flat}, &view) && copy_of(view, out);
     }
-    return *handled = false, true;
+    return Did::Declined;
 }
 
 }  // namespace stator::frontend::regions
