@@ -21,6 +21,7 @@
 #include "frontend/cpython/pending.h"
 #include "frontend/drive/verify_region.h"
 #include "frontend/profile/doing.h"
+#include "frontend/regions/build/builder.h"
 #include "frontend/replay/on_device.h"
 #include "guards/check/names.h"
 

@@ -10,7 +10,7 @@
 
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/resume_frame.h"
-#include "frontend/regions/build/builder.h"
+#include "frontend/regions/build/built_region.h"
 #include "frontend/regions/run/on_device.h"
 #include "frontend/regions/sequence.h"
 #include "kernels/api/compiler.h"
@@ -121,7 +121,7 @@ class CompiledRegion {
     int32_t run_code(kernels::RegionArgs& args);
     Left run_on_device(const kernels::RegionArgs& args, int32_t* exit);
 
-    std::unique_ptr<BuiltRegion> built_;
+    std::unique_ptr<const BuiltRegion> built_;
     std::string name_;
     std::shared_ptr<kernels::RegionRequest> request_;
     std::unique_ptr<DeviceRegion> device_;
