@@ -38,7 +38,7 @@ bool Builder::may_share(int a, int b) {
     if (a == b || a == kUnknown || b == kUnknown) return true;
     if (!is_held(a) && !is_held(b)) return false;
     const std::pair<int, int> both = std::minmax(a, b);
-    if (shared_.count(both)) return true;
+    if (found_.shared.count(both)) return true;
     apart_.insert(both);
     return false;
 }
@@ -51,8 +51,8 @@ std::set<int> Builder::slots_of(int memory) {
     while (!todo.empty()) {
         const int holder = todo.back();
         todo.pop_back();
-        slots.insert(held_slots_[holder].begin(), held_slots_[holder].end());
-        for (const int other : held_from_[holder])
+        slots.insert(found_.held_slots[holder].begin(), found_.held_slots[holder].end());
+        for (const int other : found_.held_from[holder])
             if (seen.insert(other).second) todo.push_back(other);
     }
     return slots;
@@ -64,7 +64,7 @@ bool Builder::held_apart() {
     for (const auto& [a, b] : apart_) {
         const std::set<int> x = slots_of(a), y = slots_of(b);
         if (std::none_of(x.begin(), x.end(), [&](int s) { return y.count(s) > 0; })) continue;
-        shared_.insert({a, b});
+        found_.shared.insert({a, b});
         learnt_ = true;
         apart = false;
     }
@@ -116,8 +116,8 @@ void Builder::settle_written() {
     while (!todo.empty()) {
         const int holder = todo.back();
         todo.pop_back();
-        for (const int slot : held_slots_[holder]) mark_written(slot);
-        for (const int other : held_from_[holder])
+        for (const int slot : found_.held_slots[holder]) mark_written(slot);
+        for (const int other : found_.held_from[holder])
             if (written_holders_.insert(other).second) todo.push_back(other);
     }
 }

@@ -40,7 +40,7 @@ size_t Builder::place_of(const Level& level, int local) const {
 
 // Called when the locals have been read.
 bool Builder::read_stored_attributes() {
-    for (StoredAttribute& a : stored_attributes_) {
+    for (StoredAttribute& a : found_.stored_attributes) {
         int owner = a.from;
         for (const auto& [step, now] : a.path) {
             EntrySource s = step;
@@ -65,8 +65,8 @@ bool Builder::read_stored_attributes() {
 // What the region has in the attribute, nullptr when it does not store to it.
 Value* Builder::stored_attribute(const Value& owner, PyObject* name) {
     PyObject* o = object_at(owner.slot);
-    for (size_t i = 0; i < stored_attributes_.size(); ++i) {
-        const StoredAttribute& a = stored_attributes_[i];
+    for (size_t i = 0; i < found_.stored_attributes.size(); ++i) {
+        const StoredAttribute& a = found_.stored_attributes[i];
         if (a.object.get() != o || PyUnicode_Compare(a.name.get(), name) != 0) continue;
         if (owner.slot != out_->cells[i].owner) out_->aliases.emplace_back(owner.slot, out_->cells[i].owner);
         return &s_.slots[static_cast<size_t>(nlocals_) + i];
@@ -93,7 +93,7 @@ bool Builder::on_store_attr(const Insn& insn) {
             a.path.emplace(a.path.begin(), s, PyRef::borrow(object_at(a.from)));
             a.from = s.parent;
         }
-        stored_attributes_.push_back(std::move(a));
+        found_.stored_attributes.push_back(std::move(a));
         learnt_ = true;
         return false;
     }

@@ -206,7 +206,7 @@ bool Builder::run(Version&& v) {
             forget_dead(&s_, pc_);
             s_.resume = resume_at(pc_, s_);
         }
-        std::vector<char>& done = done_[&code()];
+        std::vector<char>& done = found_.done[&code()];
         done.resize(code().insns.size());
         char& this_one = done[static_cast<size_t>(pc_)];
         if (!step(insn)) return false;
@@ -326,8 +326,8 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     }
     if (!held_apart()) return nullptr;
     for (auto& part : out_->left_out) {
-        const auto done = done_.find(part.code);
-        part.in_part = done != done_.end() && done->second[static_cast<size_t>(part.pc)];
+        const auto done = found_.done.find(part.code);
+        part.in_part = done != found_.done.end() && done->second[static_cast<size_t>(part.pc)];
     }
     settle_written();
     number_cells();

@@ -37,6 +37,7 @@
 #include "frontend/cpython/frame.h"
 #include "frontend/regions/build/built_region.h"
 #include "frontend/regions/build/did.h"
+#include "frontend/regions/build/findings.h"
 #include "frontend/regions/routines/library.h"
 #include "frontend/regions/sequence.h"
 #include "frontend/regions/value.h"
@@ -144,7 +145,7 @@ class Builder {
     int version_at(int pc, State& s);  // -1: too many
     void predict(int pc, const State& s);
     void normalize(int pc, State* s);  // variants where the loop's header has them
-    bool is_crowded(const Level& level, int pc) const { return crowded_.contains({level.path, pc}); }
+    bool is_crowded(const Level& level, int pc) const { return found_.crowded.contains({level.path, pc}); }
     bool is_widened(int pc, const std::string& where, const State& s, int* other);
     Value as_variant(const Value& v, const Value& like);
     Value as_held(const Value& v, const Value& like);
@@ -543,7 +544,7 @@ class Builder {
     void effect() { s_.resume = nullptr; }
     // Of the innermost frame's stack.
     int stack_base(const State& s) const {
-        const int cells = s.levels.size() == 1 ? static_cast<int>(stored_attributes_.size()) : 0;
+        const int cells = s.levels.size() == 1 ? static_cast<int>(found_.stored_attributes.size()) : 0;
         return s.levels.back().base + s.levels.back().code->nlocalsplus + cells;
     }
     int stack_base() const { return stack_base(s_); }
@@ -577,62 +578,30 @@ class Builder {
     std::map<const CodeInfo*, std::map<int, int>> loop_ends_;  // of a header: its last back edge
     const CodeInfo* failed_code_ = nullptr;
     std::map<const CodeInfo*, std::vector<char>> leaders_;
-    std::map<const CodeInfo*, std::vector<char>> done_;  // instructions that some version does
+    Findings found_;  // kept between attempts
     std::unique_ptr<BuiltRegion> out_;
     graph::Region* r_ = nullptr;
     std::unordered_map<ValueId, int> input_of_;
     std::set<int> asked_;  // entry slots that something may have been decided by
     std::vector<graph::RegionType> input_types_;
-    std::map<std::tuple<int, const CodeInfo*, int>, int> paths_;  // of the path below, code and return_pc
     std::map<std::pair<int, std::string>, int> version_index_;
-    std::map<std::pair<int, int>, int> versions_per_pc_;   // of path and instruction
-    std::map<std::tuple<int, int, int>, Value> variants_;  // of path, header and local (from -1 down: stored
-                                                           // attributes): what it is there
-                                                           // (kept between attempts)
-    std::set<int> predicted_;  // headers of the region's own frame (kept between attempts)
+    std::map<std::pair<int, int>, int> versions_per_pc_;                       // of path and instruction
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
-    // By variable: the entry slots whose arrays it may hold (kept between attempts), and whether what it
-    // holds is stored to.
-    std::map<int, std::set<int>> held_slots_;
-    std::map<int, std::set<int>> held_from_;  // of a variable: others that it was given the array of
-    std::set<int> written_holders_;
-    // Attributes that the region stores to (kept between attempts): the object, the name, and how the object
-    // is reached, step by step, from a slot of the frame (or -1).
-    struct StoredAttribute {
-        PyRef object, name;
-        int from;
-        std::vector<std::pair<EntrySource, PyRef>> path;
-    };
-    std::vector<StoredAttribute> stored_attributes_;
+    std::set<int> written_holders_;      // variables whose array is stored to
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
-    std::map<int, Value> sequences_;                          // by entry slot: its items as an array
-    std::map<int, Table> rows_;                               // by entry slot: its rows
-    std::map<PyObject*, std::optional<RowsKind>> row_kinds_;  // (kept between attempts)
-    std::set<PyObject*> indexed_;                             // lists of rows that are tables (likewise)
-    std::set<PyObject*> texts_;                               // strings that are data (kept between attempts)
-    std::set<PyObject*> tables_;  // lists that are stored to (kept between attempts)
-    std::set<int> stored_lists_;  // their entry slots
-    std::map<PyObject*, std::optional<DType>> item_dtypes_;  // of sequences (kept between attempts)
-    std::set<int> appended_;                                 // entry slots of lists that are appended to
-    int nesting_ = 0;                                        // of tuples and lists that are looked into
-    std::set<ValueId> dense_;  // arrays in the region's own memory, in one piece
-    // Pairs of memory_of that the code takes to be apart, and those that turned out not to be (kept between
-    // attempts).
-    std::set<std::pair<int, int>> apart_, shared_;
+    std::map<int, Value> sequences_;       // by entry slot: its items as an array
+    std::map<int, Table> rows_;            // by entry slot: its rows
+    std::set<int> stored_lists_;           // entry slots of lists that are stored to
+    std::set<int> appended_;               // entry slots of lists that are appended to
+    int nesting_ = 0;                      // of tuples and lists that are looked into
+    std::set<ValueId> dense_;              // arrays in the region's own memory, in one piece
+    std::set<std::pair<int, int>> apart_;  // pairs of memory_of that the code takes to be apart
     // This attempt has found out something, with which all is built again should it fail; `stale_`: and even
     // should it not.
     bool learnt_ = false, stale_ = false;
-    // Places, by path and instruction, of which there were too many versions (kept between attempts).
-    std::set<std::pair<int, int>> crowded_;
     const BuildBudget budget_;
     int64_t work_ = 0, begun_ = 0, looked_at_clock_ = 0;
-    struct Probed {
-        bool known;
-        HostResult gives;
-        std::string why;
-    };
-    std::map<std::string, Probed> probed_;  // by call: what NumPy answered (kept between attempts)
     std::map<std::string, int> sites_;
     int cells_ = 0;
     int site_ordinal_ = 0;  // within the instruction

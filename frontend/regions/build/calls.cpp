@@ -53,7 +53,8 @@ bool Builder::call_function(const Value& callable, std::vector<Value>& args, PyO
                                PyRef::borrow(PyFunction_GET_DEFAULTS(function)),
                                PyRef::borrow(PyFunction_GET_KW_DEFAULTS(function))});
     const int path =
-        paths_.try_emplace({s_.levels.back().path, callee, pc_ + 1}, static_cast<int>(paths_.size()) + 1)
+        found_.paths
+            .try_emplace({s_.levels.back().path, callee, pc_ + 1}, static_cast<int>(found_.paths.size()) + 1)
             .first->second;
     const int slot = callable.whole ? callable.slot : -1;
     s_.levels.push_back({callee, function, static_cast<int>(s_.slots.size()), pc_ + 1, path, slot});

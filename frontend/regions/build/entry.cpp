@@ -204,7 +204,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
         case EntryKind::Slice: v = entry_slice(o, slot); break;
         case EntryKind::List:  // looked into where something does
         case EntryKind::Other:
-            if (!keeps_identity(o) || texts_.contains(o)) {
+            if (!keeps_identity(o) || found_.texts.contains(o)) {
                 v.kind = Kind::Passed;
                 v.whole = true;
                 v.obj = reinterpret_cast<PyObject*>(Py_TYPE(o));

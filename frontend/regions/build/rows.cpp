@@ -18,10 +18,10 @@ namespace stator::frontend::regions {
 // are in registers, and a loop over them is a version of its code for each. Where only the run knows which
 // row it is, all is built again with the list as a table.
 Did Builder::becomes_rows(PyObject* o) {
-    const auto [looked_at, fresh] = row_kinds_.try_emplace(o);
+    const auto [looked_at, fresh] = found_.row_kinds.try_emplace(o);
     if (fresh) looked_at->second = rows_kind(o);
     if (!looked_at->second) return Did::Declined;
-    const bool first = PyList_CheckExact(o) && indexed_.insert(o).second;
+    const bool first = PyList_CheckExact(o) && found_.indexed.insert(o).second;
     if (!first || std::none_of(list_values_.begin(), list_values_.end(),
                                [&](const auto& seen) { return object_at(seen.first) == o; }))
         return true;
@@ -82,10 +82,10 @@ Did Builder::table_of(const Value& v, const Table** out) {
     PyObject* o = whole && v.slot >= 0 ? object_at(v.slot) : nullptr;
     if (!o) return Did::Declined;
     if (Did did = becomes_rows(o); !did.done()) return did;
-    const RowsKind& kind = *row_kinds_[o];
+    const RowsKind& kind = *found_.row_kinds[o];
     if (const auto it = rows_.find(v.slot); it != rows_.end()) return *out = &it->second, true;
     for (const auto& [slot, table] : rows_) {
-        if (!tables_.contains(o) || object_at(slot) != o) continue;
+        if (!found_.tables.contains(o) || object_at(slot) != o) continue;
         out_->aliases.emplace_back(v.slot, slot);
         *out = &(rows_[v.slot] = table);
         return true;

@@ -27,7 +27,7 @@ Kind kind_of_item(DType t) {
 }  // namespace
 
 std::optional<DType> Builder::dtype_of_items(PyObject* sequence) {
-    const auto [looked_at, fresh] = item_dtypes_.try_emplace(sequence);
+    const auto [looked_at, fresh] = found_.item_dtypes.try_emplace(sequence);
     if (fresh) looked_at->second = item_dtype(sequence);
     return looked_at->second;
 }
@@ -41,12 +41,12 @@ Did Builder::sequence_array(const Value& v, Value* out) {
     if (!dtype) return Did::Declined;
     // A string that was taken to be this very one.
     if (text) {
-        texts_.insert(v.obj);
+        found_.texts.insert(v.obj);
         return restart();
     }
     if (const auto it = sequences_.find(v.slot); it != sequences_.end()) return *out = it->second, true;
     for (const auto& [slot, array] : sequences_) {
-        if (!tables_.contains(o) || object_at(slot) != o) continue;
+        if (!found_.tables.contains(o) || object_at(slot) != o) continue;
         out_->aliases.emplace_back(v.slot, slot);
         *out = sequences_[v.slot] = array;
         return true;
@@ -76,7 +76,7 @@ Did Builder::item_of_sequence(const Value& sequence, const Value& key, Value* ou
 // All of the region sees the list as one array from here on: it is built again when something has seen it as
 // something else.
 Did Builder::becomes_table(PyObject* list) {
-    const bool fresh = tables_.insert(list).second;
+    const bool fresh = found_.tables.insert(list).second;
     const auto is_list = [&](const auto& seen) { return object_at(seen.first) == list; };
     const bool shared = std::count_if(sequences_.begin(), sequences_.end(), is_list) +
                             std::count_if(rows_.begin(), rows_.end(), is_list) >

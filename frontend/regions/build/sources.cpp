@@ -64,7 +64,8 @@ Value Builder::looked_into(const Value& v) {
     if (v.kind != Kind::Passed || v.slot < 0 || !object_at(v.slot)) return v;
     PyObject* o = object_at(v.slot);
     const bool named = !PyTuple_CheckExact(o) && guards::is_plain_tuple(o);
-    const bool list = classify(o).kind == EntryKind::List && !tables_.contains(o) && !indexed_.contains(o);
+    const bool list =
+        classify(o).kind == EntryKind::List && !found_.tables.contains(o) && !found_.indexed.contains(o);
     if (!named && (!list || !read_apart(v.slot))) return v;
     auto [it, fresh] = list_values_.try_emplace(v.slot);
     if (fresh) {

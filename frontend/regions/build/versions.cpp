@@ -166,7 +166,7 @@ bool Builder::bound(Value* v) {
 // iteration that ran bound it. What is not predicted here widen() finds, at the price of building all of it
 // again. Nothing rests on this being right.
 void Builder::predict(int pc, const State& s) {
-    if (s.levels.size() > 1 || !predicted_.insert(pc).second) return;
+    if (s.levels.size() > 1 || !found_.predicted.insert(pc).second) return;
     std::set<int> bound;
     for (int at = pc; at <= loop_end(code_, pc); ++at)
         // The range has more than the loop where a handler lies behind the function's end.
@@ -180,7 +180,7 @@ void Builder::predict(int pc, const State& s) {
         const EntryKind now = classify(f_.slot(i));
         Value like = composed(Kind::Variant, {});
         if (now.kind == EntryKind::Array && v.kind == Kind::Passed && !code_.live(pc, i) && !locals_seen(s)) {
-            variants_.try_emplace({0, pc, i}, like);  // see forget_dead
+            found_.variants.try_emplace({0, pc, i}, like);  // see forget_dead
             continue;
         }
         like.dtype = now.dtype;
@@ -201,7 +201,7 @@ void Builder::predict(int pc, const State& s) {
         const bool fits = like.held ? can_be(like, v)
                                     : is_unread(v) || (v.kind == Kind::Variant && v.dtype == like.dtype &&
                                                        v.expected == like.expected);
-        if (fits) variants_.try_emplace({0, pc, i}, like);
+        if (fits) found_.variants.try_emplace({0, pc, i}, like);
     }
 }
 
@@ -211,14 +211,15 @@ void Builder::normalize(int pc, State* s) {
         predict(pc, *s);
     else if (!is_crowded(top, pc))
         return;
-    for (auto it = variants_.lower_bound({top.path, pc, INT_MIN});
-         it != variants_.end() && std::get<0>(it->first) == top.path && std::get<1>(it->first) == pc; ++it) {
+    for (auto it = found_.variants.lower_bound({top.path, pc, INT_MIN});
+         it != found_.variants.end() && std::get<0>(it->first) == top.path && std::get<1>(it->first) == pc;
+         ++it) {
         const size_t place = place_of(top, std::get<2>(it->first));
         Value& v = s->slots[place];
         if (it->second.held && can_be(it->second, v)) {
             const int holder = static_cast<int>(place);
-            if (v.held && v.holder != holder) held_from_[holder].insert(v.holder);
-            if (!v.held && v.slot >= 0) held_slots_[holder].insert(v.slot);
+            if (v.held && v.holder != holder) found_.held_from[holder].insert(v.holder);
+            if (!v.held && v.slot >= 0) found_.held_slots[holder].insert(v.slot);
             v = as_held(v, it->second);
             v.holder = holder;
         } else if (!it->second.held && can_vary(v))
@@ -231,7 +232,7 @@ void Builder::normalize(int pc, State* s) {
 bool Builder::widen(int pc, const State& a, const State& b) {
     bool any = false;
     const Level& top = a.levels.back();
-    for (int i = -static_cast<int>(stored_attributes_.size()); i < top.code->nlocalsplus; ++i) {
+    for (int i = -static_cast<int>(found_.stored_attributes.size()); i < top.code->nlocalsplus; ++i) {
         const size_t at = place_of(top, i);
         const Value &x = a.slots[at], &y = b.slots[at];
         if (!carries(at)) continue;
@@ -241,7 +242,7 @@ bool Builder::widen(int pc, const State& a, const State& b) {
         const std::tuple key{top.path, pc, i};
         if (Value array; one_array(x, y, &array)) {
             // One type of array for each; those of others have versions of their own.
-            const auto [it, added] = variants_.try_emplace(key, array);
+            const auto [it, added] = found_.variants.try_emplace(key, array);
             if (!added && it->second.held && !can_be(it->second, array)) continue;
             it->second = array;
             any = true;
@@ -253,7 +254,7 @@ bool Builder::widen(int pc, const State& a, const State& b) {
             v.expected = kind.kind, v.dtype = kind.dtype;
         else if (i < 0 || top.code->live(pc, i))
             continue;
-        auto [it, fresh] = variants_.try_emplace(key, v);
+        auto [it, fresh] = found_.variants.try_emplace(key, v);
         if (!fresh && it->second.expected == v.expected && it->second.dtype == v.dtype) continue;
         if (!fresh) it->second = v;
         any = true;
@@ -359,7 +360,7 @@ int Builder::version_at(int pc, State& s) {
         }
         header_versions_[{pc, where}].push_back(it->second);
     } else if (versions >= kManyVersions) {
-        crowded_.insert({top.path, pc});
+        found_.crowded.insert({top.path, pc});
         stale_ = true;
         learnt_ = true;
     }

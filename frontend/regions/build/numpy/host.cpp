@@ -125,7 +125,7 @@ std::string probe_key(const HostFunction& f, const std::vector<std::vector<int64
 bool Builder::probed(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                      const std::vector<int64_t>& ints, HostResult* out, std::string* why) {
     constexpr int64_t kWork = 60;  // a call with its operands, in instructions
-    const auto [it, fresh] = probed_.try_emplace(probe_key(f, extents, ints));
+    const auto [it, fresh] = found_.probed.try_emplace(probe_key(f, extents, ints));
     Probed& p = it->second;
     if (fresh) {
         p.known = probe_host(f, extents, ints, &p.gives, &p.why);
