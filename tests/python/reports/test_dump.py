@@ -244,3 +244,11 @@ def test_a_program_is_dumped_when_it_ends(tmp_path):
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name != "timings.json":
             assert path.read_text() == (again / path.relative_to(folder)).read_text()
+
+
+def test_a_dump_may_be_asked_for_by_the_program(tmp_path):
+    program = PROGRAM.replace("import stator\n", "import stator\nstator.options.dump = 'a'\n", 1)
+    (tmp_path / "program.py").write_text(program)
+    env = {k: v for k, v in os.environ.items() if k != "STATOR_DUMP"}
+    subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=env, capture_output=True, check=True)
+    assert data_of(tmp_path / "a" / "index.html")
