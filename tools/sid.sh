@@ -10,6 +10,7 @@
 #
 # STATOR_SID_ROOT: another root.
 . "$(dirname "$0")/common.sh"
+PATH=$PATH:/usr/sbin:/sbin  # debootstrap and chroot
 root=${STATOR_SID_ROOT:-$ROOT/.cache/roots/sid}
 core=${STATOR_PREBUILT_CORE:-$ROOT/build/release/python/stator/libstator_core.so}
 
