@@ -8,7 +8,8 @@
 #   sid.sh test VERSION ARGS  pytest with it
 #   sid.sh run VERSION CMD…   any command in the root, in the checkout's root, with the environment first in PATH
 #
-# STATOR_SID_ROOT: another root.
+# STATOR_SID_ROOT: another root. STATOR_SID_EXPIRED=1: take packages of a mirror that stands still, too: its list of
+# packages says until when it holds, and apt refuses it after that.
 . "$(dirname "$0")/common.sh"
 PATH=$PATH:/usr/sbin:/sbin  # debootstrap and chroot
 root=${STATOR_SID_ROOT:-$ROOT/.cache/roots/sid}
@@ -63,7 +64,7 @@ make_root() {
 add_python() {
     has_python "$1" && return
     say "Python $1 of Debian sid"
-    { inside apt-get update -qq && inside apt-get install -y -qq --no-install-recommends "python$1-dev" "python$1-venv"; } \
+    { inside apt-get update -qq ${STATOR_SID_EXPIRED:+-o Acquire::Check-Valid-Until=false} && inside apt-get install -y -qq --no-install-recommends "python$1-dev" "python$1-venv"; } \
         >build/sid-python.log 2>&1 || { tail -3 build/sid-python.log; return 1; }
 }
 
