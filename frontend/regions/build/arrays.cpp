@@ -127,7 +127,8 @@ bool Builder::assign(const Value& dest, const Value& value) {
     } else if (value.is_array()) {
         // NumPy copies a vector onto one that overlaps it element by element, in an order that is right for
         // equal strides only.
-        const bool overlaps = value.kind == Kind::Array && may_share(memory_of(value), memory_of(dest));
+        const bool overlaps =
+            value.kind == Kind::Array && aliasing_.may_share(memory_of(value), memory_of(dest));
         const std::string from = value.whole || (value.fresh && !value.part) ? "0:1" : value.walk;
         if (overlaps && dest.rank == 1 && value.id != dest.id && (from.empty() || from != dest.walk))
             return unknown("storing a part of an array into another part of it");
@@ -140,8 +141,8 @@ bool Builder::assign(const Value& dest, const Value& value) {
         return unknown("storing " + describe(value));
     }
     if (!no_lazy_left()) return false;
-    const bool hazard = overlaps(e, dest);
-    if (hazard && !e->checked() && only_narrow_ones_move(e, dest)) {
+    const bool hazard = aliasing_.overlaps(e, dest);
+    if (hazard && !e->checked() && aliasing_.only_narrow_ones_move(e, dest)) {
         std::map<const Expr*, ExprRef> done;
         if (!copy_moving(&e, dest, extents, done)) return false;
     } else if (!hazard && graph::is_complex(dest.dtype) && is_cheap(e)) {
@@ -160,7 +161,7 @@ bool Builder::assign(const Value& dest, const Value& value) {
 // are copied first, instead of putting the whole result into scratch memory.
 bool Builder::copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
                           std::map<const Expr*, ExprRef>& done) {
-    if (reads_in_place(*e, dest)) return true;
+    if (aliasing_.reads_in_place(*e, dest)) return true;
     if (auto it = done.find(e->get()); it != done.end()) return *e = it->second, true;
     const Expr* const was = e->get();
     auto copy = std::make_shared<Expr>(**e);
@@ -266,6 +267,20 @@ bool Builder::filled(const Value& shape, DType t, double value, Value* out) {
     out->rank = static_cast<int>(out->extents.size());
     out->expr = e;
     return out->rank > 0 || unknown("an array of no axes");
+}
+
+// ---- what is stored to ----
+
+void Builder::mark_written(int slot) {
+    for (EntryInput& in : out_->inputs)
+        if (in.is_memory() && in.slot == slot) in.written = true;
+}
+
+void Builder::written(const Value& array) {
+    if (array.slot >= 0)
+        mark_written(array.slot);
+    else if (array.holder >= 0)
+        aliasing_.writes(array.holder);
 }
 
 }  // namespace stator::frontend::regions

@@ -297,7 +297,8 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     appended_.clear(), stored_lists_.clear();
     reason_ = Reason::None;
     detail_.clear();
-    written_holders_.clear(), apart_.clear(), dense_.clear();
+    aliasing_.begin_attempt();
+    dense_.clear();
     sites_.clear();
     failed_code_ = &code_;
     r_->blocks.emplace_back();  // the entry
@@ -324,12 +325,15 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
         }
         return nullptr;
     }
-    if (!held_apart()) return nullptr;
+    if (!aliasing_.held_apart()) {
+        learnt_ = true;
+        return nullptr;
+    }
     for (auto& part : out_->left_out) {
         const auto done = found_.done.find(part.code);
         part.in_part = done != found_.done.end() && done->second[static_cast<size_t>(part.pc)];
     }
-    settle_written();
+    for (const int slot : aliasing_.written_slots()) mark_written(slot);
     number_cells();
     graph::simplify(*r_);
     finish_inputs(*out_);

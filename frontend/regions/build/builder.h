@@ -35,6 +35,7 @@
 
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/regions/build/aliasing.h"
 #include "frontend/regions/build/built_region.h"
 #include "frontend/regions/build/did.h"
 #include "frontend/regions/build/findings.h"
@@ -358,6 +359,7 @@ class Builder {
                       std::vector<ValueId>* out);
     bool cast_expr(ExprRef* e, DType to);
     void mark_written(int slot);
+    void written(const Value& array);  // what is stored to
     bool no_lazy_left();
     bool drop(const Value& v);  // nobody needs the value: what computing it would show remains
     bool copy_moving(ExprRef* e, const Value& dest, const std::vector<ValueId>& extents,
@@ -425,18 +427,6 @@ class Builder {
     bool probed(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);
     int routine_index(const std::string& name, DType t, LibraryRoutine routine);
-
-    // ---- build/aliasing.cpp: which arrays share memory ----
-    static int memory_of(const Value& array);
-    bool may_share(int a, int b);
-    bool reads(const ExprRef& e, const Value& array);
-    bool reads_in_place(const ExprRef& e, const Value& dest);
-    bool only_narrow_ones_move(const ExprRef& e, const Value& dest);
-    bool overlaps(const ExprRef& e, const Value& dest);
-    std::set<int> slots_of(int memory);
-    bool held_apart();
-    void written(const Value& array);  // what is stored to
-    void settle_written();
 
     // The operands of an elementwise operation, brought to one shape.
     struct Operands {
@@ -579,6 +569,7 @@ class Builder {
     const CodeInfo* failed_code_ = nullptr;
     std::map<const CodeInfo*, std::vector<char>> leaders_;
     Findings found_;  // kept between attempts
+    Aliasing aliasing_{found_};
     std::unique_ptr<BuiltRegion> out_;
     graph::Region* r_ = nullptr;
     std::unordered_map<ValueId, int> input_of_;
@@ -587,16 +578,14 @@ class Builder {
     std::map<std::pair<int, std::string>, int> version_index_;
     std::map<std::pair<int, int>, int> versions_per_pc_;                       // of path and instruction
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
-    std::set<int> written_holders_;      // variables whose array is stored to
     std::vector<PyRef> source_objects_;  // what BuiltRegion::sources lead to now
     std::map<int, Value> source_values_, list_values_;
-    std::map<int, Value> sequences_;       // by entry slot: its items as an array
-    std::map<int, Table> rows_;            // by entry slot: its rows
-    std::set<int> stored_lists_;           // entry slots of lists that are stored to
-    std::set<int> appended_;               // entry slots of lists that are appended to
-    int nesting_ = 0;                      // of tuples and lists that are looked into
-    std::set<ValueId> dense_;              // arrays in the region's own memory, in one piece
-    std::set<std::pair<int, int>> apart_;  // pairs of memory_of that the code takes to be apart
+    std::map<int, Value> sequences_;  // by entry slot: its items as an array
+    std::map<int, Table> rows_;       // by entry slot: its rows
+    std::set<int> stored_lists_;      // entry slots of lists that are stored to
+    std::set<int> appended_;          // entry slots of lists that are appended to
+    int nesting_ = 0;                 // of tuples and lists that are looked into
+    std::set<ValueId> dense_;         // arrays in the region's own memory, in one piece
     // This attempt has found out something, with which all is built again should it fail; `stale_`: and even
     // should it not.
     bool learnt_ = false, stale_ = false;

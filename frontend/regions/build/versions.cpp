@@ -218,8 +218,7 @@ void Builder::normalize(int pc, State* s) {
         Value& v = s->slots[place];
         if (it->second.held && can_be(it->second, v)) {
             const int holder = static_cast<int>(place);
-            if (v.held && v.holder != holder) found_.held_from[holder].insert(v.holder);
-            if (!v.held && v.slot >= 0) found_.held_slots[holder].insert(v.slot);
+            aliasing_.gives(holder, v);
             v = as_held(v, it->second);
             v.holder = holder;
         } else if (!it->second.held && can_vary(v))

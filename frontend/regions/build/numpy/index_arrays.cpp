@@ -145,11 +145,12 @@ bool Builder::scatter(const Value& array, const Value& key, const Value& value) 
         return memory((*x)->dtype, places.extents, false, &temp) &&
                put(places.extents, mask, temp.id, *x, true) && lazy_of(temp, x);
     };
-    if (mask && (mask->checked() || reads(mask, array))) return unknown("such a mask among indices");
-    if ((e->checked() || reads(e, array)) && !into_scratch(&e)) return false;
+    if (mask && (mask->checked() || aliasing_.reads(mask, array)))
+        return unknown("such a mask among indices");
+    if ((e->checked() || aliasing_.reads(e, array)) && !into_scratch(&e)) return false;
     auto place = std::make_shared<Expr>(*element);
     for (ExprRef& x : place->in) {
-        const bool itself = reads(x, array);
+        const bool itself = aliasing_.reads(x, array);
         if (itself && !numpy::copies_indices()) return unknown("indices that the store changes");
         if ((x->checked() || itself) && !into_scratch(&x)) return false;
     }

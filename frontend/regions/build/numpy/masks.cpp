@@ -171,7 +171,7 @@ bool Builder::pack(const Value& v, bool fresh, Value* out) {
 bool Builder::store_masked(const Value& dest, const Value& by, const Value& value) {
     // NumPy reads both while it stores.
     const auto lies_in = [&](const Value& v) {
-        return v.kind == Kind::Array && !v.mask && may_share(memory_of(v), memory_of(dest));
+        return v.kind == Kind::Array && !v.mask && aliasing_.may_share(memory_of(v), memory_of(dest));
     };
     if (lies_in(by) && by.id != dest.id) return unknown("a mask in the memory that is stored to");
     if (lies_in(value)) return unknown("under a mask, an array in the same memory");
@@ -206,15 +206,15 @@ bool Builder::store_masked(const Value& dest, const Value& by, const Value& valu
         return unknown("storing " + describe(value) + " where a mask holds");
     }
     if (!no_lazy_left()) return false;
-    if (mask->checked() || overlaps(mask, dest)) {
+    if (mask->checked() || aliasing_.overlaps(mask, dest)) {
         Value temp;
         const std::vector<ValueId> own(extents.begin(), extents.begin() + selected.mask_rank);
         if (!scratch_of(mask, own, &temp) || !lazy_of(temp, &mask)) return false;
     }
     mask = spread(mask, extents, rank);
-    if (!overlaps(e, dest) && is_cheap(e)) {
+    if (!aliasing_.overlaps(e, dest) && is_cheap(e)) {
         if (e->checked() && !probe(extents, mask, e)) return false;
-    } else if (e->checked() || overlaps(e, dest)) {
+    } else if (e->checked() || aliasing_.overlaps(e, dest)) {
         Value temp;
         if (!memory(e->dtype, extents, false, &temp) || !put(extents, mask, temp.id, e, true) ||
             !lazy_of(temp, &e))
