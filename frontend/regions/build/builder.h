@@ -574,7 +574,6 @@ class Builder {
     graph::Region* r_ = nullptr;
     std::unordered_map<ValueId, int> input_of_;
     std::set<int> asked_;  // entry slots that something may have been decided by
-    std::vector<graph::RegionType> input_types_;
     std::map<std::pair<int, std::string>, int> version_index_;
     std::map<std::pair<int, int>, int> versions_per_pc_;                       // of path and instruction
     std::map<std::pair<int, std::string>, std::vector<int>> header_versions_;  // of a header in its context
