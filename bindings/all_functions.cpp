@@ -27,6 +27,7 @@
 #include "frontend/drive/driver.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/policy.h"
 #include "guards/check/names.h"
 
 namespace stator::bindings {
@@ -34,18 +35,7 @@ namespace {
 
 using frontend::Frame;
 using frontend::FunctionState;
-
-// Calls without arrays before code is left alone.
-constexpr int kCallsWithout = 64;
-
-// What a call takes longer while the hook is on, because CPython does not inline it, and what it takes beyond
-// that where it comes to a candidate and is not served, ns; the share of the time that all of this may take;
-// after how many calls that is looked at; and for how long the hook is off then, ns.
-constexpr int64_t kHookedCall = 50, kUnservedCall = 300, kHookShare = 100;
-// What one saves that nobody measures (STATOR_RETIRE=0), ns.
-constexpr int64_t kUnjudgedCall = 500;
-constexpr int kLookedAtEach = 1024;
-constexpr int64_t kFirstRest = 2'000'000, kLongestRest = 32'000'000, kLongestIdle = 256'000'000;
+using frontend::policy;
 
 bool is_array(PyObject* o) {
     return frontend::numpy_host().is_array(o) || frontend::torch_host().is_array(o) ||
@@ -126,7 +116,7 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
     // To look at what code names and is given takes longer than many a call: seldom, the more often it was.
     if (late && !std::has_single_bit(static_cast<uint64_t>(more))) return false;
     if (!given_arrays(frame, code) && !names_arrays(code, frame.globals())) {
-        c.refused = more >= kCallsWithout;
+        c.refused = more >= policy().all_calls_without_arrays;
         c.why = frontend::Reason::NoArrayArguments;
         return false;
     }
@@ -149,21 +139,25 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
 // finds none of its code in the processor's caches.
 class HookSample {
   public:
-    HookSample() : begun_(++hooked % kEach == 0 ? frontend::now_ns() : 0) {}
+    HookSample() {
+        if (++hooked < policy().hook_sampled_each) return;
+        hooked = 0;
+        begun_ = frontend::now_ns();
+    }
     ~HookSample() { end(); }
     HookSample(const HookSample&) = delete;
     void end() {
         if (begun_ == 0) return;
-        sampled += kEach * std::clamp<int64_t>(frontend::now_ns() - begun_ - kClock, 0, kMost);
+        const int64_t took = frontend::now_ns() - begun_ - policy().hook_clock_cost;
+        sampled += policy().hook_sampled_each * std::clamp<int64_t>(took, 0, policy().hook_most_sampled);
         begun_ = 0;
     }
     // What all calls since the last time took, ns.
     static int64_t take() { return std::exchange(sampled, 0); }
 
   private:
-    static constexpr int64_t kEach = 64, kClock = 25, kMost = 5000;
-    static inline int64_t hooked = 0, sampled = 0;
-    int64_t begun_;
+    static inline int64_t hooked = 0, sampled = 0;  // calls since the last one that was timed; ns
+    int64_t begun_ = 0;
 };
 
 // Since the hook was last looked at: what calls that were served have saved as far as that was measured, ns,
@@ -196,7 +190,7 @@ bool handle(void*, Frame& frame, PyObject** result) {
             saved_ns = before + std::max(inside, verdicts.saving());
         else if (runs_begun == begun)
             saved_ns += verdicts.saving();
-        if (!c.state->impl()->is_judged()) saved_ns += kUnjudgedCall;
+        if (!c.state->impl()->is_judged()) saved_ns += policy().unjudged_call_saving;
     } else {
         ++unserved;
     }
@@ -204,7 +198,7 @@ bool handle(void*, Frame& frame, PyObject** result) {
     return true;
 }
 
-int64_t pause_ns = kFirstRest;
+int64_t pause_ns = 0;
 // By the clock of the thread's own time: other processes must not make the hook look cheaper.
 [[gnu::tls_model("initial-exec")]] thread_local constinit int64_t looked_at = 0;
 
@@ -220,7 +214,7 @@ void put_back() {
         if (ran < off_for) {
             const double share = static_cast<double>(ran) / static_cast<double>(passed);
             const auto rest = static_cast<double>(off_for - ran) / share;
-            return do_later(static_cast<int64_t>(std::min(rest, 1.0 * kLongestIdle)), put_back);
+            return do_later(static_cast<int64_t>(std::min(rest, 1.0 * policy().hook_longest_idle)), put_back);
         }
         frontend::Judge::let_pass(ran);
     }
@@ -230,19 +224,20 @@ void put_back() {
 
 bool stays() {
     const int64_t now = frontend::thread_ns(), passed = now - std::exchange(looked_at, now),
-                  cost = kLookedAtEach * kHookedCall + HookSample::take() +
-                         kUnservedCall * std::exchange(unserved, 0),
+                  cost = policy().hook_calls * policy().hooked_call_cost + HookSample::take() +
+                         policy().unserved_call_cost * std::exchange(unserved, 0),
                   by_loops = frontend::purse().saved_by_loops(),
                   saved = std::exchange(saved_ns, 0) + by_loops - std::exchange(by_loops_before, by_loops);
-    if (cost * kHookShare <= passed || cost <= saved) {
-        pause_ns = std::max(pause_ns / 2, kFirstRest);  // phases in which it pays alternate with others
+    if (cost * policy().hook_share <= passed || cost <= saved) {
+        pause_ns = std::max(pause_ns / 2,
+                            policy().hook_first_rest);  // phases in which it pays alternate with others
         return true;
     }
     taken_off = now;
     taken_off_at = frontend::now_ns();
     off_for = pause_ns;
     do_later(pause_ns, put_back);
-    pause_ns = std::min(2 * pause_ns, kLongestRest);
+    pause_ns = std::min(2 * pause_ns, policy().hook_longest_rest);
     return false;
 }
 
@@ -253,7 +248,8 @@ bool started = false;
 void start_all() {
     if (std::exchange(started, true)) return;
     looked_at = frontend::thread_ns();
-    frontend::watch_frames(handle, kLookedAtEach, stays);
+    pause_ns = policy().hook_first_rest;
+    frontend::watch_frames(handle, policy().hook_calls, stays);
 }
 
 void end_all() {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "frontend/function.h"
+#include "frontend/policy.h"
 
 extern char** environ;
 
@@ -185,6 +186,10 @@ void preload_core() {
 const jit::Options& options() { return current; }
 
 bool change_option(std::string_view field, std::string_view text, std::string& error) {
+    if (field == "tune") {
+        error = "thresholds are read once: set STATOR_TUNE before stator is imported";
+        return false;
+    }
     finish_opening();  // it reads the options
     if (!jit::set_option(current, field, text, error)) return false;
     publish();
@@ -206,6 +211,8 @@ const std::vector<std::string>& option_problems() { return problems; }
 
 void start_options() {
     current = jit::parse_environment(environ, problems);
+    for (std::string& line : frontend::tune(frontend::process_policy, current.tune))
+        problems.push_back(std::move(line));
     for (const std::string& line : problems) write_line(line);
     if (const char* log = std::getenv("STATOR_LOG");
         log && std::string_view(log).find("help") != std::string_view::npos)

@@ -22,6 +22,7 @@ const kernels::CompilerApi* loaded_core();
 std::string core_path();  // where it is looked for: beside the extension
 
 // Options in force. They start as the environment has them; the frontend and the core follow every change.
+// The thresholds that STATOR_TUNE sets do not change any more.
 const jit::Options& options();
 bool change_option(std::string_view field, std::string_view text, std::string& error);
 // Whether STATOR_ONLY and STATOR_SKIP leave this function to be compiled. Patterns match the qualified name,

@@ -8,13 +8,10 @@
 #include "bindings/function_object.h"
 #include "bindings/later.h"
 #include "frontend/clock.h"
+#include "frontend/policy.h"
 
 namespace stator::bindings {
 namespace {
-
-constexpr int64_t kFirstPause = 1'000'000, kLongestPause = 256'000'000;  // ns
-// Looks that are due within so much of each other are begun together.
-constexpr int64_t kTogether = 500'000;  // ns
 
 // Those whose functions are given back for a while.
 std::vector<SharedState*>& waiting() {
@@ -37,7 +34,7 @@ void arm() {
 
 void begin_looks() {
     armed_for = 0;
-    const int64_t now = frontend::now_ns() + kTogether;
+    const int64_t now = frontend::now_ns() + frontend::policy().looks_together;
     std::vector<SharedState*> due;
     for (SharedState* s : waiting())
         if (s->look_at <= now) due.push_back(s);
@@ -51,8 +48,9 @@ void give_back(SharedState* shared) {
     if (std::exchange(shared->given_back, true)) return;
     choose_vectorcalls(shared);
     if (!shared->state->ever_looks_again()) return;
-    shared->pause =
-        shared->state->looked_in_vain() ? std::min(2 * shared->pause, kLongestPause) : kFirstPause;
+    shared->pause = shared->state->looked_in_vain()
+                        ? std::min(2 * shared->pause, frontend::policy().longest_pause)
+                        : frontend::policy().first_pause;
     shared->look_at = frontend::now_ns() + shared->pause;
     waiting().push_back(shared);
     arm();

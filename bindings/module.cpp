@@ -21,6 +21,7 @@
 #include "frontend/cpython/frame.h"
 #include "frontend/drive/ledger.h"
 #include "frontend/hosts/host.h"
+#include "frontend/policy.h"
 #include "frontend/profile/doing.h"
 #include "frontend/replay/trace.h"
 #include "guards/check/check.h"
@@ -237,6 +238,15 @@ py::list option_table() {
     return rows;
 }
 
+// (group, name, unit, value, default, reason) of each threshold.
+py::list policy_table() {
+    py::list rows;
+    for (const frontend::PolicyRow& r : frontend::policy_rows())
+        rows.append(py::make_tuple(std::string(r.group), std::string(r.name), std::string(r.unit),
+                                   r.value(frontend::policy()), r.fallback, std::string(r.reason)));
+    return rows;
+}
+
 std::vector<std::optional<double>> compiled_ms(const TraceInfo& t) {
     std::vector<std::optional<double>> all;
     for (const auto& r : t.compile_requests) {
@@ -415,6 +425,7 @@ void add_functions(py::module_& m) {
     m.def("core_info", &core_info, py::arg("open") = true);
     m.def("option_table", &option_table);
     m.def("option_problems", &option_problems);
+    m.def("policy_table", &policy_table);
     m.def("set_option", &set_option);
     m.def("get_option", [](const std::string& field) { return jit::get_option(options(), field); });
     m.def("help_text", &jit::help_text);

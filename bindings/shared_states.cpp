@@ -10,6 +10,7 @@
 
 #include "bindings/giving_back.h"
 #include "frontend/drive/driver.h"
+#include "frontend/policy.h"
 #include "frontend/pyref.h"
 #include "guards/check/functions.h"
 
@@ -18,10 +19,6 @@ namespace {
 
 using frontend::FunctionOptions;
 using frontend::PyRef;
-
-// States without an owner that are kept, and how often a code object has to be compiled for its state to be.
-constexpr size_t kMostKept = 64;
-constexpr int kCompiledOften = 3;
 
 struct OfCode {
     SharedState* latest = nullptr;
@@ -114,7 +111,8 @@ void release_state(SharedState* shared) {
 static bool is_worth_keeping(const SharedState& s) {
     PyObject* code = code_of(s);
     const OfCode& of = codes()[code];
-    return is_nested(code) && of.latest == &s && of.compiled >= kCompiledOften && s.running == 0;
+    return is_nested(code) && of.latest == &s && of.compiled >= frontend::policy().compiled_before_kept &&
+           s.running == 0;
 }
 
 static void let_go(SharedState* s) {
@@ -130,7 +128,7 @@ static void let_go(SharedState* s) {
 static void keep(SharedState* s) {
     s->kept = true;
     kept().push_front(s);
-    if (kept().size() <= kMostKept) return;
+    if (kept().size() <= frontend::policy().kept_states) return;
     SharedState* oldest = kept().back();
     kept().pop_back();
     let_go(oldest);

@@ -13,6 +13,7 @@
 #include <unordered_set>
 // raw.h must come first.
 #include "frontend/cpython/code.h"
+#include "frontend/policy.h"
 #include "guards/check/functions.h"
 
 namespace stator::frontend {
@@ -23,8 +24,6 @@ namespace {
 constexpr std::string_view kReaders[] = {"locals", "vars",       "dir",      "eval",      "exec",
                                          "super",  "breakpoint", "query",    "set_trace", "evaluate",
                                          "bmat",   "interact",   "f_locals", "resize"};
-// More functions than this are not looked through: then locals may be seen.
-constexpr size_t kMostFunctions = 300;
 
 std::string_view text(PyObject* name) {
     Py_ssize_t size = 0;
@@ -60,7 +59,7 @@ class Search {
   private:
     bool looks_inside(PyCodeObject* code, PyObject* globals) {
         if (!seen_.insert(code).second) return false;
-        return seen_.size() > kMostFunctions || reaches_reader(code, globals);
+        return seen_.size() > policy().searched_functions || reaches_reader(code, globals);
     }
 
     bool looks(PyObject* value, PyCodeObject* by) {

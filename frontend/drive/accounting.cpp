@@ -4,34 +4,9 @@
 #include "frontend/clock.h"
 #include "frontend/drive/driver.h"
 #include "frontend/drive/headers.h"
+#include "frontend/policy.h"
 
 namespace stator::frontend {
-
-namespace {
-
-// How much longer Python takes for what native code of a loop does, beyond its own time. Loops over elements
-// gain 10 to 100, those that call routines of NumPy little: there entering and leaving is little, too.
-constexpr int64_t kNativeGain = 6;
-// Entering and leaving one takes less than this, ns: else the thread was interrupted meanwhile.
-constexpr int64_t kMostCost = 100'000;
-// What makes it worth having read and built something, ns.
-constexpr int64_t kWorthReading = 500'000;
-// A replay: what it takes beside its operations, and what these take in Python at least, ns. A call of the
-// host's own function saves nothing.
-constexpr int64_t kReplayCost = 250, kSourceCost = 20, kLibraryCost = 500, kArrayOp = 450, kScalarOp = 40;
-// The same where arrays live on a GPU. Measured (Xeon, H200): an operation takes the host 6.8 us in torch and
-// 8.5 to 13 in CuPy, a launch 4.8. Six tenths of torch's and of the launch's, for quicker hosts: an estimate.
-constexpr int64_t kGpuOp = 4'000, kLaunchCost = 3'000;
-// One that was timed and took so many times as long as it saves, and kMostCost more, was interrupted.
-constexpr int64_t kMostLonger = 4;
-// A function that nobody has decorated has to have run for so long before anything is recorded or built for
-// it, and for as long as all of that took, ns: to rent until what was paid is as much as to buy costs no more
-// than twice the best that could be done.
-constexpr int64_t kBeginning = 300'000, kEachInvested = 1;
-// What a call may cost in any case, ns: one that is given up in its middle has been stepped in vain.
-constexpr int64_t kLeastTrial = Account::kAllowance / 8;
-
-}  // namespace
 
 bool FunctionState::Impl::awaits_code() {
     std::erase_if(awaited, [](const auto& region) { return region->ready() || region->failed(); });
@@ -67,7 +42,7 @@ int64_t FunctionState::Impl::take_time(int64_t cost) {
 bool FunctionState::Impl::is_worth_more() const {
     if (!has_to_earn || !is_judged()) return true;
     const int64_t at_hand = driving > 0 ? now_ns() - settled_at : 0;
-    return kBeginning + kEachInvested * invested <= seen + at_hand;
+    return policy().all_before_investing + policy().all_each_invested * invested <= seen + at_hand;
 }
 
 void FunctionState::Impl::settle(int64_t cost) {
@@ -82,7 +57,7 @@ void FunctionState::Impl::settle(int64_t cost) {
     }
     pay(cost);
     account.ran(ran);
-    handing_over |= account.overdrawn() || (account.debt() > kLeastTrial && waits_for_trial());
+    handing_over |= account.overdrawn() || (account.debt() > policy().trial_allowance && waits_for_trial());
     if (!left_loop) return;
     left_loop->account.pay(cost);
     left_loop->account.ran(ran);
@@ -102,8 +77,8 @@ void FunctionState::Impl::give_up_loop(CodePlaces& places, LoopHeader& h) {
 
 void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regions::CompiledRegion& region,
                                    int64_t took, int64_t weight) {
-    const int64_t cost = weight * std::min(took - region.inside_ns, kMostCost),
-                  saved = weight * kNativeGain * region.native_ns;
+    const int64_t cost = weight * std::min(took - region.inside_ns, policy().most_entry_cost),
+                  saved = weight * policy().loop_gain * region.native_ns;
     pay(cost);
     earn(saved);
     h.account.pay(cost);
@@ -111,7 +86,7 @@ void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regi
     const int64_t net = std::max<int64_t>(0, saved - cost);
     purse().save_by_loops(net);
     in_purse_by_loops += net;
-    if ((saved_by_loops += saved - cost) > kWorthReading) {
+    if ((saved_by_loops += saved - cost) > policy().loop_win) {
         saved_by_loops = 0;
         won();
     }
@@ -120,12 +95,16 @@ void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regi
 
 void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took) {
     if (!is_judged()) return;
-    const int64_t each = t.gpu >= 0 ? kGpuOp : kArrayOp;
-    const int64_t saved = each * std::max(0, t.array_ops - t.library_ops) + kScalarOp * t.scalar_ops;
-    int64_t cost = kReplayCost + kSourceCost * t.source_count + kLibraryCost * t.library_ops;
-    if (t.device_code) cost += kLaunchCost * static_cast<int64_t>(t.cuda->kernels.size());
+    const int64_t each = t.gpu >= 0 ? policy().saved_by_gpu_op : policy().saved_by_array_op;
+    const int64_t saved =
+        each * std::max(0, t.array_ops - t.library_ops) + policy().saved_by_scalar_op * t.scalar_ops;
+    int64_t cost = policy().replay_cost + policy().replay_source_cost * t.source_count +
+                   policy().replay_library_cost * t.library_ops;
+    if (t.device_code) cost += policy().launch_cost * static_cast<int64_t>(t.cuda->kernels.size());
     // Plain Python needs a ns for each element as well, and the time of a library's routine.
-    if (took >= 0) cost = std::min(took - t.work - t.library_ns, kMostLonger * saved + kMostCost);
+    if (took >= 0)
+        cost = std::min(took - t.work - t.library_ns,
+                        policy().replay_most_longer * saved + policy().most_entry_cost);
     if (t.awaits_code() && !verdicts.any_won()) {
         // Until its code is there it is interpreted, which is a part of what the code costs.
         invest(std::max<int64_t>(0, cost - saved));
@@ -137,7 +116,7 @@ void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took
     place->account.pay(cost);
     place->account.earn(saved);
     // A place is given up before its function is.
-    if (place->account.debt() < Account::kAllowance / 4) return;
+    if (place->account.debt() < policy().place_allowance) return;
     remark(Reason::Unprofitable, "", *place->code, place->code->insns[static_cast<size_t>(place->pc)]);
     place->account.open();
     kill(place);
@@ -152,12 +131,11 @@ void FunctionState::Impl::revive_all() {
 
 // Loops inside run about so often for each iteration of the one around them.
 int64_t CodePlaces::weight_of(const LoopHeader& loop) const {
-    constexpr int64_t kRounds = 8;
     int64_t weight = 0;
     for (int pc = loop.first; pc <= loop.last; ++pc) {
         int64_t times = 1;
         for (const auto& [other_pc, other] : headers)
-            if (other.first > loop.first && other.has(pc)) times *= kRounds;
+            if (other.first > loop.first && other.has(pc)) times *= policy().inner_rounds;
         weight += times;
     }
     return weight;

@@ -15,15 +15,13 @@
 #include "frontend/drive/verify_region.h"
 #include "frontend/function.h"
 #include "frontend/hosts/host.h"
+#include "frontend/policy.h"
 #include "frontend/regions/routines/library.h"
 #include "frontend/replay/host_arrays.h"
 
 namespace stator::frontend {
 
 namespace {
-
-constexpr int kFruitlessCalls = 3;
-constexpr int kManyRecordings = 32;  // a function that goes on recording after so many always will
 
 struct DriveContext {
     FunctionState::Impl* fs;
@@ -179,7 +177,7 @@ void count_fruitless(FunctionState::Impl& fs, const Given& given) {
     ++fs.counters.eager_calls;
     if (!fs.entry->traces.empty()) return;  // calls of another kind are served
     const CodePlaces& places = fs.places(*fs.code);
-    if (++fs.eager_rounds < kFruitlessCalls && (places.live > 0 || places.open_headers > 0)) return;
+    if (++fs.eager_rounds < policy().fruitless_calls && (places.live > 0 || places.open_headers > 0)) return;
     judge_of(fs, given).give_up(given.size);
     fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
 }
@@ -286,11 +284,10 @@ PyObject* serve(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, 
 // What NumPy hardly does the operations of the trace in less than, with `size` elements in all arrays. One or
 // two operations on many elements are no faster fused than they are one by one: nothing is said about those.
 int64_t eager_floor(const Trace& t, int64_t size) {
-    constexpr int64_t kArrayOp = 200, kScalarOp = 20, kLaunch = 2'000;
     // On a GPU it is the launches that are waited for, whatever the size.
-    if (t.gpu >= 0) return t.array_ops * kLaunch;
-    const int64_t each = t.array_ops > 2 ? size / std::max(t.array_inputs, 1) : 0;
-    return t.array_ops * (kArrayOp + each) + t.scalar_ops * kScalarOp;
+    if (t.gpu >= 0) return t.array_ops * policy().floor_gpu_op;
+    const int64_t each = t.array_ops > policy().floor_few_ops ? size / std::max(t.array_inputs, 1) : 0;
+    return t.array_ops * (policy().floor_array_op + each) + t.scalar_ops * policy().floor_scalar_op;
 }
 
 // Measures one call. The clock of the thread's time is a system call, which may take as long as the call
@@ -301,25 +298,14 @@ class CallTimer {
     explicit CallTimer(bool by_thread) : thread_(by_thread ? thread_ns() : -1), begun_(now_ns()) {}
     int64_t elapsed() const {
         const int64_t wall = now_ns() - begun_;
-        const int64_t ns = wall < kShort || thread_ < 0 ? wall : thread_ns() - thread_;
-        return std::max<int64_t>(1, ns - kClockCost);
+        const int64_t ns =
+            wall < policy().judge_thread_clock_from || thread_ < 0 ? wall : thread_ns() - thread_;
+        return std::max<int64_t>(1, ns - policy().judge_clock_cost);
     }
 
   private:
-    static constexpr int64_t kShort = 20'000, kClockCost = 30;  // ns
     int64_t thread_, begun_;
 };
-
-// From here on a call is worth an estimate: in plain Python it may take hundreds of times as long.
-constexpr int64_t kLongCall = 1'000'000;  // ns
-// The part of a call, one in so many, that may have been spent on recording and building for it to be
-// compared.
-constexpr int64_t kMostInvested = 16;
-
-// So many calls in a row are not even looked at while nothing may be tried.
-constexpr int kWaiting = 8;
-// To measure one, ns.
-constexpr int64_t kJudging = 500;
 
 // A call that the judge wants to know about, or has something to say about: `plain` runs it as Python does,
 // `serve(&trace)` as we do, and says which trace took it from entry to return, if one did.
@@ -330,7 +316,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     Judge& judge = judge_of(fs, given);
     // Nothing is left for finding out whether serving pays, or for waiting until the code is there.
     if (judge.compares() && (fs.waits_for_trial() || (purse().exhausted() && !code_settled(fs)))) {
-        fs.unlooked = kWaiting;
+        fs.unlooked = policy().judge_paused_calls;
         fs.unlooked_size = std::numeric_limits<int64_t>::max();
         return ++fs.counters.eager_calls, plain();
     }
@@ -358,17 +344,19 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const int64_t ns = timer.elapsed();
     fs.seen += ns;
     const bool records = fs.counters.recordings != recordings,
-               recorded = records && fs.counters.recordings <= kManyRecordings;
+               recorded = records && fs.counters.recordings <= policy().judge_recordings;
     // Functions inside may have been begun with meanwhile, which the next call will not do again.
-    const bool begun = !records && kMostInvested * (purse().invested() - invested) > ns;
+    const bool begun = !records && policy().judge_invested_share * (purse().invested() - invested) > ns;
     const bool steady = !begun && (timed_plain || (!recorded && !fs.passed_over && code_settled(fs)));
     // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
     // calls through Python.
-    const bool calls_out = regions::kCallThroughPython * (regions::calls_through_python() - called) > ns / 4;
-    const bool native =
-        ns >= kLongCall && fs.in_regions - in_regions >= ns / 2 && fs.counters.exits == exits && !calls_out;
+    const bool calls_out = policy().call_through_python * (regions::calls_through_python() - called) >
+                           ns / policy().native_call_calls_share;
+    const bool native = ns >= policy().native_call_from &&
+                        fs.in_regions - in_regions >= ns / policy().native_call_share &&
+                        fs.counters.exits == exits && !calls_out;
     const int64_t floor = replayed ? eager_floor(*replayed, size) : 0;
-    fs.pay(kJudging);
+    fs.pay(policy().judge_cost);
     if (judge.note(way, size, {ns, steady, floor, native, !result})) {
         purse().try_out(judge.lost_by_trial());
         ++fs.counters.retired;

@@ -9,6 +9,7 @@
 #include "frontend/cpython/pending.h"
 #include "frontend/drive/headers.h"
 #include "frontend/hosts/numpy/temporaries.h"
+#include "frontend/policy.h"
 #include "frontend/replay/on_device.h"
 #include "guards/check/functions.h"
 #include "guards/check/names.h"
@@ -19,15 +20,6 @@ namespace stator::frontend {
 
 namespace {
 
-constexpr int kMaxTracesPerPlace = 8;
-constexpr int kMaxRecordings = 24;
-constexpr int kHotExit = 2;
-
-constexpr int64_t kSettledEvery = 10'000;  // ns of cost
-constexpr int64_t kRecordedStep = 200;     // of an instruction that is recorded, beside what is measured, ns
-constexpr int64_t kDriving = 300;          // to begin with a frame, ns
-constexpr int64_t kLeaving = 600;          // to make a frame where there is none, ns
-
 [[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;
 
 // What is recorded from here to the end of the block is an investment. It takes microseconds; more means that
@@ -35,7 +27,7 @@ constexpr int64_t kLeaving = 600;          // to make a frame where there is non
 class Invested {
   public:
     explicit Invested(FunctionState::Impl& fs) : fs_(fs), begun_(now_ns()) {}
-    ~Invested() { fs_.invest(std::min<int64_t>(now_ns() - begun_, 100'000)); }
+    ~Invested() { fs_.invest(std::min<int64_t>(now_ns() - begun_, policy().most_recording_time)); }
     Invested(const Invested&) = delete;
 
   private:
@@ -111,7 +103,8 @@ class FrameDriver {
     bool skip_header_ = false;  // a region has left right here: Python goes on
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
-    int64_t cost_ = kDriving;   // since the accounts were settled, beyond what the evaluator would take, ns
+    // Since the accounts were settled, beyond what the evaluator would take, ns.
+    int64_t cost_ = policy().frame_cost;
     Timed timed_;
 };
 
@@ -182,12 +175,12 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     r.close(end);
     if (!r.ok()) {
         ++place->fruitless;
-        if (place->fruitless >= 2) fs.kill(place);
+        if (place->fruitless >= policy().place_fruitless) fs.kill(place);
         return;
     }
     if (r.builder().kernel_nodes() == 0) {
         ++place->fruitless;
-        if (place->fruitless >= 2 || little_work) fs.kill(place);
+        if (place->fruitless >= policy().place_fruitless || little_work) fs.kill(place);
         return;
     }
     std::string why;
@@ -299,7 +292,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
         if (!t.device_error.empty()) [[unlikely]]
             note_lost_device(fs_, t);
         if (out.kind == Outcome::NotEntered || (out.kind == Outcome::Left && out.frames.empty())) {
-            cost_ += kRefusedEntryCost;
+            cost_ += policy().refused_entry_cost;
             continue;
         }
         *entered = true;
@@ -324,8 +317,9 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
     bool entered;
     Flow flow = replay_here(place, result, &entered);
     if (flow == Flow::Done || entered || place->awaits_kernels()) return flow;
-    if (static_cast<int>(place->traces.size()) >= kMaxTracesPerPlace || place->recordings >= kMaxRecordings) {
-        if (place->recordings < kMaxRecordings + 1) {
+    if (static_cast<int>(place->traces.size()) >= policy().place_traces ||
+        place->recordings >= policy().place_recordings) {
+        if (place->recordings < policy().place_recordings + 1) {
             ++place->recordings;
             fs_.remark(Reason::TooManyTraces, std::to_string(place->traces.size()), code_, code_.insns[pc_]);
         }
@@ -379,15 +373,14 @@ Step FrameDriver::step_with_loops(const Insn& insn) {
             if (code && code->has_loops) return step(f_, code_, &pc_);
         }
         uint8_t& others = places_.other_calls[static_cast<size_t>(pc_)];
-        if (others < CodePlaces::kOtherCalls && ++others == CodePlaces::kOtherCalls)
-            places_.find_last_ahead();
+        if (others < policy().other_calls && ++others == policy().other_calls) places_.find_last_ahead();
     }
     return step(f_, code_, &pc_);
 }
 
 FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     const Insn& insn = code_.insns[pc_];
-    if (!recorder_) cost_ += kStepCost;
+    if (!recorder_) cost_ += policy().step_cost;
     if (recorder_) {
         const auto v = [&] {
             const Invested recording(fs_);
@@ -406,7 +399,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
         }
     }
     Recorder* recording = recorder_;
-    if (recording) fs_.invest(kRecordedStep);
+    if (recording) fs_.invest(policy().recorded_step_cost);
     numpy::TemporaryReuse reuse(f_, insn,
                                 recording ? recording->references() : numpy::TemporaryReuse::Held{});
     Step s;
@@ -511,7 +504,7 @@ PyObject* FrameDriver::run(bool skip_place) {
                 if (at_place(&result) == Flow::Done) return result;
                 if (!recorder_ && pc_ != before && !skip_next_) continue;
             }
-            if (cost_ >= kSettledEvery) fs_.settle(std::exchange(cost_, 0));
+            if (cost_ >= policy().settled_each) fs_.settle(std::exchange(cost_, 0));
             if (!recorder_ && code_.insns[pc_].boundary &&
                 ((!wants_place_ && !anything_ahead()) || fs_.handing_over))
                 return hand_over(code_.insns[pc_].unit);
@@ -608,7 +601,7 @@ FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k
         log(LogTopic::Exits, fs_.name + ": exit at " + location(code_, pc_));
     // A function that has all the places it may have gets no further one.
     if (Place* place = hot ? fs_.place(code_, pc_, true) : nullptr)
-        skip_next_ = ++place->exits_seen < kHotExit;
+        skip_next_ = ++place->exits_seen < policy().hot_exit;
     return Flow::On;
 }
 
@@ -629,7 +622,7 @@ PyObject* drive_outcome(FunctionState::Impl& fs, PyObject* func, Outcome&& out) 
         Outcome* out;
     } ctx{&fs, &out};
     if (out.kind == Outcome::Left && !out.exit) meet_opaque(fs, *fs.code, out);
-    fs.pay(kLeaving);
+    fs.pay(policy().new_frame_cost);
     const PyRef clone = fs.clone_of(func);
     if (!clone) return nullptr;
     PyObject* result = call_with_frame(

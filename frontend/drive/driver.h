@@ -79,10 +79,10 @@ struct CodePlaces {
     // The same by instruction, for those that drive a frame through them all the time.
     std::vector<Place*> place_at;
     std::vector<LoopHeader*> header_at;
-    // By instruction: how often a call was none of a Python function with loops, which could be regions.
+    // By instruction: how often a call was none of a Python function with loops, which could be regions. From
+    // policy().other_calls on it is taken to be such a call always.
     std::vector<uint8_t> other_calls;
-    static constexpr uint8_t kOtherCalls = 8;  // from then on it is taken to be such a call always
-    int last_ahead = -1;                       // the last instruction with any of these
+    int last_ahead = -1;  // the last instruction with any of these
     void find_last_ahead();
     // What was given up, but not for good, is looked at once more.
     void revive();

@@ -9,6 +9,7 @@
 #include "frontend/clock.h"
 #include "frontend/drive/driver.h"
 #include "frontend/drive/headers.h"
+#include "frontend/policy.h"
 #include "guards/check/functions.h"
 #include "guards/check/names.h"
 
@@ -21,10 +22,6 @@ Counters departed;
 bool verifying = false, retiring = true;
 std::string (*remark_text)(const Remark&) = nullptr;
 
-constexpr int kMaxPlaces = 64;
-constexpr int kUnlooked = 31;  // calls of what is given up
-constexpr int kUnwanted = 8;   // times that so many went unlooked before none come here any more
-constexpr int kLook = 8;       // calls that are looked at after such an absence
 }  // namespace
 
 Stance current_stance = Stance::Default;
@@ -93,14 +90,14 @@ void CodePlaces::find_last_ahead() {
             last_ahead = std::max(last_ahead, static_cast<int>(i));
     if (open_headers == 0 && (live == 0 || !code->has_loops)) return;
     for (size_t i = 0; i < code->insns.size(); ++i)
-        if (code->insns[i].op == Opcode::Call && other_calls[i] < kOtherCalls)
+        if (code->insns[i].op == Opcode::Call && other_calls[i] < policy().other_calls)
             last_ahead = std::max(last_ahead, static_cast<int>(i));
 }
 
 Place* FunctionState::Impl::place(const CodeInfo& c, int pc, bool create) {
     CodePlaces& cp = places(c);
     if (Place* known = cp.place_at[static_cast<size_t>(pc)]) return known;
-    if (!create || cp.by_pc.size() >= kMaxPlaces) return nullptr;
+    if (!create || cp.by_pc.size() >= policy().function_places) return nullptr;
     auto p = std::make_unique<Place>();
     p->code = &c;
     p->pc = pc;
@@ -174,9 +171,8 @@ PyRef FunctionState::Impl::clone_of(PyObject* function) {
 // Whole calls that were served are not asked one by one what they saved: it is counted up when it is needed.
 static void collect_savings() {
     static int64_t looked_at = 0;
-    constexpr int64_t kOften = 2'000'000;  // ns
     const int64_t now = now_ns();
-    if (now - looked_at < kOften) return;
+    if (now - looked_at < policy().savings_counted_each) return;
     looked_at = now;
     for (const FunctionState* state : registry) {
         FunctionState::Impl& fs = *state->impl();
@@ -204,23 +200,23 @@ bool FunctionState::Impl::may_begin() const {
 void FunctionState::Impl::note_unwanted(Judge& judge) {
     Absence& a = absence;
     if (a.looking == 0) {
-        unlooked = kUnlooked;
-        judge.pass(kUnlooked);
-        a.wanted = a.possible && ++a.unwanted >= kUnwanted;
+        unlooked = policy().unlooked_calls;
+        judge.pass(policy().unlooked_calls);
+        a.wanted = a.possible && ++a.unwanted >= policy().unwanted_rounds;
         if (a.wanted) a.since = now_ns();
         return;
     }
-    if (a.looking == kLook) a.look_began = now_ns();
+    if (a.looking == policy().look_calls) a.look_began = now_ns();
     if (--a.looking > 0) return;
     // Calls are taken to have come as often before the look as they did in it.
     a.since = now_ns();
-    const int64_t each = std::max<int64_t>(1, (a.since - a.look_began) / (kLook - 1));
+    const int64_t each = std::max<int64_t>(1, (a.since - a.look_began) / (policy().look_calls - 1));
     judge.miss(a.lasted / each, a.lasted);
     a.wanted = true;
 }
 
 void FunctionState::Impl::note_passed() {
-    if (!absence.possible || ++absence.passed < kUnwanted * kUnlooked) return;
+    if (!absence.possible || ++absence.passed < policy().unwanted_rounds * policy().unlooked_calls) return;
     absence.passed = 0;
     absence.looking = 0;
     absence.wanted = true;
@@ -372,7 +368,8 @@ void FunctionState::let_python_serve() {
 bool FunctionState::wants_python() const { return impl_->absence.wanted; }
 bool FunctionState::ever_looks_again() const { return !impl_->given_up; }
 bool FunctionState::looked_in_vain() const {
-    return impl_->absence.lasted > 0 && impl_->counters.calls - impl_->absence.calls_before <= 2 * kLook;
+    return impl_->absence.lasted > 0 &&
+           impl_->counters.calls - impl_->absence.calls_before <= 2 * policy().look_calls;
 }
 
 void FunctionState::look_again() {
@@ -380,7 +377,7 @@ void FunctionState::look_again() {
     Impl::Absence& a = fs.absence;
     a.wanted = false;
     a.lasted = std::max<int64_t>(1, now_ns() - a.since);
-    a.looking = kLook;
+    a.looking = policy().look_calls;
     a.calls_before = fs.counters.calls;
     fs.unlooked = 0;
 }

@@ -20,6 +20,7 @@
 #include "frontend/cpython/iterators.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/drive/verify_region.h"
+#include "frontend/policy.h"
 #include "frontend/profile/doing.h"
 #include "frontend/regions/build/builder.h"
 #include "frontend/replay/on_device.h"
@@ -28,25 +29,6 @@
 namespace stator::frontend {
 
 namespace {
-
-constexpr int kMostRegions = 4;   // of one loop
-constexpr int kMostAttempts = 8;  // to build one
-constexpr int kMostRefusals = 3;
-constexpr int kMostSpared = 100;
-// What has to be seen of a loop before something is made of it: a region takes about a millisecond to build,
-// as long as Python takes for some 30,000 instructions.
-constexpr int64_t kHotWork = 3000;     // instructions
-constexpr int64_t kHotTime = 100'000;  // ns since the first arrival in a call
-constexpr int64_t kLongRun = 100'000;  // ns
-// Runs of regions are measured one by one at first and where they were left for a check, later one of so
-// many.
-constexpr int64_t kMeasuredFirst = 16, kMeasuredEach = 8;
-// For how long an inner loop leaves it to the loop around it to be tried, and to get its code, ns. To build
-// and compile a region for it would take as long. The first doubles with each region: in a deep nest all but
-// the outermost one are built in vain. Code that is being made is waited for longer, since an inner loop's
-// would be made behind it; an iteration that was left for better code may go on for long.
-constexpr int64_t kUntilTried = 10'000'000, kUntilBack = 50'000'000, kUntilCode = 1'000'000'000;
-constexpr int kMostDoublings = 4;
 
 bool enabled = true;
 
@@ -69,7 +51,7 @@ bool is_about_to_enter(LoopHeader& h, int64_t now) {
     const regions::CompiledRegion& region = *h.regions.back();
     if (!region.ready() || region.failed() || region.retired || region.entries > 0) return false;
     if (h.ready_since == 0) h.ready_since = now;
-    return now - h.ready_since < kUntilBack;
+    return now - h.ready_since < policy().until_back;
 }
 
 // The region's code for the GPU. Null without: where there is no GPU the function goes on without the option,
@@ -93,9 +75,8 @@ std::unique_ptr<regions::DeviceRegion> on_device(FunctionState::Impl& fs,
 // What is left of what the attempts at one loop may take together. Where a loop took all of it, its inner
 // loops and its neighbours are likely to: they get half as much each time.
 regions::BuildBudget budget_for(const FunctionState::Impl& fs, const LoopHeader& h) {
-    constexpr int kMostHalvings = 10;
     regions::BuildBudget budget;
-    const int halvings = std::min(fs.loops_too_large, kMostHalvings);
+    const int halvings = std::min(fs.loops_too_large, policy().too_large_halvings);
     budget.work = std::max<int64_t>((budget.work >> halvings) - h.build_work, 0);
     budget.ns >>= halvings;
     if (!fs.is_judged())
@@ -143,7 +124,7 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
                                          [](const auto& r) { return !r->retired && r->entries > 0; });
         const bool too_large = builder.reason() == Reason::RegionBudget;
         fs.loops_too_large += too_large;
-        if ((++h.refusals >= kMostRefusals || too_large) && !has_run) fs.kill(places, h);
+        if ((++h.refusals >= policy().header_refusals || too_large) && !has_run) fs.kill(places, h);
         return;
     }
     apply_mutation(*built->graph);
@@ -173,14 +154,15 @@ bool is_hot(const FunctionState::Impl& fs, LoopHeader& h, const Frame& f) {
     // Of a range that was just begun all iterations are to come; else this one is.
     const bool begun_here = o && is_range_iter(o) && !h.cold;
     if (std::exchange(h.in_call, fs.counters.calls) != fs.counters.calls) h.since_call = now_ns();
-    h.seen += h.weight * (begun_here ? std::clamp<int64_t>(range_iter_state(o).left, 1, kHotWork) : 1);
-    h.cold = h.seen < kHotWork && now_ns() - h.since_call < kHotTime;
+    h.seen +=
+        h.weight * (begun_here ? std::clamp<int64_t>(range_iter_state(o).left, 1, policy().hot_work) : 1);
+    h.cold = h.seen < policy().hot_work && now_ns() - h.since_call < policy().hot_time;
     return !h.cold;
 }
 
 // Not when its header is hardly ever reached a second time, nor for the one round of `for k in range(1)`.
 bool is_to_come(const LoopHeader& h) {
-    return !h.dead && h.attempts == 0 && !h.one_round && h.spared < kMostSpared;
+    return !h.dead && h.attempts == 0 && !h.one_round && h.spared < policy().spared_recordings;
 }
 
 // Whether the loop comes round: for a last number of a range nothing is built.
@@ -196,13 +178,14 @@ bool leaves_it_to_others(const FunctionState::Impl& fs, CodePlaces& places, int 
     const int64_t now = now_ns(), waited = now - std::max(h.since, fs.last_region);
     for (auto& [other_header, other] : places.headers)
         if (other_header != header && other.has(header) && is_about_to_enter(other, now)) return true;
-    const int64_t until_tried = kUntilTried << std::min(fs.regions_built, kMostDoublings);
+    const int64_t until_tried = policy().until_tried
+                                << std::min(fs.regions_built, policy().until_tried_doublings);
     const bool back = fs.around.waiting > 0 ||
                       std::any_of(places.headers.begin(), places.headers.end(), [&](const auto& other) {
                           return !other.second.dead && other.second.has(header) && comes_back(other.second);
                       });
     return (around.untried > 0 && waited < until_tried) ||
-           (around.waiting > 0 && waited < (back ? kUntilBack : kUntilCode));
+           (around.waiting > 0 && waited < (back ? policy().until_back : policy().until_code));
 }
 
 }  // namespace
@@ -300,9 +283,9 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 return AtHeader::Nothing;
             }
             // To ask for the time takes as long as much of what there is to do.
-            const bool each = fs.judging || region->checks > 0 || region->entries < kMeasuredFirst;
-            region->metered =
-                fs.is_judged() && !region->device() && (each || region->entries % kMeasuredEach == 0);
+            const bool each = fs.judging || region->checks > 0 || region->entries < policy().runs_timed_first;
+            region->metered = fs.is_judged() && !region->device() &&
+                              (each || region->entries % policy().runs_timed_each == 0);
             const int64_t begun = region->metered || fs.judging ? now_ns() : 0;
             std::optional<RegionCheck> check;
             if (verifying_calls() && !region->device() && !region->built().draws)
@@ -324,7 +307,8 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                     fs.kill(places, h);
                     break;
                 }
-                if (!region->retired) fs.pay(kRefusedEntryCost), h.account.pay(kRefusedEntryCost);
+                if (!region->retired)
+                    fs.pay(policy().refused_entry_cost), h.account.pay(policy().refused_entry_cost);
                 continue;
             }
             h.serves = true;
@@ -335,8 +319,9 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             // Entering and leaving take a microsecond or so.
             if (begun) {
                 const int64_t took = now_ns() - begun;
-                if (fs.judging && took >= kLongRun) fs.in_regions += took;
-                if (region->metered) fs.note_run(places, h, *region, took, each ? 1 : kMeasuredEach);
+                if (fs.judging && took >= policy().native_run_from) fs.in_regions += took;
+                if (region->metered)
+                    fs.note_run(places, h, *region, took, each ? 1 : policy().runs_timed_each);
             }
             switch (left) {
                 case regions::Left::End: return AtHeader::Left;
@@ -355,8 +340,9 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             return inner->empty() ? AtHeader::Step : AtHeader::Inside;
         }
         // Variables of other kinds than those so far.
-        if (before == 0 || round > 0 || h.regions.size() >= kMostRegions || h.attempts >= kMostAttempts ||
-            waits_for_code(h) || h.one_round || forbidden(fs) || !fs.may_invest())
+        if (before == 0 || round > 0 || h.regions.size() >= policy().header_regions ||
+            h.attempts >= policy().header_attempts || waits_for_code(h) || h.one_round || forbidden(fs) ||
+            !fs.may_invest())
             break;
         // It is not a matter of kinds where one that was given up would be entered.
         for (const auto& region : h.regions)

@@ -7,46 +7,21 @@
 namespace stator::frontend {
 
 namespace {
-constexpr int kPairs = 3;  // served and plain calls of a full trial
-// The same of short calls where neither is a fourth ahead of the other, ns: one in three is hit by something.
-constexpr int kClosePairs = 8;
-// The same of what is ahead in calls that are not long: a process's first ones of a library are slow, two in
-// a row.
-constexpr int kShortPairs = 5;
-constexpr int64_t kShortCall = 100'000;
-// The same of calls so short that it matters whether CPython has specialized their code, which it does after
-// eight of them, ns.
-constexpr int kWarmPairs = 12;
-constexpr int64_t kWarmedUpCall = 10'000;
-// What is served has to be ahead by so much: that is noise, and plain Python has no risks.
-constexpr int64_t kLead = 32;
-constexpr int kServedFirst = 2;   // served calls before the first plain one
-constexpr int kReplaysFirst = 6;  // the same for replays from entry to return, which seldom lose
-constexpr int kGrowth = 4;        // factor in size or time that makes a new trial worth it
-constexpr int64_t kFarAhead = 16;
-// Calls that long are hit by little that makes a difference (a collection, a library's first call), and many
-// of them would take long: two plain ones, or a single one, are enough where what is served is far ahead, ns.
-constexpr int64_t kFewPlainCalls = 500'000, kOnePlainCall = 10'000'000;
-constexpr int kOthers = 4, kRestarts = 8;
-constexpr int64_t kLookEvery = 64;  // plain calls of a retired function between two that are timed
-// Time in plain calls until what was lost is tried again, for each ns of the calls that were served and of
-// their timing, of what was spent in vain, and of what was before the code was there.
-constexpr int64_t kWaitForServed = 100, kWaitForSpent = 64, kWaitForCode = 16;
-constexpr int64_t kTiming = 1000;  // of one call, ns
-constexpr int64_t kFirstReview = 1024;
-constexpr int64_t kPerPlain = 100;  // served time for each plain call of a review
-constexpr int kMaxDoublings = 10;
+// Whether calls with so many elements in all arrays are compared with each other.
+bool are_alike(int64_t a, int64_t b) {
+    const int64_t times = policy().judge_same_size;
+    return a >= b / times && a / times <= b;
+}
 }  // namespace
 
 Judge::Way Judge::choose(int64_t size) {
-    if (lost_ >= 0 && !trial_ && size < won_ && size > kGrowth * lost_) begin_trial(size);
+    if (lost_ >= 0 && !trial_ && size < won_ && size > policy().judge_growth * lost_) begin_trial(size);
     const bool serve = lost_ < 0 || size >= won_;
     if (trial_) {
         if (size_ < 0) size_ = size;
-        const bool counts = size >= size_ / 2 && size / 2 <= size_;
-        if (counts) return next_sample();
-        if (++others_ > kOthers) {
-            if (++restarts_ > kRestarts) {  // never twice alike: nothing can be compared
+        if (are_alike(size, size_)) return next_sample();
+        if (++others_ > policy().judge_others) {
+            if (++restarts_ > policy().judge_restarts) {  // never twice alike: nothing can be compared
                 win();
                 return Way::Serve;
             }
@@ -71,7 +46,7 @@ void Judge::begin_trial(int64_t size) {
 }
 
 Judge::Way Judge::next_sample() const {
-    const int first = floor_ > 0 ? kReplaysFirst : kServedFirst;
+    const int first = floor_ > 0 ? policy().judge_replays_first : policy().judge_served_first;
     if (served_.count < first) return Way::TimedServe;
     return served_.count - first < plain_.count ? Way::TimedServe : Way::TimedPlain;
 }
@@ -83,11 +58,11 @@ bool Judge::note(Way way, int64_t size, const Sample& sample) {
     }
     // A plain call may take hundreds of times as long.
     if (sample.native && !sample.raised) return win(), false;
-    if (!sample.steady || size < size_ / 2 || size / 2 > size_) return false;
+    if (!sample.steady || !are_alike(size, size_)) return false;
     if (served_.count + plain_.count == 0) raises_ = sample.raised;
     if (raises_ != sample.raised) {
-        if (++others_ <= kOthers) return false;
-        if (++restarts_ > kRestarts) return win(), false;
+        if (++others_ <= policy().judge_others) return false;
+        if (++restarts_ > policy().judge_restarts) return win(), false;
         begin_trial(size);
         raises_ = sample.raised;
     }
@@ -102,27 +77,30 @@ bool Judge::note(Way way, int64_t size, const Sample& sample) {
 }
 
 bool Judge::judge() {
-    if (served_.count >= kServedFirst && floor_ > 0 && served_.best <= floor_) return win(), false;
+    const Policy& p = policy();
+    if (served_.count >= p.judge_served_first && floor_ > 0 && served_.best <= floor_) return win(), false;
     if (plain_.count == 0) return false;
     const auto ahead_of = [](const Times& a, const Times& b, int64_t part) {
         return a.best + a.best / part < b.best;
     };
-    const bool is_short = plain_.best < kShortCall,
-               close = is_short && !ahead_of(served_, plain_, 4) && !ahead_of(plain_, served_, 4);
-    const bool few = plain_.best >= kFewPlainCalls, one = plain_.best >= kOnePlainCall,
+    const bool is_short = plain_.best < p.judge_short_call,
+               close = is_short && !ahead_of(served_, plain_, p.judge_close_share) &&
+                       !ahead_of(plain_, served_, p.judge_close_share);
+    const bool few = plain_.best >= p.judge_few_calls_from, one = plain_.best >= p.judge_one_call_from,
                behind = served_.best >= plain_.best;
-    const int pairs = plain_.best < kWarmedUpCall ? kWarmPairs
-                      : close                     ? kClosePairs
-                      : few || behind             ? kPairs
-                                                  : kShortPairs;
+    const int pairs = plain_.best < p.judge_very_short_call ? p.judge_calls_cold
+                      : close                               ? p.judge_calls_close
+                      : few || behind                       ? p.judge_calls
+                                                            : p.judge_calls_short;
     // One plain call that took a few times as long as usual may have been interrupted, a short one many
     // times. What has won before is only looked at once more.
     const int64_t ahead = plain_.best / std::max<int64_t>(served_.best, 1);
-    const bool again = wins_ > 0 && !is_short, clear = served_.best / 2 >= plain_.best ||
-                                                       ((one || again) && ahead >= kFarAhead) ||
-                                                       ((few || again) && ahead >= 2 && plain_.count >= 2);
+    const bool again = wins_ > 0 && !is_short,
+               clear = served_.best / p.judge_clear >= plain_.best ||
+                       ((one || again) && ahead >= p.judge_far_ahead) ||
+                       ((few || again) && ahead >= p.judge_clear && plain_.count >= p.judge_few_calls);
     if (!clear && plain_.count < pairs) return false;
-    if (served_.best + served_.best / kLead <= plain_.best) return win(), false;
+    if (served_.best + served_.best / p.judge_lead <= plain_.best) return win(), false;
     lose();
     return true;
 }
@@ -137,10 +115,10 @@ void Judge::win() {
     }
     won_ = std::min(won_, std::max<int64_t>(size_, 0));
     if (lost_ >= won_) lost_ = won_ - 1;
-    countdown_ = kFirstReview << std::min(wins_++, kMaxDoublings);
+    countdown_ = policy().judge_first_review << std::min(wins_++, policy().judge_most_doublings);
     // A plain call may take as long as hundreds of served ones.
     if (plain_.count > 0)
-        countdown_ = std::max(countdown_, kPerPlain * std::max(1, plain_.count / 2) *
+        countdown_ = std::max(countdown_, policy().judge_per_plain * std::max(1, plain_.count / 2) *
                                               (plain_.best / std::max<int64_t>(served_.best, 1)));
 }
 
@@ -151,15 +129,17 @@ void Judge::lose() {
     if (won_ <= lost_) won_ = kNever;
     plain_ns_ = plain_.best;
     grown_ = false;
-    const int64_t ratio = std::clamp<int64_t>(served_.best / std::max<int64_t>(plain_.best, 1), 1, 10'000);
-    wait(kWaitForServed * served_.count * (ratio * plain_ns_ + 2 * kTiming));
+    const int64_t ratio =
+        std::clamp<int64_t>(served_.best / std::max<int64_t>(plain_.best, 1), 1, policy().judge_most_ratio);
+    wait(policy().judge_wait_for_trial * served_.count *
+         (ratio * plain_ns_ + 2 * policy().judge_timing_cost));
     saving_ = 0;
-    countdown_ = kLookEvery;
+    countdown_ = policy().judge_look_each;
 }
 
 // Until it is tried again, twice as long after each further loss.
 void Judge::wait(int64_t ns) {
-    wait_ns_ = ns << std::min(losses_++, kMaxDoublings);
+    wait_ns_ = ns << std::min(losses_++, policy().judge_most_doublings);
     unseen_at_ = unseen;
 }
 
@@ -170,24 +150,25 @@ void Judge::overdraw(int64_t size, int64_t cost, bool early) {
     if (won_ <= lost_) won_ = kNever;
     plain_ns_ = 0;
     grown_ = false;
-    wait((early ? kWaitForCode : kWaitForSpent) * cost);
+    wait((early ? policy().judge_wait_for_code : policy().judge_wait_for_debt) * cost);
     saving_ = 0;
-    countdown_ = kLookEvery;
+    countdown_ = policy().judge_look_each;
 }
 
 // A plain call of a retired function was timed.
 void Judge::look(int64_t ns) {
     if (plain_ns_ == 0) plain_ns_ = ns;
     wait_ns_ -= unseen - std::exchange(unseen_at_, unseen);
-    wait_ns_ -= kLookEvery * std::min(ns, kGrowth * plain_ns_);  // more is what interrupted it
-    if (ns > kGrowth * plain_ns_) {
+    wait_ns_ -= policy().judge_look_each *
+                std::min(ns, policy().judge_growth * plain_ns_);  // more is what interrupted it
+    if (ns > policy().judge_growth * plain_ns_) {
         if (grown_) return begin_trial(-1);
         grown_ = true;  // once may be chance
         countdown_ = 1;
         return;
     }
     grown_ = false;
-    countdown_ = kLookEvery;
+    countdown_ = policy().judge_look_each;
     if (wait_ns_ <= 0) begin_trial(-1);
 }
 

@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "frontend/policy.h"
+
 namespace stator::frontend {
 
 class Judge {
@@ -48,7 +50,7 @@ class Judge {
     void overdraw(int64_t size, int64_t cost, bool early = false);
     // What the calls that were served in a trial that was lost took beyond plain ones, ns.
     int64_t lost_by_trial() const {
-        return served_.count * std::clamp<int64_t>(served_.best - plain_.best, 0, kMostLost);
+        return served_.count * std::clamp<int64_t>(served_.best - plain_.best, 0, policy().judge_most_lost);
     }
     // What serving a call saves, as far as that was measured, ns.
     int64_t saving() const { return saving_; }
@@ -64,9 +66,9 @@ class Judge {
     // Whether what is timed is to be compared: else it is one of the looks at what plain calls take.
     bool compares() const { return trial_; }
     // A plain call is next that is so short that nothing inside of it needs to be served meanwhile.
-    bool compares_alone() const { return trial_ && served_.best < kShared; }
+    bool compares_alone() const { return trial_ && served_.best < policy().judge_shared_call; }
     // What serving saves includes what serving calls inside saves.
-    bool saving_includes_calls() const { return served_best_ < kShared; }
+    bool saving_includes_calls() const { return served_best_ < policy().judge_shared_call; }
     // So many plain calls were not shown to it.
     void pass(int64_t calls) { countdown_ -= std::min(calls, countdown_ - 1); }
     // So many more were not, in `ns` altogether at most; the next one is timed.
@@ -76,10 +78,6 @@ class Judge {
     static void let_pass(int64_t ns) { unseen += ns; }
 
   private:
-    // From here on a served call is so long that what calls inside would lose by being plain matters, ns.
-    static constexpr int64_t kShared = 2'000'000;
-    // By a call; more is that of calls inside, or what hit it, ns.
-    static constexpr int64_t kMostLost = 100'000;
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     struct Times {
         int count = 0;

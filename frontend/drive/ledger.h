@@ -9,7 +9,7 @@
 // CPython's evaluator, in the middle of a call or of a loop. So for each account, at any moment, over all
 // calls that it stood open,
 //
-//     cost <= savings + program time / kShare + allowance.
+//     cost <= savings + program time / account_time_share + account_allowance.
 //
 // *Investments* (recording, building) are paid once and serve all later calls. *Trials* are running cost of
 // functions for which serving has not won yet: a program of a thousand functions must not lose an allowance
@@ -29,31 +29,23 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace stator::frontend {
+#include "frontend/policy.h"
 
-// What a stepped instruction takes beyond what it would take in the evaluator.
-inline constexpr int64_t kStepCost = 40;
-// Guards of a trace or region that is not entered after all.
-inline constexpr int64_t kRefusedEntryCost = 200;
+namespace stator::frontend {
 
 class Account {
   public:
     // All of these in ns.
     void pay(int64_t cost) { debt_ += cost; }
-    void earn(int64_t saved) { debt_ = std::max(debt_ - saved, -kMostCredit); }
+    void earn(int64_t saved) { debt_ = std::max(debt_ - saved, -policy().account_most_credit); }
     // The program itself took so long.
-    void ran(int64_t time) { earn(time / kShare); }
-    bool overdrawn() const { return debt_ > kAllowance; }
+    void ran(int64_t time) { earn(time / policy().account_time_share); }
+    bool overdrawn() const { return debt_ > policy().account_allowance; }
     int64_t debt() const { return debt_; }
     // The account begins anew: what it stands for is tried once more.
     void open() { debt_ = 0; }
 
-    static constexpr int64_t kAllowance = 1'000'000;  // ns
-    static constexpr int64_t kShare = 64;
-
   private:
-    // What was saved long ago does not pay for what is lost now.
-    static constexpr int64_t kMostCredit = 2'000'000;
     int64_t debt_ = 0;
 };
 
@@ -85,10 +77,12 @@ class Purse {
     // Whether something new may be recorded or built now.
     bool open() { return has(investments_); }
     // Nothing is left for waiting either.
-    bool exhausted() { return !has(investments_, -kOverdraft); }
+    bool exhausted() { return !has(investments_, -policy().investments_overdraft); }
     void invest(int64_t ns) { invested_ += ns, investments_.spend(ns); }
-    void save_by_calls(int64_t ns) { investments_.add(ns / kSavingsShare); }
-    void save_by_loops(int64_t ns) { by_loops_ += ns, investments_.add(ns / kSavingsShare); }
+    void save_by_calls(int64_t ns) { investments_.add(ns / policy().investments_savings_share); }
+    void save_by_loops(int64_t ns) {
+        by_loops_ += ns, investments_.add(ns / policy().investments_savings_share);
+    }
     int64_t invested() const { return invested_; }
     int64_t saved_by_loops() const { return by_loops_; }
     const Fund& investments() const { return investments_; }
@@ -99,19 +93,13 @@ class Purse {
     // What was spent so has won after all.
     void give_back(int64_t ns) { trials_.add(ns); }
 
-    // All of them together are below the 50 ms that a first call may take beyond plain Python's
-    // (harm/README.md).
-    static constexpr int64_t kEndowment = 20'000'000, kOverdraft = 10'000'000,
-                             kMostKept = 25'000'000;                                       // ns
-    static constexpr int64_t kTrialEndowment = 5'000'000, kMostKeptForTrials = 5'000'000;  // ns
-
   private:
-    static constexpr int64_t kTimeShare = 64, kTrialShare = 200, kSavingsShare = 2;
     bool has(const Fund& fund, int64_t more_than = 0);
     void look();
 
-    Fund investments_{kEndowment, kTimeShare, kMostKept};
-    Fund trials_{kTrialEndowment, kTrialShare, kMostKeptForTrials};
+    Fund investments_{policy().investments_begin, policy().investments_time_share,
+                      policy().investments_most_kept};
+    Fund trials_{policy().trials_begin, policy().trials_time_share, policy().trials_most_kept};
     // The thread's clock is a system call, and time by the wall at least what threads have computed while one
     // of them at a time runs Python: an empty fund looks at the clock when that could have filled it.
     int64_t looked_at_ = 0;

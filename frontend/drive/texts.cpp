@@ -8,8 +8,6 @@ namespace stator::frontend {
 
 namespace {
 
-constexpr size_t kMostTexts = 1 << 14;
-
 // Of names and of where they stand in the text; equal for code that was compiled from the same lines. It
 // leaves an exception alone that a call is on its way out with: strings, bytes and tuples of strings always
 // have a hash.
@@ -31,7 +29,7 @@ std::unordered_map<uint64_t, Text>& texts() {
 }  // namespace
 
 Text& text_of(PyCodeObject* code) {
-    if (texts().size() >= kMostTexts) texts().clear();
+    if (texts().size() >= policy().most_texts) texts().clear();
     return texts()[key_of(code)];
 }
 

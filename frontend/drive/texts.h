@@ -12,17 +12,18 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "frontend/policy.h"
+
 namespace stator::frontend {
 
 class Text {
   public:
     // Whether a function that was called so often has to wait.
-    bool waits(int64_t calls) const { return in_vain_ >= kFree && calls <= in_vain_; }
+    bool waits(int64_t calls) const { return in_vain_ >= policy().texts_in_vain && calls <= in_vain_; }
     void begin() { ++in_vain_; }
     void win() { in_vain_ = 0; }
 
   private:
-    static constexpr int64_t kFree = 2;
     int64_t in_vain_ = 0;  // functions begun with since one of them won
 };
 

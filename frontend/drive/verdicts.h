@@ -22,7 +22,7 @@ class Verdicts {
     Judge& of(uint64_t kinds, bool* fresh) {
         for (size_t i = 0; i < count_; ++i)
             if (judges_[i].kinds == kinds) return *fresh = false, judges_[i].judge;
-        *fresh = count_ < judges_.size();
+        *fresh = count_ < policy().judge_kinds;
         if (*fresh) judges_[count_++].kinds = kinds;
         return judges_[count_ - 1].judge;  // the last one serves all others
     }
@@ -62,7 +62,7 @@ class Verdicts {
         uint64_t kinds = 0;
         Judge judge;
     };
-    std::array<OfKinds, 6> judges_;
+    std::array<OfKinds, 6> judges_;  // as many as policy().judge_kinds may be
     size_t count_ = 0;
 };
 

@@ -13,12 +13,11 @@
 
 #include "frontend/clock.h"
 #include "frontend/cpython/walk.h"
+#include "frontend/policy.h"
 
 namespace stator::frontend {
 
 namespace {
-
-constexpr int64_t kBetweenReads = 20'000'000;  // ns
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -103,7 +102,8 @@ Native Images::of(const void* pointer) {
 
 Native Images::worker(const void* const* stack, int words) {
     // What is running is code: if it is unknown, it is new.
-    if (words > 0 && !find(reinterpret_cast<uintptr_t>(stack[0])) && now_ns() - read_at_ > kBetweenReads)
+    if (words > 0 && !find(reinterpret_cast<uintptr_t>(stack[0])) &&
+        now_ns() - read_at_ > policy().images_read_each)
         read_maps();
     for (int i = 0; i < words; ++i)
         if (const Native n = of(stack[i]); n != Native::Unknown && n != Native::Python) return n;

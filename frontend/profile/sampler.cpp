@@ -19,6 +19,7 @@
 
 #include "frontend/clock.h"
 #include "frontend/cpython/walk.h"
+#include "frontend/policy.h"
 #include "frontend/profile/ledger.h"
 #include "frontend/profile/own_memory.h"
 
@@ -28,9 +29,6 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 constexpr int kThreads = 256, kFrames = 64, kWords = 512;
-constexpr int64_t kFirstPeriod = 500'000, kPeriod = 1'000'000;  // ns; jitter is added
-constexpr int kFirstTicks = 1000;                               // programs that end soon
-constexpr int kTicksBetweenLooks = 16;                          // at which threads there are
 
 // All memory that the handler reads or writes; never given back, because a signal may come late.
 struct Watched {
@@ -190,7 +188,7 @@ void Ticker::look_at(Watched& w, int64_t now) {
         if (syscall(SYS_rt_tgsigqueueinfo, process_, w.tid, kSignal, &info)) w.state = Watched::Idle;
         return;
     }
-    if (w.waiting < kFirstPeriod || w.state.load() != Watched::Idle) return;
+    if (w.waiting < policy().sample_first_period || w.state.load() != Watched::Idle) return;
     // A thread that has been waiting since it was first seen was never asked.
     if (!w.thread_state) w.thread_state = find_thread_state(w.tid, read_own);
     if (!w.thread_state) return;
@@ -204,7 +202,7 @@ void Ticker::look_at(Watched& w, int64_t now) {
 }
 
 void Ticker::tick() {
-    if (ticks_ % kTicksBetweenLooks == 0) look_for_threads();
+    if (ticks_ % policy().sample_threads_each == 0) look_for_threads();
     if (!interrupted_ && !signal_is_ours()) interrupted_ = true;
     const int64_t now = now_ns();
     for (int i = 0; i < kThreads; ++i)
@@ -220,7 +218,8 @@ void Ticker::run() {
     while (!stopping_.load(std::memory_order_acquire)) {
         tick();
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        const int64_t period = ticks_ < kFirstTicks ? kFirstPeriod : kPeriod;
+        const int64_t period =
+            ticks_ < policy().sample_first_ticks ? policy().sample_first_period : policy().sample_period;
         const timespec pause{0, period / 2 + static_cast<int64_t>(random % static_cast<uint64_t>(period))};
         nanosleep(&pause, nullptr);
     }

@@ -5,6 +5,7 @@
 #include "frontend/record/recorder.h"
 
 #include "frontend/cpython/functions.h"
+#include "frontend/policy.h"
 #include "frontend/record/named_tuples.h"
 #include "frontend/services.h"
 #include "guards/check/functions.h"
@@ -14,9 +15,6 @@
 namespace stator::frontend {
 
 namespace {
-
-// A module in a module in a module takes three frames each.
-constexpr size_t kMaxInlineDepth = 24;
 
 bool inlinable(PyObject* func) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
@@ -205,7 +203,7 @@ bool Recorder::followed_by(const Operand& callable, Followed* out) {
 bool Recorder::follow(const Followed& what, const CallParts& call, int operands) {
     Level& l = top();
     PyObject* func = what.function;
-    if (host_that_knows(func) || replaces_fields(func) || levels_.size() >= kMaxInlineDepth ||
+    if (host_that_knows(func) || replaces_fields(func) || levels_.size() >= policy().inlined_calls ||
         !inlinable(func))
         return false;
     const CodeInfo* code = CodeInfo::get(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func)));

@@ -4,6 +4,7 @@
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
+#include "frontend/policy.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
@@ -71,9 +72,9 @@ ShadowRef Recorder::consumed(PyObject* callable, std::span<const Operand> args, 
     if (!consumes_items(callable) || kwnames || args.empty() || args.size() > 2) return nullptr;
     const Operand& over = args[0];
     if (!b_.resolve(over.shadow, over.obj)) return nullptr;
-    constexpr Py_ssize_t kMost = 64;
     const bool sequence = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj);
-    if ((!sequence && !is_dict_view(*over.shadow)) || PyObject_Size(over.obj) > kMost) return nullptr;
+    if ((!sequence && !is_dict_view(*over.shadow)) || PyObject_Size(over.obj) > policy().consumed_items)
+        return nullptr;
     const PyRef objects = PyRef::steal(PySequence_Fast(over.obj, ""));
     if (!objects) return PyErr_Clear(), nullptr;
     const auto known = items_at_hand(over);

@@ -11,6 +11,7 @@
 #include "frontend/cpython/functions.h"
 #include "frontend/cpython/generator_list.h"
 #include "frontend/hosts/torch/runtime.h"
+#include "frontend/policy.h"
 #include "frontend/record/recorder.h"
 #include "guards/check/functions.h"
 #include "guards/check/module.h"
@@ -19,8 +20,6 @@
 namespace stator::frontend {
 
 namespace {
-
-constexpr Py_ssize_t kMostRounds = 8;
 
 #if PY_VERSION_HEX < 0x030F0000
 // Whether `function` is a comprehension that collects what a trace can collect; sets are not modelled.
@@ -192,7 +191,7 @@ std::optional<std::vector<ShadowRef>> Recorder::known_items(const ShadowRef& s) 
     if (s->kind == ShadowKind::Tuple || s->kind == ShadowKind::List) return s->items;
     PyObject* fixed = s->kind == ShadowKind::Object ? s->obj.get() : nullptr;
     if (fixed && (PyTuple_CheckExact(fixed) || PyUnicode_CheckExact(fixed) || PyRange_Check(fixed))) {
-        if (PyObject_Size(fixed) > kMostRounds) return std::nullopt;
+        if (PyObject_Size(fixed) > policy().unrolled_items) return std::nullopt;
         const PyRef all = PyRef::steal(PySequence_Tuple(fixed));
         if (!all) return PyErr_Clear(), std::nullopt;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
@@ -202,7 +201,7 @@ std::optional<std::vector<ShadowRef>> Recorder::known_items(const ShadowRef& s) 
     if (is_dict_view(*s)) return items_of_view(*s);
     if (s->kind == ShadowKind::Dict) return keys_of(s);
     if (s->kind == ShadowKind::Opaque && s->obj && PyList_CheckExact(s->obj.get()) &&
-        PyList_GET_SIZE(s->obj.get()) <= kMostRounds)
+        PyList_GET_SIZE(s->obj.get()) <= policy().unrolled_items)
         return items_at_hand({s, s->obj.get()});
     if (s->kind != ShadowKind::Made || s->used) return std::nullopt;
     const std::span<const ShadowRef> args(s->items.begin() + 2, s->items.end());
@@ -216,7 +215,7 @@ std::optional<std::vector<ShadowRef>> Recorder::known_items(const ShadowRef& s) 
         }
         const auto [begin, end, step] = bounds;
         for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
-            if (std::ssize(items) > kMostRounds) return std::nullopt;
+            if (std::ssize(items) > policy().unrolled_items) return std::nullopt;
             items.push_back(b_.new_int(b_.int_const(i)));
         }
         return items;
@@ -232,7 +231,7 @@ std::optional<std::vector<ShadowRef>> Recorder::known_items(const ShadowRef& s) 
         rounds = std::min(rounds, column->size());
         columns.push_back(std::move(*column));
     }
-    if (!first || rounds > static_cast<size_t>(kMostRounds)) return std::nullopt;
+    if (!first || rounds > static_cast<size_t>(policy().unrolled_items)) return std::nullopt;
     for (size_t i = 0; i < rounds; ++i) {
         std::vector<ShadowRef> row;
         if (counts) row.push_back(b_.new_int(b_.int_const(*first + static_cast<int64_t>(i))));
@@ -253,7 +252,7 @@ bool Recorder::on_get_iter(const Insn& insn) {
     if (PyIter_Check(over.obj) || PyDict_CheckExact(over.obj) ||
         is_dict_view(*over.shadow)) {  // zip, enumerate
         auto items = PyDict_CheckExact(over.obj) ? keys_of(over.shadow) : known_items(over.shadow);
-        if (!items || std::ssize(*items) > kMostRounds) return refuse(Reason::UnknownOp, what);
+        if (!items || std::ssize(*items) > policy().unrolled_items) return refuse(Reason::UnknownOp, what);
         auto iter = std::make_shared<Shadow>();
         iter->kind = ShadowKind::Iter;
         iter->length = static_cast<int>(items->size());
@@ -273,8 +272,9 @@ bool Recorder::on_get_iter(const Insn& insn) {
     bool kind = PyTuple_CheckExact(over.obj) || PyList_CheckExact(over.obj) || PyRange_Check(over.obj);
     if (!kind) return refuse(Reason::UnknownOp, what);
     Py_ssize_t length = PyObject_Size(over.obj);
-    if (length > kMostRounds)
-        return refuse(Reason::UnknownOp, what + " with more than " + std::to_string(kMostRounds) + " items");
+    if (length > policy().unrolled_items)
+        return refuse(Reason::UnknownOp,
+                      what + " with more than " + std::to_string(policy().unrolled_items) + " items");
     if (!b_.resolve(over.shadow, over.obj)) return refuse(b_.reason, b_.reason_detail);
     switch (over.shadow->kind) {
         case ShadowKind::Tuple:

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "frontend/cpython/wording.h"
+#include "frontend/policy.h"
 #include "frontend/record/locations.h"
 #include "frontend/record/recorder.h"
 #include "frontend/trace_builder/array_meta.h"
@@ -135,16 +136,14 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
         refuse(Reason::LoopHeader);
         return Verdict::Close;
     }
-    constexpr size_t kMaxNodes = 4000;
-    if (b_.graph.nodes.size() > kMaxNodes) {
-        refuse(Reason::TooLong, std::to_string(kMaxNodes));
+    if (b_.graph.nodes.size() > policy().trace_nodes) {
+        refuse(Reason::TooLong, std::to_string(policy().trace_nodes));
         return Verdict::Close;
     }
     // Recording takes some hundred times as long as running: a recursive function over numbers would be
     // followed to its end.
-    constexpr int kLookedAtEach = 512, kWithoutWork = 2000, kForEachNode = 30;
-    if (++instructions_ % kLookedAtEach == 0 &&
-        instructions_ > kWithoutWork + kForEachNode * b_.kernel_nodes()) {
+    if (++instructions_ % policy().recorded_look_each == 0 &&
+        instructions_ > policy().recorded_without_work + policy().recorded_each_node * b_.kernel_nodes()) {
         refuse(Reason::LittleWork, std::to_string(instructions_));
         return Verdict::Close;
     }

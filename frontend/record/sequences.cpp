@@ -4,6 +4,7 @@
 
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/torch/sizes.h"
+#include "frontend/policy.h"
 #include "frontend/record/recorder.h"
 
 namespace stator::frontend {
@@ -41,8 +42,7 @@ ShadowRef Recorder::sequence_binary(int nb_op, PyObject* result) {
     }
     if (!repeats || (PyTuple_Check(result) && !PyTuple_CheckExact(result))) return nullptr;
     const Operand &items = sequence(a.shadow) ? a : b, &count = sequence(a.shadow) ? b : a;
-    constexpr Py_ssize_t kMost = 1000;
-    if (count.shadow->kind != ShadowKind::Int || PyObject_Size(result) > kMost ||
+    if (count.shadow->kind != ShadowKind::Int || PyObject_Size(result) > policy().repeated_items ||
         !b_.require_constant(count.shadow, count.obj))
         return nullptr;
     if (items.obj == result) return items.shadow;

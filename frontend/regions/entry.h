@@ -6,8 +6,6 @@
 
 namespace stator::frontend::regions {
 
-constexpr Py_ssize_t kMostItems = 8;  // of tuples and lists that are looked into
-
 struct EntryKind {
     enum Kind : uint8_t {
         Other,

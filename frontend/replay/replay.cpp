@@ -19,6 +19,7 @@
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/numpy/small_products.h"
 #include "frontend/hosts/torch/threads.h"
+#include "frontend/policy.h"
 #include "frontend/profile/doing.h"
 #include "frontend/replay/host_arrays.h"
 #include "frontend/replay/launches.h"
@@ -34,10 +35,6 @@ using graph::Node;
 using graph::Op;
 
 namespace {
-
-// Work (elements) from which threads, and giving up the GIL, pay.
-constexpr int64_t kParallelWork = 1 << 15;
-constexpr int64_t kReleaseGil = 1 << 14;
 
 char* scratch_allocate(int64_t bytes) {
     const auto* api = compiler();
@@ -121,8 +118,8 @@ uint32_t run_in_parallel(const NestCall& call, int64_t extent, int64_t work) {
         return faults;
     const auto* api = compiler();
     const int threads = api ? api->thread_count() : 1;
-    if (threads == 1 || work < kParallelWork || extent <= 1) return call.run(*call.args, 0, extent);
-    int64_t grain = std::max<int64_t>(1, (extent * (kParallelWork / 2)) / work);
+    if (threads == 1 || work < policy().parallel_work || extent <= 1) return call.run(*call.args, 0, extent);
+    int64_t grain = std::max<int64_t>(1, (extent * (policy().parallel_work / 2)) / work);
     grain = std::max(grain, (extent + threads - 1) / threads / 4);
     // Ranges begin at whole cache lines of the innermost vector loop.
     if (grain > 64) grain = (grain + 63) & ~int64_t{63};
@@ -144,7 +141,8 @@ uint32_t run_nest(const Segment& s, const kernels::KernelArgs& args, int index, 
     *done += work;
     const NestCall call{&s, &args, index, compiled};
     const Timed timed(Activity::Kernels, [&] { return s.line_of(index); });
-    return work < kReleaseGil ? call.run(args, 0, extent) : run_large_nest(call, nest, extent, work);
+    return work < policy().release_gil_work ? call.run(args, 0, extent)
+                                            : run_large_nest(call, nest, extent, work);
 }
 
 // Strides of a dense buffer; returns its size in bytes.

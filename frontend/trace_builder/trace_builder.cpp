@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "frontend/policy.h"
 #include "frontend/trace_builder/array_meta.h"
 #include "guards/check/cupy_api.h"
 #include "guards/check/functions.h"
@@ -287,14 +288,13 @@ bool TraceBuilder::resolve_number(const ShadowRef& s, PyObject* obj) {
 // call to call, and a trace is for one slice.
 static bool is_slice_of_constants(PyObject* obj) {
     if (!PySlice_Check(obj)) return false;
-    constexpr long kMostFixed = 4;
     auto* slice = reinterpret_cast<PySliceObject*>(obj);
     for (PyObject* part : {slice->start, slice->stop, slice->step}) {
         if (part == Py_None) continue;
         if (!PyLong_CheckExact(part)) return false;
         int overflow = 0;
         const long n = PyLong_AsLongAndOverflow(part, &overflow);
-        if (overflow || n > kMostFixed || n < -kMostFixed) return false;
+        if (overflow || n > policy().trace_slice_bound || n < -policy().trace_slice_bound) return false;
     }
     return true;
 }

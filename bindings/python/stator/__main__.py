@@ -13,6 +13,7 @@ usage: python -m stator run [OPTIONS] SCRIPT [ARGUMENTS...]      run a script; -
        python -m stator doctor                                   say whether everything is in place
        python -m stator demo [ARGUMENTS...]                      the terrain example
        python -m stator options                                  every environment variable
+       python -m stator policy                                   every threshold that STATOR_TUNE sets
        python -m stator --version
 """
 
@@ -54,6 +55,30 @@ def show_options(arguments):
     return 0
 
 
+def show_policy(arguments):
+    """Print each threshold with its unit and what it decides; a * marks one that STATOR_TUNE has changed."""
+    if arguments:
+        return fail(f"policy takes no arguments, found {' '.join(arguments)!r}")
+    import itertools
+    import textwrap
+
+    import stator
+
+    rows = stator._stator.policy_table() if stator._stator is not None else []
+    print(
+        "STATOR_TUNE=name=value,name=value sets these; * marks what it has changed. Of a share 1/n, n is the value."
+    )
+    for group, thresholds in itertools.groupby(rows, key=lambda row: row[0]):
+        print(f"\n{group}")
+        for _, name, unit, value, default, reason in thresholds:
+            tuned = value != default
+            was = f" (default {default:_})" if tuned else ""
+            amount = f"1/{value:_}" if unit == "1/n" else f"{value:_} {unit}".rstrip()
+            print(f"{'*' if tuned else ' '} {name} = {amount}{was}")
+            print(textwrap.fill(reason, 110, initial_indent="      ", subsequent_indent="      "))
+    return 0
+
+
 def version(arguments):
     import stator
 
@@ -76,6 +101,7 @@ COMMANDS = {
     "doctor": doctor,
     "demo": demo,
     "options": show_options,
+    "policy": show_policy,
     "--version": version,
     "--help": usage,
     "-h": usage,

@@ -8,6 +8,7 @@
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
+#include "frontend/policy.h"
 
 namespace stator::frontend::numpy {
 
@@ -179,13 +180,12 @@ ShadowRef lower_copy(TraceBuilder& tb, const Call& call) {
 // np.array([x, y, ...]) of numbers that have the result's dtype already, or are Python ints. nullptr without
 // a reason when it is something else.
 ShadowRef array_of_numbers(TraceBuilder& tb, const Call& call) {
-    constexpr size_t kMost = 64;
     const Operand& list = call.args[0];
     std::vector<Operand> items;
     DType t;
     bool plain = call.args.size() == 1 && is_array(call.result) && dtype_of_object(call.result, &t) &&
                  (PyList_CheckExact(list.obj) || PyTuple_CheckExact(list.obj)) &&
-                 read_items(tb, list, &items) && !items.empty() && items.size() <= kMost;
+                 read_items(tb, list, &items) && !items.empty() && items.size() <= policy().listed_numbers;
     if (!plain) return nullptr;
     std::vector<Id> values;
     for (const Operand& o : items) {

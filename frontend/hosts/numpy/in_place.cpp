@@ -7,6 +7,7 @@
 #include "frontend/cpython/builtins.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
+#include "frontend/policy.h"
 #include "guards/check/check.h"
 #include "guards/check/functions.h"
 
@@ -101,9 +102,9 @@ bool store_at_indices(TraceBuilder& tb, const Operand& a, const Operand& key, co
     if (!setitem || !fixed_index(tb, key)) return false;
     // NumPy's own store touches only what is selected, the copy all: of a large array it must not be a few
     // elements.
-    constexpr int64_t kCopied = 8, kSmall = 4096;
     graph::SymTable& t = tb.syms();
-    const Sym enough = t.add(t.mul(tb.int_const(kCopied), selected(tb, a, key)), tb.int_const(kSmall));
+    const Sym copied = t.mul(tb.int_const(policy().index_copied), selected(tb, a, key));
+    const Sym enough = t.add(copied, tb.int_const(policy().index_small));
     if (!tb.decide(Relation::Ge, enough, t.product(tb.shape(a.shadow))))
         return tb.fail(Reason::Unstoreable, "a few elements, by index arrays, of a large array"), false;
     const Operand args[] = {a, key, value};

@@ -5,13 +5,12 @@
 #include "frontend/hosts/numpy/product_core.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/once.h"
+#include "frontend/policy.h"
 #include "kernels/tier0/flags.h"
 
 namespace stator::frontend::numpy {
 
 namespace {
-
-constexpr int64_t kMostWork = 32 * 32 * 32;  // multiplications: below, the GIL may stay
 
 // What multiplies: `@` and np.matmul take any strides; np.dot has the same bits of dense operands, other
 // operands it copies or hands to other routines of the BLAS.
@@ -63,9 +62,9 @@ PyRef small_product(PyObject* callable, PyObject* const* argv, size_t nargs, uin
     if (!any_strides && (!PyArray_IS_C_CONTIGUOUS(left) || !PyArray_IS_C_CONTIGUOUS(right))) return {};
     const kernels::HostLoop& loop = known.loops[type == NPY_FLOAT];
     const ProductCore a = core_of(left, false), b = core_of(right, true);
-    if (!loop.fn || a.columns != b.rows || a.rows == 0 || a.columns == 0 || b.columns == 0 ||
-        a.rows > kMostWork || a.columns > kMostWork || b.columns > kMostWork ||
-        a.rows * a.columns > kMostWork / b.columns)
+    const int64_t most = policy().small_product_work;
+    if (!loop.fn || a.columns != b.rows || a.rows == 0 || a.columns == 0 || b.columns == 0 || a.rows > most ||
+        a.columns > most || b.columns > most || a.rows * a.columns > most / b.columns)
         return {};
     const DType dtype = type == NPY_DOUBLE ? DType::F64 : DType::F32;
     const bool has_rows = PyArray_NDIM(left) == 2, has_columns = PyArray_NDIM(right) == 2;

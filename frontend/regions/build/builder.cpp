@@ -9,6 +9,7 @@
 
 #include "frontend/clock.h"
 #include "frontend/hosts/host.h"
+#include "frontend/policy.h"
 #include "graph/region/cfg.h"
 #include "graph/region/passes.h"
 
@@ -28,10 +29,9 @@ Builder::Builder(Frame& f, const CodeInfo& code, int header, BuildBudget budget)
 
 // False, with a reason, when that was more than there is.
 bool Builder::spend(int64_t work) {
-    constexpr int64_t kBetweenLooks = 256;  // asking for the time takes as long as looking at an instruction
     work_ += work;
     bool late = false;
-    if (work_ - looked_at_clock_ >= kBetweenLooks) {
+    if (work_ - looked_at_clock_ >= policy().build_clock_each) {
         looked_at_clock_ = work_;
         late = thread_ns() - begun_ > budget_.ns;
     }
@@ -44,11 +44,10 @@ bool Builder::spend(int64_t work) {
 
 // Whether what follows, passes here and the compiler on its thread, takes a bounded time.
 bool Builder::is_small_enough() {
-    constexpr size_t kMostInstructions = 6000;
     size_t instructions = 0;
     for (const graph::Block& block : r_->blocks) instructions += block.insts.size();
     for (const graph::NestBody& nest : r_->nests) instructions += nest.insts.size();
-    if (instructions <= kMostInstructions) return true;
+    if (instructions <= policy().region_instructions) return true;
     reason_ = Reason::RegionBudget;
     detail_ = fmt::format("its code would have {} instructions", instructions);
     return false;
@@ -250,11 +249,10 @@ bool Builder::on_branch(const Insn& insn) {
 // A variable may turn out to be a variant when its loop has been followed once: then all of it is built again
 // with that known.
 std::unique_ptr<BuiltRegion> Builder::build() {
-    constexpr int kMostAttempts = 60;
     begun_ = thread_ns();
     pc_ = header_;
     find_loop();
-    for (int i = 0; i < kMostAttempts; ++i) {
+    for (int i = 0; i < policy().build_rounds; ++i) {
         auto built = attempt();
         if (built || !learnt_ || reason_ == Reason::RegionBudget) return built;
     }

@@ -10,7 +10,7 @@
 // simply gives two versions of the loop's header, of which the second is the loop and the first its peeled
 // iteration. Where versions of a place multiply (variables that branches bind to different things), it is
 // treated like a header: variables become ones that may hold either. A place that would need more than
-// kMostVersions is refused.
+// place_versions (policy.def) is refused.
 //
 // **Budget.** All of this happens on the thread of a caller who waits, so all attempts together look at a
 // bounded number of instructions.
@@ -35,6 +35,7 @@
 
 #include "frontend/cpython/code.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/policy.h"
 #include "frontend/regions/build/aliasing.h"
 #include "frontend/regions/build/built_region.h"
 #include "frontend/regions/build/did.h"
@@ -77,8 +78,8 @@ struct State {
 // for each instruction looked at, and for what a state's copies and NumPy's answers take as much as it is in
 // instructions. Time is for what no count foresees. The largest loops of NPBench take 5,000 and 10 ms.
 struct BuildBudget {
-    int64_t work = 9'000;
-    int64_t ns = 35'000'000;  // of the thread's own time
+    int64_t work = policy().build_work;
+    int64_t ns = policy().build_time;  // of the thread's own time
 };
 
 class Builder {

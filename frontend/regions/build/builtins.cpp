@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontend/cpython/builtins.h"
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -53,7 +54,6 @@ bool Builder::call_minmax(bool greatest, std::vector<Value> args, Value* out) {
         for (size_t k = 0; mixed && k < i; ++k)
             if (!compare(Py_GT, args[i], args[k], &any)) return false;
     }
-    constexpr size_t kMostWays = 8;
     std::vector<std::pair<graph::BlockId, Value>> ways{{block_, args[0]}};
     const auto gives_up = [&] {
         return refuse(Reason::RegionTypes, "min() or max() of many kinds of numbers");
@@ -71,7 +71,7 @@ bool Builder::call_minmax(bool greatest, std::vector<Value> args, Value* out) {
                 ways[k].second = std::move(best);
                 continue;
             }
-            if (ways.size() == kMostWays) return gives_up();
+            if (ways.size() == policy().region_number_kinds) return gives_up();
             graph::Terminator choice;
             choice.kind = graph::Terminator::Branch;
             choice.cond = t;

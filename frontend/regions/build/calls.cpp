@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 #include "guards/check/names.h"
 
@@ -32,12 +33,11 @@ bool Builder::finish_expressions() {
 // Follows a plain Python function in place.
 bool Builder::call_function(const Value& callable, std::vector<Value>& args, PyObject* names) {
     PyObject* function = callable.obj;
-    constexpr size_t kMostLevels = 8;
     auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     const char* why = nullptr;
     const CodeInfo* callee = CodeInfo::get(co, &why);
     const std::string named = std::string("a call of ") + guards::utf8(co->co_name);
-    if (!callee || s_.levels.size() >= kMostLevels) return unknown(named);
+    if (!callee || s_.levels.size() >= policy().region_levels) return unknown(named);
     for (const Level& l : s_.levels)
         if (l.code == callee) return unknown(named + ", which calls itself");
     if (co->co_ncellvars) return unknown(named + ", whose variables others share");

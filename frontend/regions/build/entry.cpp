@@ -8,6 +8,7 @@
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/sequence.h"
@@ -16,11 +17,7 @@
 
 namespace stator::frontend::regions {
 
-namespace {
-
-constexpr int kMostNesting = 2;  // of tuples and lists
-
-}  // namespace
+namespace {}  // namespace
 
 bool keeps_identity(PyObject* o) {
     return o == Py_None || o == Py_Ellipsis || PyModule_Check(o) || guards::is_function(o) ||
@@ -101,7 +98,6 @@ Value Builder::entry_items(PyObject* o, int slot) {
 // A slice. Bounds next to 0 are constants, because of what follows from them: which elements two statements
 // share, how long a part is. Such ints are one object each, so where others come they are others.
 Value Builder::entry_slice(PyObject* o, int slot) {
-    constexpr int64_t kMostFixed = 4;
     Value v = composed(Kind::Slice, {});
     auto* slice = reinterpret_cast<PySliceObject*>(o);
     int index = 0;
@@ -109,8 +105,9 @@ Value Builder::entry_slice(PyObject* o, int slot) {
         EntrySource s{EntrySource::Bound, slot};
         s.index = index++;
         const EntryKind kind = classify(bound);
-        const int64_t n = kind.kind == EntryKind::Int ? PyLong_AsLongLong(bound) : kMostFixed + 1;
-        if (n < -kMostFixed || n > kMostFixed) {
+        const int64_t n =
+            kind.kind == EntryKind::Int ? PyLong_AsLongLong(bound) : policy().region_slice_bound + 1;
+        if (n < -policy().region_slice_bound || n > policy().region_slice_bound) {
             v.items.push_back(source_value(std::move(s), bound));
             if (v.items.back().is_number()) v.items.back().whole = false, v.items.back().slot = -1;
         } else {
@@ -193,7 +190,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
         }
         case EntryKind::Compound: return entry_iterator(o, slot);
         case EntryKind::Tuple:
-            if (nesting_ < kMostNesting) {
+            if (nesting_ < policy().region_entry_nesting) {
                 ++nesting_;
                 v = entry_items(o, slot);
                 --nesting_;

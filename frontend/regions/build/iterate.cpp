@@ -5,11 +5,10 @@
 
 #include <functional>
 
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
-
-constexpr size_t kMostListItems = 16;
 
 namespace {
 
@@ -236,7 +235,7 @@ bool Builder::becomes_list_item(Value* v) {
 
 bool Builder::on_build_list(const Insn& insn) {
     static int64_t made = 0;
-    if (static_cast<size_t>(insn.arg) > kMostListItems) return unknown("a list of many items");
+    if (static_cast<size_t>(insn.arg) > policy().region_list_items) return unknown("a list of many items");
     Value list = composed(Kind::List, {});
     list.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
     for (Value& v : list.items)
@@ -253,7 +252,8 @@ bool Builder::on_list_extend(const Insn& insn) {
     Value& list = s_.slots[s_.slots.size() - static_cast<size_t>(insn.arg)];
     if (from.kind != Kind::Tuple || list.kind != Kind::List || list.whole)
         return unknown("a list with the items of " + describe(from));
-    if (list.items.size() + from.items.size() > kMostListItems) return unknown("a list of many items");
+    if (list.items.size() + from.items.size() > policy().region_list_items)
+        return unknown("a list of many items");
     for (Value v : from.items) {
         if (!becomes_list_item(&v)) return false;
         list.items.push_back(std::move(v));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -174,7 +175,6 @@ bool Builder::put(const std::vector<ValueId>& extents, const ExprRef& mask, Valu
 
 // Whether computing it twice costs less than putting it into memory in between.
 bool Builder::is_cheap(const ExprRef& e) {
-    constexpr int kMostReads = 3, kMostOps = 8;
     std::set<const Expr*> seen;
     std::vector<const Expr*> todo{e.get()};
     int reads = 0, ops = 0;
@@ -190,7 +190,7 @@ bool Builder::is_cheap(const ExprRef& e) {
         ops += x->kind == Expr::Op || x->kind == Expr::Fma;
         for (const ExprRef& y : x->in) todo.push_back(y.get());
     }
-    return reads <= 2 * kMostReads && ops <= kMostOps;
+    return reads <= 2 * policy().cheap_reads && ops <= policy().cheap_ops;
 }
 
 // Computes it for what it may raise, and leaves when there was something.

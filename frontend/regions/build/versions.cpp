@@ -8,16 +8,13 @@
 #include <set>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 #include "frontend/regions/entry.h"
 
 namespace stator::frontend::regions {
 
 namespace {
-
-constexpr int kMostVersions = 24;     // of one instruction
-constexpr int kManyVersions = 8;      // of one that is no header: then it is treated like one
-constexpr size_t kMostBlocks = 1200;  // what is compiled grows with the source, and with this at most
 
 graph::RegionType type_of(const graph::Region& r, ValueId id) { return r.types[static_cast<size_t>(id)]; }
 
@@ -358,16 +355,18 @@ int Builder::version_at(int pc, State& s) {
             return other;
         }
         header_versions_[{pc, where}].push_back(it->second);
-    } else if (versions >= kManyVersions) {
+    } else if (versions >= policy().crowded_versions) {
         found_.crowded.insert({top.path, pc});
         stale_ = true;
         learnt_ = true;
     }
-    if (++versions > kMostVersions || r_->blocks.size() > kMostBlocks) {
+    if (++versions > policy().place_versions || r_->blocks.size() > policy().region_blocks) {
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");
         return -1;
     }
-    if (!spend(2 + static_cast<int64_t>(s.slots.size()) / 4)) return -1;
+    if (!spend(policy().build_version_work +
+               static_cast<int64_t>(s.slots.size()) / policy().build_slots_each_step))
+        return -1;
     Version v{pc, s, static_cast<graph::BlockId>(r_->blocks.size())};
     r_->blocks.emplace_back();
     name_anew(&v.state, &r_->blocks.back());

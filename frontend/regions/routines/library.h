@@ -72,8 +72,7 @@ LibraryRoutine draw_routine(HostFunction f, HostResult result);
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);
 
-// How many of them have called a function of Python's so far, and about how long one takes, ns.
-inline constexpr int64_t kCallThroughPython = 3000;
+// How many of them have called a function of Python's so far.
 int64_t& calls_through_python();
 // Counts one, and measures it while a region is metered: a call of LAPACK's takes as long in Python.
 class CallThroughPython {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "frontend/device_arrays.h"
+#include "frontend/policy.h"
 #include "frontend/services.h"
 
 namespace stator::frontend::regions {
@@ -18,8 +19,6 @@ using kernels::RegionControl;
 namespace {
 
 constexpr kernels::DeviceStream kStream = nullptr;
-// A launch ends after so long, for the host to look for signals.
-constexpr int64_t kBudget = 10'000'000;  // ns
 constexpr int kWarp = 32;
 
 const kernels::DeviceApi& api() { return *compiler()->cuda; }
@@ -183,7 +182,7 @@ bool DeviceRegion::launch() {
     RegionControl next = control();
     next.meet = 0, next.bad[0] = next.bad[1] = 0, next.status = RegionControl::Running;
     const LaunchForTests tests = launch_for_tests();
-    next.budget = tests.budget ? tests.budget : kBudget;
+    next.budget = tests.budget ? tests.budget : policy().device_launch_time;
     std::memcpy(host_state_.data(), &next, sizeof next);
     for (size_t k = 0; k < cells_.size(); ++k) {
         const kernels::RegionCell now{cells_[k].memory, cells_[k].bytes};

@@ -16,6 +16,7 @@
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/policy.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/routines/library.h"
 #include "frontend/regions/sequence.h"
@@ -28,8 +29,7 @@ namespace {
 
 using kernels::RegionArgs;
 
-constexpr int64_t kPlural = 2;       // extents from here on are one kind
-constexpr int64_t kManyItems = 256;  // to copy fewer takes less than entering does
+constexpr int64_t kPlural = 2;  // extents from here on are one kind
 
 // ---- what scalar calls call ----
 
@@ -136,9 +136,9 @@ EntryKind classify(PyObject* o) {
     } else if (PyComplex_CheckExact(o)) {
         k.kind = EntryKind::Complex;
     } else if (PyTuple_CheckExact(o)) {
-        if (PyTuple_GET_SIZE(o) <= kMostItems) k.kind = EntryKind::Tuple;
+        if (PyTuple_GET_SIZE(o) <= policy().region_entry_items) k.kind = EntryKind::Tuple;
     } else if (PyList_CheckExact(o)) {
-        if (PyList_GET_SIZE(o) <= kMostItems) k.kind = EntryKind::List;
+        if (PyList_GET_SIZE(o) <= policy().region_entry_items) k.kind = EntryKind::List;
     } else if (PySlice_Check(o)) {
         k.kind = EntryKind::Slice;
     } else if (is_range_iter(o)) {
@@ -399,7 +399,7 @@ const char* CompiledRegion::copy_items(const EntryInput& in, PyObject* o, std::a
 }
 
 bool CompiledRegion::read_copied(const EntryInput& in, PyObject* o, bool keep) {
-    const bool many = in.kind != EntryInput::Sequence || items_in(o) >= kManyItems;
+    const bool many = in.kind != EntryInput::Sequence || items_in(o) >= policy().copies_timed_from;
     const int64_t begun = many ? thread_ns() : 0;
     std::array<int64_t, 2> extents{};
     const char* data = copy_items(in, o, &extents);
@@ -640,8 +640,7 @@ bool CompiledRegion::would_admit(Frame& f) {
 // Python would take some thirty times as long for what the code did, and a loop that is left, and entered
 // again, every few iterations is better off in Python.
 bool CompiledRegion::copies_pay() const {
-    constexpr int64_t kGain = 30, kTried = 1'000'000;  // ns
-    return copying_ns_ < kTried + kGain * inside_ns_;
+    return copying_ns_ < policy().copies_allowance + policy().copies_gain * inside_ns_;
 }
 
 std::string CompiledRegion::why_left() const {

@@ -12,6 +12,7 @@
 
 using stator::frontend::Account;
 using stator::frontend::Fund;
+using stator::frontend::policy;
 using stator::frontend::Purse;
 using stator::frontend::Verdicts;
 
@@ -30,7 +31,8 @@ TEST(Account, CostIsBoundByWhatPaysForIt) {
                 case 2: account.earn(amount / 2), saved += amount / 2; break;
                 default: break;
             }
-            ASSERT_LE(cost, saved + ran / Account::kShare + Account::kAllowance + largest) << round;
+            ASSERT_LE(cost, saved + ran / policy().account_time_share + policy().account_allowance + largest)
+                << round;
         }
     }
 }
@@ -40,12 +42,12 @@ TEST(Account, OldSavingsPayForLittle) {
     account.earn(1'000'000'000'000);
     int64_t cost = 0;
     for (; !account.overdrawn(); cost += 1000) account.pay(1000);
-    EXPECT_LT(cost, 10 * Account::kAllowance);
+    EXPECT_LT(cost, 10 * policy().account_allowance);
 }
 
 TEST(Account, WhatOnlyCostsIsOverdrawnSoon) {
     Account account;
-    account.pay(Account::kAllowance);
+    account.pay(policy().account_allowance);
     EXPECT_FALSE(account.overdrawn());
     account.pay(1);
     EXPECT_TRUE(account.overdrawn());
@@ -69,7 +71,7 @@ TEST(Purse, IsOpenUntilItIsSpentAndAgainWhenSomethingWasSaved) {
 TEST(Purse, IsNotFilledByTimeInWhichNothingWasComputed) {
     Purse purse;
     ASSERT_TRUE(purse.open());
-    purse.invest(Purse::kEndowment);
+    purse.invest(policy().investments_begin);
     ASSERT_FALSE(purse.open());
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
     EXPECT_FALSE(purse.open());
@@ -81,17 +83,17 @@ TEST(Purse, IsNotFilledByTimeInWhichNothingWasComputed) {
 TEST(Purse, KeepsNoMoreThanWhatOneCallMayLose) {
     Purse purse;
     purse.save_by_calls(1'000'000'000);
-    purse.invest(Purse::kMostKept);
+    purse.invest(policy().investments_most_kept);
     EXPECT_FALSE(purse.open());
 }
 
 TEST(Purse, HasAFundOfItsOwnForTrials) {
     Purse purse;
     EXPECT_TRUE(purse.may_try());
-    purse.try_out(2 * Purse::kTrialEndowment);
+    purse.try_out(2 * policy().trials_begin);
     EXPECT_FALSE(purse.may_try());
     EXPECT_TRUE(purse.open());
-    purse.give_back(2 * Purse::kTrialEndowment);
+    purse.give_back(2 * policy().trials_begin);
     EXPECT_TRUE(purse.may_try());
 }
 

@@ -11,6 +11,7 @@
 
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 #include "guards/check/names.h"
 
@@ -139,8 +140,7 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
     const auto named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
     const auto positional = static_cast<size_t>(args.end() - first) - named;
     const std::string what = "a call of " + method;
-    constexpr size_t kMostArguments = 8;
-    if (!std::all_of(first, args.end(), is_argument) || args.size() > kMostArguments)
+    if (!std::all_of(first, args.end(), is_argument) || args.size() > policy().region_draw_arguments)
         return unknown(what + " with such arguments");
 
     // What such a call gives, found out on another generator.

@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 #include "guards/check/names.h"
 
@@ -124,12 +125,11 @@ std::string probe_key(const HostFunction& f, const std::vector<std::vector<int64
 // takes. Not known, with a reason, also where there is no budget to ask.
 bool Builder::probed(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                      const std::vector<int64_t>& ints, HostResult* out, std::string* why) {
-    constexpr int64_t kWork = 60;  // a call with its operands, in instructions
     const auto [it, fresh] = found_.probed.try_emplace(probe_key(f, extents, ints));
     Probed& p = it->second;
     if (fresh) {
         p.known = probe_host(f, extents, ints, &p.gives, &p.why);
-        if (!spend(kWork)) return false;
+        if (!spend(policy().build_probe_work)) return false;
     }
     *out = p.gives;
     *why = p.why;
