@@ -61,7 +61,10 @@ def install(folder: Path, names: list[str]) -> Path:
         fetch = [*pip, "download", "--no-deps", "--no-binary", ":all:", "--dest", str(to), name]
         if got and subprocess.run(fetch).returncode == 0:
             with tarfile.open(next(to.glob("*.tar.gz"))) as archive:
-                archive.extractall(folder / name, filter="data")
+                # 3.11.2, which Debian 12 has, knows no filters yet.
+                archive.extractall(
+                    folder / name, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {})
+                )
         else:
             print(f"left out: {name} cannot be fetched")
     return python

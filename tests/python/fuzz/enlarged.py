@@ -40,7 +40,7 @@ ANY = (
     "{x} = {x} ** 2 * ({y} * 0.25)",
     "{x} = {x} / ({y} + 2)",
     "{x} = np.multiply({x}, {y} * 0.5)",
-    "{t} = np.empty_like({x})\nnp.multiply({x}, {y}, out={t})\n{x} = {t} * 0.5",
+    "{t} = np.zeros_like({x})\nnp.multiply({x}, {y}, out={t})\n{x} = {t} * 0.5",
     "{x} = {x} * np.where({y} == 1, {x}, {y})",
     "{x} = {x} * np.abs({y} * 0.5)",
 )
