@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import levels
+
 
 def has_gpu() -> bool:
     """Whether tests are to use the machine's own GPU, and CuPy and torch as they are installed."""
@@ -57,4 +59,11 @@ def fake_environment() -> dict[str, str]:
     found = fakes()
     if not found:
         pytest.skip("the fakes are not built here")
-    return {"STATOR_NVRTC": str(found[0]), "STATOR_CUDA_DRIVER": str(found[1]), **AT_ONCE}
+    env = {"STATOR_NVRTC": str(found[0]), "STATOR_CUDA_DRIVER": str(found[1]), **AT_ONCE}
+    # The fake CuPy computes with NumPy, whose AVX-512 loops have an exp and a log of their own. Kernels on the fake GPU call the
+    # C library's, as NumPy does without AVX-512.
+    if above := levels.disabled("avx2"):
+        env["NPY_DISABLE_CPU_FEATURES"] = " ".join(
+            [os.environ.get("NPY_DISABLE_CPU_FEATURES", ""), *above]
+        ).strip()
+    return env
