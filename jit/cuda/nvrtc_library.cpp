@@ -76,6 +76,17 @@ std::string path_of(const NvrtcTable& table, const std::string& fallback) {
 }
 
 // "" when the candidate can be used.
+// NVRTC opens libnvrtc-builtins by its name alone when it first compiles. NVIDIA's packages up to CUDA 13.0,
+// which torch brings, do not say that it lies beside NVRTC. The loader takes one of that name that is open
+// already.
+void open_builtins_beside(const std::string& path) {
+    glob_t found{};
+    const std::string pattern = path.substr(0, path.rfind('/') + 1) + "libnvrtc-builtins.so*";
+    if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; ++i) dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+    globfree(&found);
+}
+
 std::string try_open(const NvrtcCandidate& candidate, NvrtcLibrary* out) {
     void* handle = dlopen(candidate.name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -93,6 +104,7 @@ std::string try_open(const NvrtcCandidate& candidate, NvrtcLibrary* out) {
     lib.info.archs.resize(static_cast<size_t>(std::max(archs, 0)));
     if (archs > 0 && lib.call.GetSupportedArchs(lib.info.archs.data()) != 0) lib.info.archs.clear();
     lib.info.path = path_of(lib.call, candidate.name);
+    if (candidate.is_path) open_builtins_beside(candidate.name);
     *out = std::move(lib);
     return "";
 }

@@ -116,7 +116,7 @@ def mandelbrot_2(x, y, steps, horizon=2.0):
     c = x[columns] + y[rows] * 1j
     left = np.zeros(c.shape, dtype=np.int64)
     values = np.zeros(c.shape, np.complex128)
-    columns.shape = rows.shape = c.shape = x.size * y.size
+    columns, rows, c = columns.reshape(-1), rows.reshape(-1), c.reshape(-1)
     z = np.zeros(c.shape, np.complex128)
     for i in range(steps):
         if not len(z):
