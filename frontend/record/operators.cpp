@@ -113,11 +113,20 @@ bool Recorder::on_compare(const Insn& insn) {
     ShadowRef out;
     const Host& host = host_of(ops_);
     const HostScope scope(b_, host);
+    // From 3.13 on one instruction compares and asks for the truth, which is all that is left of an array of
+    // a library but NumPy. What the comparison gave is made again: it has no effects.
+    PyRef compared;
+    if ((insn.flags & Insn::kToBool) && PyBool_Check(result) && &host != &numpy_host() &&
+        is_number(ops_[0]) && is_number(ops_[1])) {
+        compared = PyRef::steal(PyObject_RichCompare(ops_[0].obj, ops_[1].obj, insn.arg));
+        if (!compared) return PyErr_Clear(), refuse(Reason::UnknownOp, "a comparison");
+    }
+    PyObject* const given = compared ? compared.get() : result;
     bool constants = ops_[0].shadow->kind == ShadowKind::Object && ops_[1].shadow->kind == ShadowKind::Object;
     if (constants && PyUnicode_CheckExact(ops_[0].obj) && PyUnicode_CheckExact(ops_[1].obj))
         out = b_.constant(result);
     else if (is_number(ops_[0]) && is_number(ops_[1]))
-        out = host.lower_compare(b_, insn.arg, ops_[0], ops_[1], result);
+        out = host.lower_compare(b_, insn.arg, ops_[0], ops_[1], given);
     else if (!(out = sequence_compare(insn.arg, result)))
         return refuse(Reason::UnknownOp, "a comparison of " + kind_for_messages(ops_[0].obj));
     if (out && (insn.flags & Insn::kToBool) && out->kind != ShadowKind::Object && PyBool_Check(result)) {
@@ -126,7 +135,7 @@ bool Recorder::on_compare(const Insn& insn) {
             // already a bool
         } else {
             // The conversion to bool is part of this instruction: guard it here.
-            if (!truth({out, result}, result == Py_True, &decided)) return false;
+            if (!truth({out, given}, result == Py_True, &decided)) return false;
             out = b_.constant(result);
         }
     }
