@@ -28,5 +28,7 @@ installs 600 "torch==$version+cpu" --extra-index-url https://download.pytorch.or
 free_gb=$(($(df -Pk . | awk 'NR == 2 { print $4 }') / 1024 / 1024))
 [ $free_gb -ge $room_gb ] ||
     die "pip finds no CPU build of torch $version; another may need $room_gb GB, and $free_gb GB are free"
-installs 1200 --no-cache-dir "torch==$version" && exit
-die "torch $version could not be installed"
+installs 1200 --no-cache-dir "torch==$version" || die "torch $version could not be installed"
+# It brings an NVRTC of its own along, an older one. What tests say of kernels' code was read off ours.
+nvrtc=$(grep -oE '^nvidia-cuda-nvrtc==[^; ]+' tools/requirements-test.txt)
+"$python" -m pip --no-input install -q --no-deps "$nvrtc" || echo "$nvrtc could not be put back"
