@@ -383,7 +383,7 @@ def test_profile_of_a_block():
                 pass
         except RuntimeError as error:
             print(error)
-        spend(np.arange(1000.0))
+        spend(np.arange(100_000.0))
     report = p.report
     spend = next(f for f in report.functions if f.name == "spend")
     print(spend.parts["numpy"] > 0.05, report.data()["title"], "a block" in str(report), "<html" in report.html())
