@@ -36,7 +36,7 @@ void FunctionState::Impl::invest(int64_t ns) {
 int64_t FunctionState::Impl::take_time(int64_t cost) {
     const int64_t now = now_ns(), all = purse().invested(),
                   ran = now - std::exchange(settled_at, now) - (all - std::exchange(invested_before, all));
-    // A quick machine takes less than what is counted. Its programs have run all the same.
+    // On a quick machine less time passes than is counted, and the program would seem not to have run at all.
     const int64_t least = cost / std::max<int64_t>(1, policy().step_cost) * policy().step_own_time;
     return std::max(ran - cost, std::min(ran, least));
 }

@@ -113,13 +113,19 @@ bool Recorder::on_compare(const Insn& insn) {
     ShadowRef out;
     const Host& host = host_of(ops_);
     const HostScope scope(b_, host);
-    // From 3.13 on one instruction compares and asks for the truth, which is all that is left of an array of
-    // a library but NumPy. What the comparison gave is made again: it has no effects.
+    // From 3.13 on one instruction both compares and asks for the truth, and only the truth is on the stack.
+    // torch and CuPy give an array for a comparison, whose dtype and device the trace needs: it is made
+    // again, which has no effects.
     PyRef compared;
     if ((insn.flags & Insn::kToBool) && PyBool_Check(result) && &host != &numpy_host() &&
         is_number(ops_[0]) && is_number(ops_[1])) {
         compared = PyRef::steal(PyObject_RichCompare(ops_[0].obj, ops_[1].obj, insn.arg));
-        if (!compared) return PyErr_Clear(), refuse(Reason::UnknownOp, "a comparison");
+        if (!compared) {
+            // Nothing is lost: Ctrl-C comes again at the next instruction.
+            if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+            PyErr_Clear();
+            return refuse(Reason::UnknownOp, "a comparison of " + kind_for_messages(ops_[0].obj));
+        }
     }
     PyObject* const given = compared ? compared.get() : result;
     bool constants = ops_[0].shadow->kind == ShadowKind::Object && ops_[1].shadow->kind == ShadowKind::Object;

@@ -42,30 +42,6 @@ def test_a_threshold_decides_what_is_too_large_to_build() -> None:
     assert tuned("build_work=5") == ("0", [])
 
 
-# A loop under STATOR=all, where a function must have run for a while before anything is built for it.
-ALONE = """
-import numpy as np
-import stator
-
-def main(n):
-    x, s = np.linspace(0.0, 1.0, 64), 0.0
-    for i in range(n):
-        for j in range(64):
-            s += x[j] * i
-    return s
-
-main(3000)
-print(stator.stats()["regions"] > 0)
-"""
-
-
-def test_a_function_has_run_where_less_time_passed_than_was_counted() -> None:
-    """Steps that are counted at ten times of what they take: as on a machine that is ten times as quick."""
-    tune = "step_cost=400,account_allowance=20000000,trial_allowance=20000000,trials_begin=50000000,trials_most_kept=50000000"
-    done = run_program(ALONE, STATOR="all", STATOR_TUNE=tune, STATOR_ASYNC="0", STATOR_RETIRE="1")
-    assert (done.stdout.strip(), done.stderr) == ("True", "")
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
