@@ -103,7 +103,7 @@ struct Value {
     int slot = -1;
     bool whole = false;
     ValueId id = -1;
-    int64_t object = 0;       // numbers: together with the id, which object it is
+    int64_t object = 0;       // numbers and arrays: together with the id, which object it is; lists: alone
     PyObject* obj = nullptr;  // borrowed: the builder keeps what it looked at
     std::vector<Value> items;
     ExprRef expr;                    // Lazy
@@ -152,10 +152,15 @@ inline Value known(PyObject* obj) {
     v.obj = obj;
     return v;
 }
-inline Value number(Kind kind, DType dtype, ValueId id) {
+// For Value::object, of what Python would make a new object of. Equal instructions have one id (emit.cpp),
+// and their results are several objects all the same.
+inline int64_t new_object() {
     static int64_t objects = 0;
+    return ++objects;
+}
+inline Value number(Kind kind, DType dtype, ValueId id) {
     Value v;
-    v.object = ++objects;
+    v.object = new_object();
     v.kind = kind;
     v.dtype = dtype;
     v.id = id;

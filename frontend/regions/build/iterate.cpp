@@ -234,13 +234,12 @@ bool Builder::becomes_list_item(Value* v) {
 }
 
 bool Builder::on_build_list(const Insn& insn) {
-    static int64_t made = 0;
     if (static_cast<size_t>(insn.arg) > policy().region_list_items) return unknown("a list of many items");
     Value list = composed(Kind::List, {});
     list.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
     for (Value& v : list.items)
         if (!becomes_list_item(&v)) return false;
-    list.object = ++made;
+    list.object = new_object();
     s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
     push(std::move(list));
     return true;

@@ -151,6 +151,7 @@ bool Builder::parse_key(const Value& array, const Value& key, std::vector<KeyPar
 // a part of an array that the region may have to make an object of: that is its item.
 Value Builder::part_of(const Value& array) {
     Value v = array;
+    v.object = new_object();
     v.whole = v.held = false;
     v.part_of = v.copied = -1;
     if (array.held) v.slot = -1;

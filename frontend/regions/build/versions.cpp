@@ -83,6 +83,7 @@ bool can_be(const Value& like, const Value& v) {
 
 Value Builder::as_held(const Value& v, const Value& like) {
     Value out = like;
+    out.object = v.object;
     if (v.held) {
         out.id = v.id;
         out.items = v.items;
@@ -260,23 +261,24 @@ bool Builder::widen(int pc, const State& a, const State& b) {
 
 namespace {
 
-// Ids of arrays, in the order in which a state's slots hold them.
-void list_arrays(Value& v, std::vector<ValueId*>* out) {
+// In the order in which a state's slots hold them.
+void list_arrays(Value& v, std::vector<Value*>* out) {
     if (v.whole) return;
-    if (v.kind == Kind::Array) out->push_back(&v.id);
+    if (v.kind == Kind::Array) out->push_back(&v);
     for (Value& item : v.items) list_arrays(item, out);
 }
 
 // Of each array, the first that is the same one: which names name one object is part of a state's signature.
-std::vector<size_t> same_arrays(const std::vector<ValueId*>& arrays) {
-    std::map<ValueId, size_t> first;
+std::vector<size_t> same_arrays(const std::vector<Value*>& arrays) {
+    std::map<std::pair<int64_t, ValueId>, size_t> first;
     std::vector<size_t> out;
-    for (size_t i = 0; i < arrays.size(); ++i) out.push_back(first.try_emplace(*arrays[i], i).first->second);
+    for (size_t i = 0; i < arrays.size(); ++i)
+        out.push_back(first.try_emplace({arrays[i]->object, arrays[i]->id}, i).first->second);
     return out;
 }
 
-std::vector<ValueId*> arrays_of(State* s) {
-    std::vector<ValueId*> out;
+std::vector<Value*> arrays_of(State* s) {
+    std::vector<Value*> out;
     for (Value& v : s->slots) list_arrays(v, &out);
     return out;
 }
@@ -285,7 +287,7 @@ std::vector<ValueId*> arrays_of(State* s) {
 
 // A block's own names for what it carries.
 void Builder::name_anew(State* s, graph::Block* block) {
-    const std::vector<ValueId*> arrays = arrays_of(s);
+    const std::vector<Value*> arrays = arrays_of(s);
     const std::vector<size_t> same = same_arrays(arrays);
     for (size_t i = 0; i < s->slots.size(); ++i) {
         if (!carries(i)) continue;
@@ -298,7 +300,7 @@ void Builder::name_anew(State* s, graph::Block* block) {
         s->slots[i].part_of = s->slots[i].copied = -1;
         s->slots[i].walk.clear();
     }
-    for (size_t i = 0; i < arrays.size(); ++i) *arrays[i] = *arrays[same[i]];
+    for (size_t i = 0; i < arrays.size(); ++i) arrays[i]->id = arrays[same[i]]->id;
 }
 
 // Whether another version of the place, which `other` becomes, and this state lead to variables that may be

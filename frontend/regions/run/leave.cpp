@@ -135,8 +135,8 @@ PyObject* Boxes::make_array(const Value& v) {
 }
 
 PyObject* Boxes::array(const Value& v) {
-    if (PyObject* made = made_.find(MadeObjects::kArray, v.id)) return Py_NewRef(made);
-    return made_.keep(MadeObjects::kArray, v.id, make_array(v));
+    if (PyObject* made = made_.find(v.object, v.id)) return Py_NewRef(made);
+    return made_.keep(v.object, v.id, make_array(v));
 }
 
 PyObject* Boxes::make_number(const Value& v) {

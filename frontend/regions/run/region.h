@@ -45,8 +45,7 @@ struct EntryRows {
 // kept from one time to the next: asking for memory would take a good part of what leaving does.
 class MadeObjects {
   public:
-    // In place of Value::object, or of the id, of what is not told by both.
-    enum : int64_t { kArray = -1 };
+    // In place of the id, of what Value::object tells alone.
     enum : graph::ValueId { kList = -1 };
     PyObject* find(int64_t object, graph::ValueId id) const {  // borrowed
         for (const One& m : all_)
