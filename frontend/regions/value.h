@@ -120,6 +120,9 @@ struct Value {
     // A vector that lies in memory of the region's own, which Python would have copied if this holds: then a
     // variable can have a copy.
     ValueId copied = -1;
+    // Extents of axes that were taken by steps other than 1. NumPy gives a part without elements along one of
+    // them other strides, so a variable can hold it where there are some.
+    std::vector<ValueId> counts{};
     // A vector: along which axis of a whole array, and by which step, it goes; "" when that is not known.
     std::string walk{};
     bool backward = false;  // an Array some stride of which is negative

@@ -326,6 +326,7 @@ class Builder {
     bool parse_key(const Value& array, const Value& key, std::vector<KeyPart>* parts,
                    std::vector<ValueId>* ids);
     bool slice_part(const Value& slice, ValueId extent, KeyPart* out);
+    bool settle_strides(Value* v);
     bool load_element(const Value& array, const std::vector<ValueId>& at, Value* out);
     Did known_part(ValueId start, ValueId stop, ValueId extent, KeyPart* out);
     bool is_next(ValueId v, ValueId next) const;

@@ -227,7 +227,7 @@ bool Builder::call_reversed(std::vector<Value>& args, Value* out) {
 
 // An object that a list of the region's own may hold.
 bool Builder::becomes_list_item(Value* v) {
-    if (v->kind == Kind::Lazy && !fresh_array(v)) return false;
+    if ((v->kind == Kind::Lazy && !fresh_array(v)) || !settle_strides(v)) return false;
     const bool shared = v->kind == Kind::List && (v->whole || names_of(*v) != 1);
     if (v->kind == Kind::Empty || shared || has_iterator(*v)) return unknown("a list with " + describe(*v));
     return true;

@@ -106,6 +106,20 @@ bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
         out->count = checked(RegionOp::FloorDiv, DType::I64, rounded, size);
         if (out->count < 0) return false;
     }
+    if (known_int(out->count) != 0) return true;
+    out->a = zero;  // as NumPy's get_view_from_index
+    out->step = one;
+    out->const_step = 1;
+    return true;
+}
+
+// What a variable, a tuple or a list is going to hold.
+bool Builder::settle_strides(Value* v) {
+    for (const ValueId count : v->counts)
+        if (!known_int(count) && !plural_.contains(count) &&
+            !guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {count, const_int(0)})))
+            return false;
+    v->counts.clear();
     return true;
 }
 
@@ -190,6 +204,7 @@ bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value*
                 a.step = operand(p.step);
                 extents.push_back(p.count);
                 if (p.const_step < 0) out->backward = true;
+                if (p.const_step != 1) out->counts.push_back(p.count);
                 ++axis;
                 break;
             case KeyPart::All:

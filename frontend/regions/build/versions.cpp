@@ -299,6 +299,7 @@ void Builder::name_anew(State* s, graph::Block* block) {
         // What made it is not known here any more.
         s->slots[i].part_of = s->slots[i].copied = -1;
         s->slots[i].walk.clear();
+        s->slots[i].counts.clear();
     }
     for (size_t i = 0; i < arrays.size(); ++i) arrays[i]->id = arrays[same[i]]->id;
 }

@@ -100,6 +100,7 @@ bool Builder::step(const Insn& insn) {
             Value v = pop();
             if (v.kind == Kind::Lazy && !fresh_array(&v)) return false;
             if (v.copied >= 0 && !copied_array(&v)) return false;
+            if (!settle_strides(&v)) return false;
             // An iterator moves on; here each place that holds one would have its own.
             if (v.kind == Kind::Empty || !becomes_object(v) || has_iterator(v))
                 return unknown("a variable that holds " + describe(v));
@@ -148,9 +149,11 @@ bool Builder::step(const Insn& insn) {
         case Opcode::BuildTuple: {
             Value t = composed(Kind::Tuple, {});
             t.items.assign(s_.slots.end() - insn.arg, s_.slots.end());
-            for (const Value& v : t.items)
+            for (Value& v : t.items) {
                 if (v.kind == Kind::Empty || v.is_iterator() || (v.kind == Kind::List && !v.whole))
                     return unknown("a tuple with " + describe(v));
+                if (!settle_strides(&v)) return false;
+            }
             s_.slots.resize(s_.slots.size() - static_cast<size_t>(insn.arg));
             push(std::move(t));
             return true;
