@@ -486,3 +486,20 @@ def test_what_the_host_changes_in_between():
         return y, z
     check(f, lambda i: (np.arange(50.0 + i), np.array([3, 5])))
     """)
+
+
+def test_functions_that_are_written_once():
+    """Steps of NumPy's functions (frontend/hosts/numpy/functions/) are nodes that have CUDA code."""
+    run("""
+    calls = [
+        "np.clip(x, -0.5, 0.5)", "x.clip(min=-1)", "np.diff(x, axis=0)", "np.flip(x, 1) * 2", "np.rot90(x) + 1",
+        "np.swapaxes(x, 0, 1) * x.T", "np.moveaxis(x, 0, 1) - 1", "np.mean(x, axis=1)", "np.var(x, axis=0)",
+        "np.std(x, axis=1, ddof=1)", "np.ptp(x, axis=1)", "np.linalg.norm(x, axis=1)", "np.outer(x[0], x[1])",
+        "np.cross(x[:, :3], x[:, 3:6]) * 2",
+    ]
+    for call in calls:
+        space = {"np": np}
+        exec(f"def f(x):\\n x = x * 1.5\\n return {call}", space)
+        c = check(space["f"], lambda i: [rows(i)])
+        assert not any(" library " in t.graph_text for t in c.traces), call
+    """)

@@ -9,9 +9,11 @@
 #include <unordered_map>
 
 #include "frontend/cpython/functions.h"
+#include "frontend/hosts/numpy/functions/table.h"
 #include "frontend/hosts/numpy/lapack.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/hosts/numpy/trace_steps.h"
 #include "guards/check/names.h"
 
 namespace stator::frontend::numpy {
@@ -23,6 +25,7 @@ struct Entry {
     bool pure;
     bool writes;  // into its first argument
     bool shares;
+    const Function* function;
 };
 std::unordered_map<PyObject*, Entry>& table() {
     static auto* t = new std::unordered_map<PyObject*, Entry>;
@@ -80,9 +83,9 @@ bool init(std::string* error) {
     static bool done = false;
     if (done) return true;
     if (!init_runtime(error)) return false;
+    register_functions();
     register_scalars();
     register_reductions();
-    register_reduction_compounds();
     register_closeness();
     register_creation();
     register_assembly();
@@ -147,7 +150,8 @@ void add_rows(std::span<const CallRow> rows) {
             continue;
         }
         if (PyRef o = find_object(row.where);
-            o && table().emplace(o.get(), Entry{row.lower, row.pure, row.writes, row.shares}).second)
+            o &&
+            table().emplace(o.get(), Entry{row.lower, row.pure, row.writes, row.shares, row.function}).second)
             o.release();  // singletons: kept for ever
     }
 }
@@ -175,6 +179,12 @@ bool bind(TraceBuilder& tb, const Call& call, std::span<const char* const> names
         out[i] = &call.args[positional + k];
     }
     return true;
+}
+
+const Function* function_of(PyObject* callable) {
+    if (!knows(callable)) return nullptr;
+    const auto it = table().find(callable);
+    return it == table().end() ? nullptr : it->second.function;
 }
 
 bool known_callable(PyObject* callable) { return knows(callable); }

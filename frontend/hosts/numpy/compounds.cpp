@@ -1,4 +1,4 @@
-// Elementwise compounds: where, clip, diff, gradient, cross. Each follows NumPy's own steps, so that each
+// Elementwise compounds: where and gradient. Each follows NumPy's own steps, so that each
 // rounding is NumPy's.
 #include <algorithm>
 
@@ -28,21 +28,6 @@ ShadowRef lower_where(TraceBuilder& tb, const Call& call) {
     return finish(tb, tb.pointwise(Op::Where, in, t), call.result);
 }
 
-// np.clip and ndarray.clip: numpy._core._methods._clip picks minimum, maximum or the clip ufunc.
-ShadowRef lower_clip(TraceBuilder& tb, const Call& call) {
-    const Operand* p[6];
-    if (!bind(tb, call, {"a", "a_min", "a_max", "out", "min", "max"}, p) || !array_operand(tb, p[0]))
-        return nullptr;
-    const Operand* low = given(tb, p[1] ? p[1] : p[4]);
-    const Operand* high = given(tb, p[2] ? p[2] : p[5]);
-    const Operand* out = given(tb, p[3]);
-    std::vector<Operand> in{*p[0]};
-    if (low) in.push_back(*low);
-    if (high) in.push_back(*high);
-    const char* name = low && high ? "clip" : low ? "maximum" : high ? "minimum" : "positive";
-    return lower_ufunc(tb, *find_ufunc(name), in, out, nullptr, {}, call.result);
-}
-
 // Elements [from, from + length) along one axis.
 Id part(TraceBuilder& tb, Id v, int axis, Sym from, Sym length) {
     ViewStep step = whole(tb.node(v).shape, tb);
@@ -60,33 +45,6 @@ Id slab(TraceBuilder& tb, Id v, int axis, Sym index) {
     for (int& m : step.map)
         if (m > axis) m--;
     return tb.view(v, step);
-}
-
-ShadowRef lower_diff(TraceBuilder& tb, const Call& call) {
-    const Operand* p[5];
-    size_t before = tb.graph.nodes.size();
-    if (!bind(tb, call, {"a", "n", "axis", "prepend", "append"}, p) || !array_operand(tb, p[0]))
-        return nullptr;
-    if (given(tb, p[3]) || given(tb, p[4])) return lower_library(tb, call);
-    int64_t count = 1, index = -1;
-    int axis;
-    if ((p[1] && !read_fixed_int(tb, *p[1], &count)) || (p[2] && !read_fixed_int(tb, *p[2], &index)))
-        return nullptr;
-    Id v = tb.value(p[0]->shadow);
-    if (v == kNone || !normalize_axis(index, static_cast<int>(tb.node(v).shape.size()), &axis) || count < 1 ||
-        count > 8)
-        return lower_library(tb, call);
-    const char* name = p[0]->shadow->dtype == DType::Bool ? "not_equal" : "subtract";
-    for (int64_t k = 0; k < count; k++) {
-        Sym n = tb.node(v).shape[axis];
-        bool some = tb.hint(n) > 1;  // extents 0 and 1 are constants
-        Sym rest = some ? fixed_extent(tb, tb.syms().sub(n, tb.int_const(1))) : tb.int_const(0);
-        Id upper = part(tb, v, axis, tb.int_const(some), rest),
-           lower = part(tb, v, axis, tb.int_const(0), rest);
-        v = emit(tb, name, {arg_of(tb, upper), arg_of(tb, lower)});
-        if (v == kNone) return nullptr;
-    }
-    return finish_copy(tb, v, before, call.result);
 }
 
 // Spacing between samples: a Python number stays weak. `twice` is what NumPy divides interior differences by.
@@ -204,51 +162,9 @@ ShadowRef lower_gradient(TraceBuilder& tb, const Call& call) {
     return axes.size() == 1 ? out[0] : tb.tuple(std::move(out));
 }
 
-// np.cross of vectors of three components along the last axes: three stores of two products' difference. What
-// it gives is a view of what it stores to, by moveaxis.
-ShadowRef lower_cross(TraceBuilder& tb, const Call& call) {
-    const Operand* p[2];
-    if (!bind(tb, call, {"a", "b"}, p) || !array_operand(tb, p[0]) || !array_operand(tb, p[1]))
-        return nullptr;
-    const DType dtype = p[0]->shadow->dtype;
-    if ((dtype != DType::F64 && dtype != DType::F32) || p[1]->shadow->dtype != dtype) return nullptr;
-    Id parts[2][3];
-    for (int i = 0; i < 2; ++i) {
-        const Id v = tb.value(p[i]->shadow);
-        if (v == kNone || tb.node(v).shape.empty()) return nullptr;
-        const Sym three = tb.int_const(3), components = tb.node(v).shape.back();
-        if (tb.hint(components) != 3 || !tb.require(Relation::Eq, components, three)) return nullptr;
-        const int last = static_cast<int>(tb.node(v).shape.size()) - 1;
-        for (int k = 0; k < 3; ++k) parts[i][k] = slab(tb, v, last, tb.int_const(k));
-    }
-    const auto& [a, b] = parts;
-    Shape shape;
-    const Id both[] = {a[0], b[0]};
-    if (!is_array(call.result) || !tb.broadcast_shape(both, &shape)) return nullptr;
-    shape.push_back(tb.int_const(3));
-    PyObject* stored = PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result));
-    if (!stored || !is_array(stored)) return nullptr;
-    const ShadowRef out = finish(tb, tb.empty(dtype, shape, stored), stored);
-    for (int k = 0; out && k < 3; ++k) {
-        const int next = (k + 1) % 3, other = (k + 2) % 3;
-        const Id plus = emit(tb, "multiply", {arg_of(tb, a[next]), arg_of(tb, b[other])});
-        const Id minus = emit(tb, "multiply", {arg_of(tb, a[other]), arg_of(tb, b[next])});
-        if (plus == kNone || minus == kNone) return nullptr;
-        const Id difference = emit(tb, "subtract", {arg_of(tb, plus), arg_of(tb, minus)});
-        ViewStep at = whole(shape, tb);
-        const size_t last = shape.size() - 1;
-        at.map[last] = -1;
-        at.step[last] = 0;
-        at.start[last] = tb.int_const(k);
-        at.shape.pop_back();
-        if (difference == kNone || !store_value(tb, out, &at, arg_of(tb, difference))) return nullptr;
-    }
-    return out ? tb.new_view(out, whole(shape, tb), call.result) : nullptr;
-}
-
 constexpr CallRow kCompoundsRows[] = {
-    {"where", lower_where, true}, {"clip", lower_clip, true},         {".clip", lower_clip, true},
-    {"diff", lower_diff, true},   {"gradient", lower_gradient, true}, {"cross", lower_cross, true},
+    {"where", lower_where, true},
+    {"gradient", lower_gradient, true},
 };
 
 }  // namespace

@@ -222,6 +222,7 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call);
 bool has_complex(PyObject* o);  // a complex number, or an array or a sequence of such (library.cpp)
 
 // --- call tables (adapter.cpp) ---
+struct Function;
 using Lowering = ShadowRef (*)(TraceBuilder&, const Call&);
 // Each family adds its rows once at start-up. `where`: attribute path under numpy ("roll", "linalg.norm"),
 // method of ndarray (".sum"), or builtin or module function ("builtins:abs", "math:sqrt"). Missing attributes
@@ -231,14 +232,14 @@ struct CallRow {
     Lowering lower;
     bool pure =
         false;  // a fresh result and no effect: where the lowering fails, NumPy's own call is recorded
-    bool writes = false;  // into its first argument
-    bool shares = false;  // like `pure`, but the result may be a view of an argument, or be it
+    bool writes = false;                 // into its first argument
+    bool shares = false;                 // like `pure`, but the result may be a view of an argument, or be it
+    const Function* function = nullptr;  // of the table of functions that are taught once
 };
 void add_rows(std::span<const CallRow> rows);
 void register_ufuncs();
 void register_scalars();
 void register_reductions();
-void register_reduction_compounds();
 void register_closeness();
 void register_creation();
 void register_assembly();
@@ -249,6 +250,8 @@ void register_facts();
 void register_in_place();
 void register_error_state();
 bool known_callable(PyObject* callable);
+// Its row in the table of functions that are written once (functions/table.h); nullptr for others.
+const Function* function_of(PyObject* callable);
 // Whether a call reads its arguments, makes a fresh result and does nothing else (library.cpp says what rows
 // promise). `quiet`: it does not warn about operands without elements in its own ways.
 bool is_pure(PyObject* callable, bool* quiet);

@@ -14,25 +14,14 @@ bool begins_with_numpy(PyObject* module) {
     return name == "numpy" || name.starts_with("numpy.");
 }
 
-// A module's names as they are now, a new dict. nullptr when there is none.
-PyRef names_now(const char* module) {
-    const PyRef m = PyRef::steal(PyImport_ImportModule(module));
-    PyRef names = PyRef::steal(m ? PyDict_Copy(PyModule_GetDict(m.get())) : nullptr);
-    PyErr_Clear();
-    return names;
-}
-
-PyObject* own_in(const PyRef& names, const char* name) {
-    PyObject* o = names ? PyDict_GetItemString(names.get(), name) : nullptr;
-    return o && is_numpys_own(o) ? o : nullptr;
-}
-
+// numpy's names as they were when this was called first.
 const PyRef& numpy_names() {
-    return once([] { return names_now("numpy"); });
-}
-
-const PyRef& linalg_names() {
-    return once([] { return names_now("numpy.linalg"); });
+    return once([] {
+        const PyRef m = PyRef::steal(PyImport_ImportModule("numpy"));
+        PyRef names = PyRef::steal(m ? PyDict_Copy(PyModule_GetDict(m.get())) : nullptr);
+        PyErr_Clear();
+        return names;
+    });
 }
 
 }  // namespace
@@ -60,8 +49,10 @@ bool is_numpys_own(PyObject* o) {
     return is_dispatcher(o) || ufunc_of(o);
 }
 
-PyObject* numpy_function(const char* name) { return own_in(numpy_names(), name); }
-PyObject* linalg_function(const char* name) { return own_in(linalg_names(), name); }
+PyObject* numpy_function(const char* name) {
+    PyObject* o = numpy_names() ? PyDict_GetItemString(numpy_names().get(), name) : nullptr;
+    return o && is_numpys_own(o) ? o : nullptr;
+}
 PyObject* array_method(const char* name) { return PyDict_GetItemString(PyArray_Type.tp_dict, name); }
 PyObject* ufunc_method(const char* name) { return PyDict_GetItemString(PyUFunc_Type.tp_dict, name); }
 
@@ -79,9 +70,6 @@ std::string_view ufunc_name(PyObject* o) {
     return f ? std::string_view(f->name) : std::string_view();
 }
 
-void keep_names() {
-    numpy_names();
-    linalg_names();
-}
+void keep_names() { numpy_names(); }
 
 }  // namespace stator::frontend::numpy

@@ -16,10 +16,9 @@ bool is_dispatcher(PyObject* o);
 bool is_numpys_own(PyObject* o);
 
 // Borrowed; kept for ever. nullptr when NumPy has none of that name, or none of its own.
-PyObject* numpy_function(const char* name);   // numpy.name
-PyObject* linalg_function(const char* name);  // numpy.linalg.name
-PyObject* array_method(const char* name);     // the descriptor of ndarray
-PyObject* ufunc_method(const char* name);     // likewise of ufunc
+PyObject* numpy_function(const char* name);  // numpy.name
+PyObject* array_method(const char* name);    // the descriptor of ndarray
+PyObject* ufunc_method(const char* name);    // likewise of ufunc
 
 bool is_function(PyObject* callable, const char* name);
 bool is_function_or_method(PyObject* callable, const char* name);

@@ -1,4 +1,4 @@
-// Reductions: sum, prod, min, max, any, all, mean, argmin, argmax as functions, methods and ufunc.reduce.
+// Reductions: sum, prod, min, max, any, all, argmin, argmax as functions, methods and ufunc.reduce.
 //
 // The order in which floats are added decides the bits. A reduce node promises the order in which NumPy
 // reduces a C-contiguous operand (kernels/schedule/reduction_order.h); it is used when that is the operand's
@@ -238,24 +238,6 @@ ShadowRef lower_extremum(TraceBuilder& tb, const Call& call) {
 // ndarray's methods pass (axis, dtype, out, keepdims) or (axis, out, keepdims) in the same order as the
 // functions do.
 
-// numpy._core._methods._mean: add.reduce, then true_divide by the count as np.intp, cast back.
-ShadowRef lower_mean(TraceBuilder& tb, const Call& call) {
-    const Operand* p[6];
-    Reduction r;
-    size_t before = tb.graph.nodes.size();
-    if (!bind(tb, call, {"a", "axis", "dtype", "out", "keepdims", "where"}, p)) return nullptr;
-    if (!no_out(tb, p[3])) return nullptr;
-    if (given(tb, p[5])) return lower_library(tb, call);
-    if (!fixed_dtype(tb, p[2]) || !read_request(tb, p[0], p[1], p[4], &r)) return nullptr;
-    DType dtype;
-    if (!dtype_of_object(call.result, &dtype)) return tb.fail(Reason::ArrayKind, "dtype of the result");
-    bool plain = (dtype == DType::F64 || dtype == DType::F32) && r.array->shadow->dtype == dtype;
-    Id sum = plain ? reduce_node(tb, r, "add", dtype) : kNone;
-    if (sum == kNone) return lower_library(tb, call);
-    const Id mean = divided_by_count(tb, sum, reduced_count(tb, r), dtype);
-    return mean == kNone ? nullptr : finish_reduction(tb, r, mean, before, call.result);
-}
-
 // np.argmax and argmin, and the methods: (a, axis, out, *, keepdims).
 template <const char* const& Name>
 ShadowRef lower_argument(TraceBuilder& tb, const Call& call) {
@@ -332,8 +314,6 @@ constexpr CallRow kReductionsRows[] = {
     {".any", lower_extremum<kOr>, true},
     {"all", lower_extremum<kAnd>, true},
     {".all", lower_extremum<kAnd>, true},
-    {"mean", lower_mean, true},
-    {".mean", lower_mean, true},
     {"argmax", lower_argument<kArgmax>, true},
     {".argmax", lower_argument<kArgmax>, true},
     {"argmin", lower_argument<kArgmin>, true},

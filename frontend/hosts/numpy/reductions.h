@@ -1,4 +1,4 @@
-// What the lowerings of reductions share (reductions.cpp, reduction_compounds.cpp).
+// What the lowerings of reductions share (reductions.cpp, trace_steps.cpp).
 #pragma once
 
 #include <initializer_list>

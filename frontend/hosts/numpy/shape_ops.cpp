@@ -53,51 +53,6 @@ ShadowRef lower_transpose(TraceBuilder& tb, const Call& call) {
     return view_with_axes(tb, a, axes, call.result);
 }
 
-ShadowRef lower_swapaxes(TraceBuilder& tb, const Call& call) {
-    const Operand* p[3];
-    if (!bind(tb, call, {"a", "axis1", "axis2"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2])
-        return nullptr;
-    int64_t i, j;
-    int x, y, ndim = rank_of(tb, *p[0]);
-    if (!read_fixed_int(tb, *p[1], &i) || !read_fixed_int(tb, *p[2], &j)) return nullptr;
-    if (!normalize_axis(i, ndim, &x) || !normalize_axis(j, ndim, &y))
-        return tb.fail(Reason::UnknownCall, "axes");
-    std::vector<int> axes(ndim);
-    std::iota(axes.begin(), axes.end(), 0);
-    std::swap(axes[x], axes[y]);
-    return view_with_axes(tb, *p[0], axes, call.result);
-}
-
-ShadowRef lower_moveaxis(TraceBuilder& tb, const Call& call) {
-    const Operand* p[3];
-    if (!bind(tb, call, {"a", "source", "destination"}, p) || !array_operand(tb, p[0]) || !p[1] || !p[2])
-        return nullptr;
-    int ndim = rank_of(tb, *p[0]);
-    std::vector<int> moves[2];
-    for (int k = 0; k < 2; k++) {
-        std::vector<Operand> items;
-        if (PyLong_CheckExact(p[k + 1]->obj))
-            items.push_back(*p[k + 1]);
-        else if (!read_items(tb, *p[k + 1], &items))
-            return tb.fail(Reason::UnknownCall, "axes");
-        for (const Operand& o : items) {
-            int64_t axis;
-            int normal;
-            if (!read_fixed_int(tb, o, &axis) || !normalize_axis(axis, ndim, &normal)) return nullptr;
-            moves[k].push_back(normal);
-        }
-    }
-    if (moves[0].size() != moves[1].size()) return tb.fail(Reason::UnknownCall, "axes");
-    std::vector<int> axes;
-    for (int i = 0; i < ndim; i++)
-        if (std::find(moves[0].begin(), moves[0].end(), i) == moves[0].end()) axes.push_back(i);
-    std::vector<std::pair<int, int>> order;
-    for (size_t k = 0; k < moves[0].size(); k++) order.emplace_back(moves[1][k], moves[0][k]);
-    std::sort(order.begin(), order.end());
-    for (auto [to, from] : order) axes.insert(axes.begin() + to, from);
-    return view_with_axes(tb, *p[0], axes, call.result);
-}
-
 }  // namespace
 
 // The extents of a reshape: -1 is what the others leave. Equal factors cancel, so that (n, m) -> (n, -1)
@@ -374,32 +329,6 @@ ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
     return tb.new_view(p[0]->shadow, std::move(step), call.result);
 }
 
-ShadowRef flipped(TraceBuilder& tb, const Operand& a, const std::vector<int>& axes, PyObject* result) {
-    const Shape shape = tb.shape(a.shadow);
-    ViewStep step = whole(shape, tb);
-    for (int d : axes) {
-        if (tb.hint(shape[d]) == 0) continue;
-        step.step[d] = -1;
-        step.start[d] = tb.syms().sub(shape[d], tb.int_const(1));
-    }
-    return tb.new_view(a.shadow, std::move(step), result);
-}
-
-ShadowRef lower_flip(TraceBuilder& tb, const Call& call) {
-    const Operand* p[2];
-    std::vector<int> axes;
-    if (!bind(tb, call, {"m", "axis"}, p) || !array_operand(tb, p[0])) return nullptr;
-    if (!read_axes(tb, given(tb, p[1]), rank_of(tb, *p[0]), &axes)) return nullptr;
-    return flipped(tb, *p[0], axes, call.result);
-}
-
-template <int Axis>
-ShadowRef lower_flip_axis(TraceBuilder& tb, const Call& call) {
-    const Operand* p[1];
-    if (!bind(tb, call, {"m"}, p) || !array_operand(tb, p[0])) return nullptr;
-    return flipped(tb, *p[0], {Axis}, call.result);
-}
-
 template <int Rank>
 ShadowRef lower_at_least(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
@@ -450,59 +379,6 @@ ShadowRef lower_conjugate(TraceBuilder& tb, const Call& call) {
     return lower_ufunc(tb, *find_ufunc("conjugate"), call.args, nullptr, nullptr, {}, call.result);
 }
 
-// np.rollaxis(a, axis, start): a permutation, or all of the array.
-ShadowRef lower_rollaxis(TraceBuilder& tb, const Call& call) {
-    const Operand* p[3];
-    if (!bind(tb, call, {"a", "axis", "start"}, p) || !array_operand(tb, p[0]) || !p[1]) return nullptr;
-    const int ndim = rank_of(tb, *p[0]);
-    int64_t axis, start = 0;
-    int from;
-    if (!read_fixed_int(tb, *p[1], &axis) || (p[2] && !read_fixed_int(tb, *p[2], &start))) return nullptr;
-    if (start < 0) start += ndim;
-    if (!normalize_axis(axis, ndim, &from) || start < 0 || start > ndim)
-        return tb.fail(Reason::UnknownCall, "axes");
-    const int to = static_cast<int>(start) - (from < start ? 1 : 0);
-    std::vector<int> axes(static_cast<size_t>(ndim));
-    std::iota(axes.begin(), axes.end(), 0);
-    axes.erase(axes.begin() + from);
-    axes.insert(axes.begin() + to, from);
-    return view_with_axes(tb, *p[0], axes, call.result);
-}
-
-// np.rot90(m, k, axes): axes change places, and one or both are read backwards.
-ShadowRef lower_rot90(TraceBuilder& tb, const Call& call) {
-    const Operand* p[3];
-    if (!bind(tb, call, {"m", "k", "axes"}, p) || !array_operand(tb, p[0])) return nullptr;
-    const Shape shape = tb.shape(p[0]->shadow);
-    int64_t turns = 1;
-    int a = 0, b = 1;
-    if (p[1] && !read_fixed_int(tb, *p[1], &turns)) return nullptr;
-    const int rank = static_cast<int>(shape.size());
-    if (const Operand* axes = given(tb, p[2])) {
-        std::vector<Operand> items;
-        int64_t plane[2];
-        if (!read_items(tb, *axes, &items) || items.size() != 2 || !read_fixed_int(tb, items[0], &plane[0]) ||
-            !read_fixed_int(tb, items[1], &plane[1]) || !normalize_axis(plane[0], rank, &a) ||
-            !normalize_axis(plane[1], rank, &b) || a == b)
-            return tb.fail(Reason::UnknownCall, "rot90 in this plane");
-    }
-    if (rank < 2) return tb.fail(Reason::UnknownCall, "rot90 in this plane");
-    turns = ((turns % 4) + 4) % 4;
-    ViewStep step = whole(shape, tb);
-    if (turns % 2 == 1) {
-        std::swap(step.map[a], step.map[b]);
-        std::swap(step.shape[a], step.shape[b]);
-    }
-    const auto backwards = [&](int d) {
-        if (tb.hint(shape[d]) == 0) return;
-        step.step[d] = -1;
-        step.start[d] = tb.syms().sub(shape[d], tb.int_const(1));
-    };
-    if (turns >= 2) backwards(a);
-    if (turns == 1 || turns == 2) backwards(b);
-    return tb.new_view(p[0]->shadow, std::move(step), call.result);
-}
-
 constexpr CallRow viewing(const char* where, Lowering lower) {
     return {.where = where, .lower = lower, .shares = true};
 }
@@ -514,10 +390,6 @@ constexpr CallRow kShapeOpsRows[] = {
     viewing("transpose", lower_transpose),
     viewing(".transpose", lower_transpose),
     viewing("permute_dims", lower_transpose),
-    viewing("swapaxes", lower_swapaxes),
-    viewing(".swapaxes", lower_swapaxes),
-    viewing("moveaxis", lower_moveaxis),
-    viewing("rollaxis", lower_rollaxis),
     viewing("reshape", lower_reshape),
     viewing(".reshape", lower_reshape),
     viewing("ravel", lower_ravel),
@@ -528,10 +400,6 @@ constexpr CallRow kShapeOpsRows[] = {
     viewing("expand_dims", lower_expand_dims),
     viewing("broadcast_to", lower_broadcast_to),
     {"builtins:len", lower_len},
-    viewing("flip", lower_flip),
-    viewing("flipud", lower_flip_axis<0>),
-    viewing("fliplr", lower_flip_axis<1>),
-    viewing("rot90", lower_rot90),
     viewing("atleast_1d", lower_at_least<1>),
     viewing("atleast_2d", lower_at_least<2>),
     viewing("atleast_3d", lower_at_least<3>),

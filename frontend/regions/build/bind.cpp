@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "frontend/cpython/builtins.h"
+#include "frontend/hosts/numpy/functions/table.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/build/builder.h"
@@ -20,40 +21,17 @@ namespace stator::frontend::regions {
 
 namespace {
 
-struct Parameter {
-    std::string name;
-    bool optional = false, by_position = true, by_name = true;
-};
-using Parameters = std::vector<Parameter>;
-
-Parameters parse(std::string_view text) {
-    Parameters out;
-    bool keyword_only = false;
-    while (!text.empty()) {
-        const size_t end = std::min(text.find(' '), text.size());
-        std::string_view word = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        if (word == "/") {
-            for (Parameter& p : out) p.by_name = false;
-        } else if (word == "*") {
-            keyword_only = true;
-        } else {
-            const bool optional = word.ends_with('=');
-            if (optional) word.remove_suffix(1);
-            out.push_back({std::string(word), optional, !keyword_only, true});
-        }
-    }
-    return out;
-}
+using numpy::Parameters;
 
 // By callable; nullptr when there is no row for it.
 const Parameters* parameters_of(PyObject* callable) {
+    if (const numpy::Function* f = numpy::function_of(callable)) return &numpy::parameters_of(*f);
     static const std::map<PyObject*, Parameters> table = [] {
         const auto NUMPY = numpy::numpy_function, ARRAY = numpy::array_method;
         const auto BUILTIN = builtin;
         std::map<PyObject*, Parameters> all;
 #define SIGNATURE(owner, name, text) \
-    if (PyObject* f = owner(#name)) all.emplace(f, parse(text));
+    if (PyObject* f = owner(#name)) all.emplace(f, numpy::parse_parameters(text));
 #include "frontend/regions/build/signatures.def"
 #undef SIGNATURE
         return all;

@@ -201,13 +201,15 @@ class Builder {
     bool call_range(std::vector<Value>& args, Value* out);
     bool call_slice(const std::vector<Value>& args, Value* out);
 
+    // ---- build/numpy/region_steps.cpp: functions that traces and regions share ----
+    friend class RegionSteps;
+    Did call_taught(PyObject* callable, const std::vector<Value>& args, Value* out);
+
     // ---- build/numpy/compounds.cpp: functions that are others of NumPy's put together ----
     Did call_compound(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool contiguous_vector(const Value& a, Value* out);
     Did position(bool greatest, const Value& a, Value* out);
     Did running_sum(const Value& a, Value* out);
-    bool norm(const Value& a, Value* out);
-    Did clip(const Value& a, const Value& low, const Value& high, Value* out);
     // ---- build/builtins.cpp ----
     Did call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value> args, Value* out);
@@ -471,7 +473,6 @@ class Builder {
     bool store_masked(const Value& dest, const Value& mask, const Value& value);
     bool store_packed(const Value& dest, const Value& mask, const Value& value);
     bool reduce_mask(const std::string& name, const Value& a, Value* out);
-    bool mean(const Value& a, Value* out);
 
     // ---- build/numpy/index_arrays.cpp: elements at computed places ----
     static bool is_index_array(const Value& key);

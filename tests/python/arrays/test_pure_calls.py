@@ -247,7 +247,7 @@ def test_building_warns_of_nothing():
 
     def f(n, x, out):
         for k in range(n):
-            out[k] = np.var(x, ddof=2) + np.std(x, ddof=2)
+            out[k] = np.nanvar(x, ddof=2) + np.nanstd(x, ddof=2)
         return out
 
     def registries():

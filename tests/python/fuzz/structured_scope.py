@@ -255,6 +255,10 @@ class Scope:
                 "np.cumsum({})[0]",
                 "1.0 * np.argmax({})",
                 "({}).argmin() * 0.5",
+                "np.var({})",
+                "np.std({}, ddof=1)",
+                "np.ptp({})",
+                "np.sum(np.abs(np.diff({})))",
             )
         ).format(vector)
 
@@ -405,9 +409,12 @@ VECTORS = Weighted(
     (1, "({t}).min(axis=0)"), (2, "np.mean({m}, axis=1)"), (1, "np.mean({t}, axis=0)"), (1, "np.cumsum({v})"), (1, "np.sort({v})"), (1, "({v}) ** 3"),
     (1, "({v}) ** 0.5"), (1, "({v}) // 0.5"), (1, "({v}) % 0.75"), (1, "np.clip({v}, -1, {v})"), (1, "np.ravel({v})"), (1, "np.std({m}, axis=1)"),
     (1, "np.prod({m}, axis=1)"), (1, "np.argmax({m}, axis=1) * 0.5"),
+    (1, "np.ptp({m}, axis=1)"), (1, "np.var({t}, axis=0)"), (1, "np.flip({v})"), (1, "np.linalg.norm({m}, axis=1)"), (1, "np.average({m}, axis=1)"),
 )  # fmt: skip
 MATRICES = Weighted(
     (4, "({l} @ {r})"), (2, "np.dot({l}, {r})"), (1, "np.matmul({l}, {r})"), (2, "({t}).T"), (1, "np.transpose({t})"), (3, "({m} - np.max({m}, axis=1, keepdims=True))"),
     (2, "({m} * np.sum({m}, axis=0))"), (1, "({m}).sum(axis=1, keepdims=True) + {m}"), (2, "np.outer({v}, {u})"), (1, "np.triu({m}, {n})"), (1, "np.tril({m})"),
     (1, "({v})[:, None] * {u}"), (1, "({m}) ** -1"), (1, "np.cumsum({m}, axis=0)"), (1, "({m}).reshape(np.shape({m}))"),
+    (1, "np.fliplr({m})"), (1, "np.flip({m}, 0)"), (1, "np.rot90({t})"), (1, "np.swapaxes({t}, 0, 1)"), (1, "np.moveaxis({t}, 0, -1)"), (1, "({m}).clip(-1, {m})"),
+    (1, "({m} - np.mean({m}, axis=0, keepdims=True))"),
 )  # fmt: skip

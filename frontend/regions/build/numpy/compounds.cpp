@@ -1,5 +1,5 @@
-// Functions of NumPy's that are others of its functions put together, or one routine of the dtype's: clip,
-// round, linalg.norm, argmax and argmin, cumsum. Each follows NumPy's own steps.
+// Functions of NumPy's that are another of its functions, or one routine of the dtype's: round, argmax and
+// argmin, cumsum.
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/build/builder.h"
 
@@ -20,9 +20,6 @@ Did Builder::call_compound(PyObject* callable, const std::vector<Value>& args, V
     if (one && a.rank == 1 && (is("argmax") || is("argmin"))) return position(is("argmax"), a, out);
     if (one && a.rank == 1 && is_real_float(a.dtype) && is("cumsum")) return running_sum(a, out);
     if (one && is_real_float(a.dtype) && (is("round") || is("around"))) return unary_ufunc("rint", a, out);
-    if (one && a.rank == 1 && is_real_float(a.dtype) && numpy::linalg_function("norm") == callable)
-        return norm(a, out);
-    if (args.size() == 3 && is_real_float(a.dtype) && is("clip")) return clip(a, args[1], args[2], out);
     return Did::Declined;
 }
 
@@ -50,22 +47,6 @@ Did Builder::running_sum(const Value& a, Value* out) {
     if (!routine.fn) return Did::Declined;
     return as_array(a, &x) && memory(a.dtype, extents_of(x), true, out) &&
            library("cumsum", std::move(routine), *out, {x.id});
-}
-
-// numpy.linalg.norm of a vector: x.ravel(), then the root of x.dot(x).
-bool Builder::norm(const Value& a, Value* out) {
-    Value x, square;
-    return contiguous_vector(a, &x) && dot(x, x, false, &square) && unary_ufunc("sqrt", square, out);
-}
-
-// numpy._core._methods._clip, with both bounds: the ufunc's loop on arrays of one dtype.
-Did Builder::clip(const Value& a, const Value& low, const Value& high, Value* out) {
-    for (const Value* bound : {&low, &high}) {
-        const bool plain = bound->kind == Kind::Int || bound->kind == Kind::Float;
-        const bool same = bound->dtype == a.dtype && (bound->is_array() || bound->kind == Kind::Scalar);
-        if (!plain && !same) return Did::Declined;
-    }
-    return elementwise_call("clip", a.dtype, {a, low, high}, out);
 }
 
 }  // namespace stator::frontend::regions

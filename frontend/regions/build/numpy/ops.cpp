@@ -657,6 +657,7 @@ bool Builder::call_outer(const std::vector<Value>& args, Value* out) {
 }
 
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
+    if (Did did = call_taught(callable, args, out); did.handled()) return did.done();
     if (Did did = call_selecting(callable, args, out); did.handled()) return did.done();
     if (Did did = call_compound(callable, args, out); did.handled()) return did.done();
     if (const std::string ufunc(numpy::ufunc_name(callable)); !ufunc.empty()) {
@@ -699,10 +700,6 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         DType t;
         if (!dtype_argument(args.size() > 1 ? args[1] : Value{}, DType::F64, &t)) return false;
         return filled(args[0], t, is("ones") ? 1 : 0, out);
-    }
-    if (is("flip") && args.size() == 1 && args[0].kind == Kind::Array && args[0].rank == 1) {
-        Value key = composed(Kind::Slice, {known(Py_None), known(Py_None), int_value(const_int(-1))});
-        return subscript(args[0], key, out);
     }
     const std::string name = name_for_messages(callable, "__qualname__");
     return unknown("a call of " + (name.empty() ? kind_for_messages(callable) : name));

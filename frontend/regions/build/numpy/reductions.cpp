@@ -87,10 +87,10 @@ std::vector<ValueId> Builder::reduced_extents(const Value& a, const Reduction& r
 // nest over all points in the order of C, which computes the operand as it goes. Elsewhere it is the ufunc's
 // loop.
 bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
-    const bool mean = r.name == "mean", sum = r.name == "sum" || mean;
+    const bool sum = r.name == "sum";
     const bool greatest = r.name == "max" || r.name == "amax", least = r.name == "min" || r.name == "amin";
     const bool in_order = a.kind == Kind::Lazy ? !a.permuted && !a.mask : is_dense(a);
-    const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || (!mean && a.dtype == DType::I64);
+    const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || a.dtype == DType::I64;
     if (!r.plain || (!sum && !greatest && !least) || !types || !in_order || r.axes.empty())
         return unknown("a reduction of " + describe(a));
     const std::vector<ValueId> extents = extents_of(a);
@@ -98,8 +98,7 @@ bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
     for (const int axis : r.axes)
         count = pointwise(graph::Op::Multiply, DType::I64, DType::I64,
                           {count, extents[static_cast<size_t>(axis)]});
-    const bool needs_some = !sum || mean;
-    if (needs_some && !guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {count, const_int(0)})))
+    if (!sum && !guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {count, const_int(0)})))
         return false;
     const auto last = known_int(extents.back());
     const bool rows = r.axes.back() != a.rank - 1 && (plural_.count(extents.back()) || (last && *last > 1));
@@ -116,17 +115,7 @@ bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
             !library(ufunc + ".reduce", std::move(routine), *out, {x.id}, r.axes))
             return false;
     }
-    if (r.keepdims && !keep_reduced_axes(r, out)) return false;
-    if (!mean) return true;
-    // As numpy._core._methods._mean: divided as f64, whatever the dtype.
-    Value quotient;
-    const Value n = scalar_value(DType::F64, cast(count, DType::I64, DType::F64));
-    if (!elementwise(graph::Op::Divide, DType::F64, DType::F64, {*out, n}, &quotient) ||
-        !cast_expr(&quotient.expr, a.dtype))
-        return false;
-    quotient.dtype = a.dtype;
-    *out = std::move(quotient);
-    return true;
+    return !r.keepdims || keep_reduced_axes(r, out);
 }
 
 // Of a NumPy float, without anything else: its value, but that a sum begins with 0. Declined: another call.

@@ -1,4 +1,4 @@
-// Calls of NumPy that select, count and store: where, any, all, mean, ufuncs with a place for their result.
+// Calls of NumPy that select, count and store: where, any, all, ufuncs with a place for their result.
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
@@ -23,23 +23,6 @@ bool Builder::call_ufunc_into(const std::string& name, std::vector<Value>& args,
     return done && into(dest, result, out);
 }
 
-// The mean as NumPy has it: the sum by their number, which is not 0.
-bool Builder::mean(const Value& a, Value* out) {
-    Value x, sum;
-    if (a.dtype != DType::F64 && a.dtype != DType::F32) return unknown("a mean of " + describe(a));
-    if (!as_array(a, &x)) return false;
-    ValueId n = const_int(1);
-    for (const ValueId e : extents_of(x)) n = pointwise(graph::Op::Multiply, DType::I64, DType::I64, {n, e});
-    if (!guard(pointwise(graph::Op::Greater, DType::I64, DType::Bool, {n, const_int(0)}))) return false;
-    if (!reduce("add", x, &sum)) return false;
-    // As numpy._core._methods._mean: divided as f64, whatever the dtype, since a count may be no float32.
-    const ValueId by = cast(n, DType::I64, DType::F64);
-    const ValueId quotient =
-        pointwise(graph::Op::Divide, DType::F64, DType::F64, {cast(sum.id, a.dtype, DType::F64), by});
-    *out = scalar_value(a.dtype, cast(quotient, DType::F64, a.dtype));
-    return finite(out->id, a.dtype);
-}
-
 // Declined: the call is another part's business.
 Did Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value* out) {
     if (const std::string name(numpy::ufunc_name(callable)); !name.empty()) {
@@ -59,10 +42,6 @@ Did Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value*
     if (args[0].dtype == DType::Bool)
         for (const char* name : {"sum", "count_nonzero", "any", "all"})
             if (is(name)) return reduce_mask(name, args[0], out);
-    if (is("mean")) return mean(args[0], out);
-    // Without weights, as numpy.average says.
-    if (is("average") && (args[0].dtype == DType::F64 || args[0].dtype == DType::F32))
-        return mean(args[0], out);
     // Of real numbers the method returns the array itself.
     if ((callable == numpy::array_method("conj") || callable == numpy::array_method("conjugate")) &&
         !graph::is_complex(args[0].dtype)) {

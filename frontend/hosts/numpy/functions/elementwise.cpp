@@ -1,0 +1,115 @@
+// Functions that are a few elementwise operations on parts of their arguments.
+#include "frontend/hosts/numpy/functions/table.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+using Ref = Steps::Ref;
+using Refs = Steps::Refs;
+using graph::DType;
+
+// numpy._core._methods._clip picks a ufunc by which bounds there are.
+Ref clipped(Steps& s, Ref array, Ref low, Ref high, Ref out) {
+    if (!s.is_array(array)) return s.decline("a clip of what is no array");
+    std::vector<Ref> in{array};
+    if (low) in.push_back(low);
+    if (high) in.push_back(high);
+    const char* name = low && high ? "clip" : low ? "maximum" : high ? "minimum" : "positive";
+    return s.whole_ufunc(name, in, out);
+}
+
+Ref clip_method(Steps& s, Refs p) { return clipped(s, p[0], p[1], p[2], p[3]); }
+
+// numpy.clip: a_min and a_max, one of which may be None, or else min and max.
+Ref clip(Steps& s, Refs p) {
+    const bool old = p[1] && p[2];
+    if (old ? p[4] || p[5] : p[1] || p[2]) return s.decline("clip with these arguments");
+    const auto bound = [&](Ref r) { return r && !s.is_none(r) ? r : Ref{}; };
+    return clipped(s, p[0], bound(p[old ? 1 : 4]), bound(p[old ? 2 : 5]), p[3]);
+}
+
+// Differences of neighbours, several times over.
+Ref diff(Steps& s, Refs p) {
+    constexpr int64_t kMost = 8;
+    if (!s.is_array(p[0]) || p[3] || p[4]) return s.decline("such differences");
+    const int rank = s.rank(p[0]);
+    int64_t times = 1;
+    int axis = rank - 1;
+    if (p[1] && !s.fixed_int(p[1], &times)) return s.decline("a number of differences that is no int");
+    if (rank == 0 || times < 1 || times > kMost) return s.decline("so many differences");
+    if (p[2] && !s.axis(p[2], rank, &axis)) return {};
+    const char* name = s.dtype(p[0]) == DType::Bool ? "not_equal" : "subtract";
+    Ref v = p[0];
+    for (int64_t k = 0; k < times; ++k) {
+        if (!s.has_at_least(v, axis, 1)) return s.decline("differences of nothing");
+        const Ref rest = s.difference(s.extent(v, axis), s.integer(1));
+        std::vector<Steps::Axis> upper = s.whole(v), lower = upper;
+        upper[static_cast<size_t>(axis)] = {Steps::Axis::Part, axis, s.integer(1), rest};
+        lower[static_cast<size_t>(axis)] = {Steps::Axis::Part, axis, s.integer(0), rest};
+        const Ref a = s.view(v, upper), b = a ? s.view(v, lower) : a;
+        if (!b || !(v = s.ufunc(name, {a, b}))) return {};
+    }
+    return v;
+}
+
+// Of vectors of three components along the last axes: three stores of two products' difference. NumPy gives a
+// view of what it stores to, by moveaxis.
+Ref cross(Steps& s, Refs p) {
+    if (!s.is_array(p[0]) || !s.is_array(p[1])) return s.decline("a cross product of what is no array");
+    const DType t = s.dtype(p[0]);
+    if ((t != DType::F64 && t != DType::F32) || s.dtype(p[1]) != t)
+        return s.decline("a cross product of this dtype");
+    const auto component = [&](Ref v, int k) {
+        std::vector<Steps::Axis> parts = s.whole(v);
+        parts.back().kind = Steps::Axis::Drop;
+        parts.back().start = s.integer(k);
+        return parts;
+    };
+    Ref parts[2][3];
+    for (size_t i = 0; i < 2; ++i) {
+        const int rank = s.rank(p[i]);
+        if (rank == 0 || !s.require(guards::Relation::Eq, s.extent(p[i], rank - 1), s.integer(3)))
+            return s.decline("a cross product of vectors of another length");
+        const Ref v = s.computed_once(p[i]);
+        for (int k = 0; k < 3; ++k)
+            if (!v || !(parts[i][k] = s.view(v, component(v, k)))) return {};
+    }
+    const auto& [a, b] = parts;
+    std::vector<Ref> extents;
+    const Ref both[] = {a[0], b[0]};
+    if (!s.broadcast(both, &extents)) return {};
+    extents.push_back(s.integer(3));
+    const Ref made = s.fresh(t, extents);
+    for (int k = 0; made && k < 3; ++k) {
+        const int next = (k + 1) % 3, other = (k + 2) % 3;
+        const Ref plus = s.ufunc("multiply", {a[next], b[other]});
+        const Ref minus = plus ? s.ufunc("multiply", {a[other], b[next]}) : plus;
+        const Ref v = minus ? s.ufunc("subtract", {plus, minus}) : minus;
+        if (!v || !s.store(made, component(made, k), v)) return {};
+    }
+    return made ? s.view(made, s.whole(made)) : made;
+}
+
+// Of vectors: a column times a row.
+Ref outer(Steps& s, Refs p) {
+    if (p[2] || !s.is_array(p[0]) || !s.is_array(p[1]) || s.rank(p[0]) != 1 || s.rank(p[1]) != 1)
+        return s.decline("an outer product of such arguments");
+    const Ref column = s.view(p[0], {{.of = 0}, {.kind = Steps::Axis::New}});
+    const Ref row = column ? s.view(p[1], {{.kind = Steps::Axis::New}, {.of = 0}}) : column;
+    return row ? s.ufunc("multiply", {column, row}) : row;
+}
+
+constexpr Function kElementwise[] = {
+    {"clip", "a a_min a_max out= * min max", clip},
+    {".clip", "self / min= max= out=", clip_method},
+    {"diff", "a n axis prepend append", diff},
+    {"cross", "a b", cross},
+    {"outer", "a b out=", outer},
+};
+
+}  // namespace
+
+std::span<const Function> elementwise() { return kElementwise; }
+
+}  // namespace stator::frontend::numpy

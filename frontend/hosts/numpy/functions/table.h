@@ -1,0 +1,38 @@
+// NumPy's functions that are taught once, for traces and loops alike.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/hosts/numpy/functions/steps.h"
+
+namespace stator::frontend::numpy {
+
+struct Parameter {
+    std::string name;
+    bool optional = false, by_position = true, by_name = true;
+};
+using Parameters = std::vector<Parameter>;
+
+// Names in order: `/` ends those without keywords, `*` begins those with keywords only, `=` marks those that
+// may be left out, and for which None means the same.
+Parameters parse_parameters(std::string_view text);
+
+struct Function {
+    const char* where;       // as in CallRow (lower.h): "flip", ".swapaxes", "linalg.norm"
+    const char* parameters;  // see parse_parameters
+    // `p`: the arguments by parameter; what was left out is not given.
+    Steps::Ref (*lower)(Steps& s, Steps::Refs p);
+    bool shares = false;  // the result may be a view of an argument, or be it; else it is fresh
+};
+
+// The rows, by family.
+std::span<const Function> views();
+std::span<const Function> elementwise();
+std::span<const Function> reductions();
+
+const Parameters& parameters_of(const Function& f);
+
+}  // namespace stator::frontend::numpy

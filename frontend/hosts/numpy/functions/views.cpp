@@ -1,0 +1,132 @@
+// Functions that give views of their first argument with its axes in another order or direction.
+#include <algorithm>
+#include <numeric>
+
+#include "frontend/hosts/numpy/functions/table.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+using Ref = Steps::Ref;
+using Refs = Steps::Refs;
+using Axes = Steps::Axes;
+
+Ref no_array(Steps& s) { return s.decline("a view of what is no array"); }
+
+Ref reversed_along(Steps& s, Ref array, const Axes& axes) {
+    std::vector<Steps::Axis> parts = s.whole(array);
+    for (const int k : axes) parts[static_cast<size_t>(k)].kind = Steps::Axis::Reversed;
+    return s.view(array, parts);
+}
+
+Ref flip(Steps& s, Refs p) {
+    Axes axes;
+    if (!s.is_array(p[0])) return no_array(s);
+    return s.axes(p[1], s.rank(p[0]), &axes) ? reversed_along(s, p[0], axes) : Ref{};
+}
+
+template <int Axis>
+Ref flip_axis(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    return Axis < s.rank(p[0]) ? reversed_along(s, p[0], {Axis}) : s.decline("a flip along no axis");
+}
+
+// Axes change places, and one or both are read backwards.
+Ref rot90(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    const int rank = s.rank(p[0]);
+    int64_t turns = 1;
+    int plane[2] = {0, 1};
+    if (p[1] && !s.fixed_int(p[1], &turns)) return s.decline("rot90 by what is no int");
+    if (p[2]) {
+        std::vector<Ref> named;
+        if (!s.items(p[2], &named) || named.size() != 2) return s.decline("rot90 in this plane");
+        for (int k = 0; k < 2; ++k)
+            if (!s.axis(named[static_cast<size_t>(k)], rank, &plane[k])) return {};
+    }
+    if (rank < 2 || plane[0] == plane[1]) return s.decline("rot90 in this plane");
+    turns = (turns % 4 + 4) % 4;
+    std::vector<Steps::Axis> parts = s.whole(p[0]);
+    Steps::Axis &a = parts[static_cast<size_t>(plane[0])], &b = parts[static_cast<size_t>(plane[1])];
+    if (turns >= 2) a.kind = Steps::Axis::Reversed;
+    if (turns == 1 || turns == 2) b.kind = Steps::Axis::Reversed;
+    if (turns % 2 == 1) std::swap(a, b);
+    return s.view(p[0], parts);
+}
+
+Axes in_order(int rank) {
+    Axes order(static_cast<size_t>(rank));
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+}
+
+Ref swapaxes(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    int a, b;
+    Axes order = in_order(s.rank(p[0]));
+    if (!s.axis(p[1], s.rank(p[0]), &a) || !s.axis(p[2], s.rank(p[0]), &b)) return {};
+    std::swap(order[static_cast<size_t>(a)], order[static_cast<size_t>(b)]);
+    return s.permuted(p[0], order);
+}
+
+// numpy.moveaxis: the axes that stay, with the others put where they are to be, from the first place on.
+Ref moveaxis(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    const int rank = s.rank(p[0]);
+    Axes moved[2];
+    for (size_t k = 0; k < 2; ++k) {
+        std::vector<Ref> several;
+        if (!s.items(p[k + 1], &several)) several = {p[k + 1]};
+        for (const Ref item : several) {
+            moved[k].push_back(0);
+            if (!s.axis(item, rank, &moved[k].back())) return {};
+        }
+    }
+    if (moved[0].size() != moved[1].size()) return s.decline("as many axes as places");
+    for (Axes named : moved) {
+        std::sort(named.begin(), named.end());
+        if (std::adjacent_find(named.begin(), named.end()) != named.end())
+            return s.decline("an axis that is named twice");
+    }
+    Axes order = in_order(rank);
+    std::erase_if(order,
+                  [&](int k) { return std::find(moved[0].begin(), moved[0].end(), k) != moved[0].end(); });
+    std::vector<std::pair<int, int>> places;
+    for (size_t k = 0; k < moved[0].size(); ++k) places.emplace_back(moved[1][k], moved[0][k]);
+    std::sort(places.begin(), places.end());
+    for (const auto& [to, from] : places) order.insert(order.begin() + to, from);
+    return s.permuted(p[0], order);
+}
+
+Ref rollaxis(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    const int rank = s.rank(p[0]);
+    int from;
+    int64_t start = 0;
+    if (!s.axis(p[1], rank, &from)) return {};
+    if (p[2] && !s.fixed_int(p[2], &start)) return s.decline("an axis that is no int");
+    if (start < 0) start += rank;
+    if (start < 0 || start > rank) return s.decline("an axis that the array does not have");
+    Axes order = in_order(rank);
+    order.erase(order.begin() + from);
+    order.insert(order.begin() + start - (from < start), from);
+    return s.permuted(p[0], order);
+}
+
+constexpr Function kViews[] = {
+    {"flip", "m axis=", flip, true},
+    {"flipud", "m", flip_axis<0>, true},
+    {"fliplr", "m", flip_axis<1>, true},
+    {"rot90", "m k axes", rot90, true},
+    {"swapaxes", "a axis1 axis2", swapaxes, true},
+    {".swapaxes", "self axis1 axis2 /", swapaxes, true},
+    {"moveaxis", "a source destination", moveaxis, true},
+    {"rollaxis", "a axis start", rollaxis, true},
+};
+
+}  // namespace
+
+std::span<const Function> views() { return kViews; }
+
+}  // namespace stator::frontend::numpy

@@ -1,0 +1,338 @@
+// The steps of NumPy's functions (steps.h) as nodes of a trace's graph. What NumPy has returned is known by
+// then: results take its strides, and views are compared with it.
+
+#include "frontend/hosts/numpy/trace_steps.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "frontend/hosts/call_pure.h"
+#include "frontend/hosts/numpy/functions/table.h"
+#include "frontend/hosts/numpy/reductions.h"
+#include "frontend/hosts/numpy/runtime.h"
+#include "guards/check/names.h"
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+class TraceSteps final : public Steps {
+  public:
+    TraceSteps(TraceBuilder& tb, PyObject* result)
+        : tb_(tb), result_(result), nodes_before_(tb.graph.nodes.size()) {}
+
+    Ref argument(const Operand& o) { return hold({.kind = Held::Argument, .operand = o}); }
+    ShadowRef finish(Ref r);
+
+    bool is_none(Ref v) override { return at(v).kind == Held::Argument && at(v).operand.obj == Py_None; }
+    bool is_array(Ref v) override {
+        Held& h = at(v);
+        return h.kind != Held::Integer && (h.kind != Held::Argument || array_operand(tb_, &h.operand));
+    }
+    DType dtype(Ref v) override;
+    int rank(Ref v) override { return static_cast<int>(shape(v).size()); }
+    bool fixed_int(Ref v, int64_t* out) override;
+    bool fixed_bool(Ref v, bool* out) override {
+        return v && at(v).kind == Held::Argument && read_fixed_bool(tb_, at(v).operand, out);
+    }
+    bool items(Ref v, std::vector<Ref>* out) override;
+
+    Ref integer(int64_t v) override { return symbol(tb_.int_const(v)); }
+    Ref extent(Ref array, int axis) override { return symbol(shape(array)[static_cast<size_t>(axis)]); }
+    Ref sum(Ref a, Ref b) override { return symbol(tb_.syms().add(at(a).sym, at(b).sym)); }
+    Ref difference(Ref a, Ref b) override { return symbol(tb_.syms().sub(at(a).sym, at(b).sym)); }
+    Ref product(Ref a, Ref b) override { return symbol(tb_.syms().mul(at(a).sym, at(b).sym)); }
+    bool require(Relation r, Ref a, Ref b) override { return tb_.require(r, at(a).sym, at(b).sym); }
+    bool has_at_least(Ref array, int axis, int64_t n) override {
+        return tb_.require(Relation::Ge, shape(array)[static_cast<size_t>(axis)], tb_.int_const(n));
+    }
+
+    Ref number(Ref integer, DType t) override { return value(tb_.sym_scalar(at(integer).sym, t)); }
+    Ref ufunc(std::string_view name, std::initializer_list<Ref> in) override;
+    Ref whole_ufunc(std::string_view name, Refs in, Ref out) override;
+    Ref cast(Ref v, DType t) override {
+        const Id id = id_of(v);
+        return id == kNone ? Ref{} : value(tb_.cast(id, t));
+    }
+    Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like) override;
+    Ref dot(Ref x, Ref y) override;
+    Ref keep_axes(Ref v, const Axes& axes) override {
+        const Id id = id_of(v);
+        return id == kNone ? Ref{} : value(numpy::keep_axes(tb_, id, axes));
+    }
+    Ref view(Ref array, const std::vector<Axis>& axes) override {
+        return hold({.kind = Held::View, .of = array.at, .step = step_of(array, axes)});
+    }
+    bool broadcast(Refs in, std::vector<Ref>* extents) override;
+    Ref fresh(DType t, Refs extents) override;
+    bool store(Ref into, const std::vector<Axis>& part, Ref v) override;
+    Ref computed_once(Ref v) override { return v; }
+
+    Ref decline(std::string why) override {
+        if (tb_.reason == Reason::None) tb_.fail(Reason::UnknownCall, std::move(why));
+        return {};
+    }
+
+  private:
+    struct Held {
+        enum Kind : uint8_t {
+            Argument,  // `operand`
+            Integer,   // `sym`
+            Value,     // `id`
+            View,      // `step` of another one, `of`
+            Shadow,    // that of `operand`: an array object that the call has made
+        } kind;
+        Operand operand{};
+        Id id = kNone;
+        Sym sym{};
+        int of = -1;
+        ViewStep step{};
+    };
+    Ref hold(Held h) {
+        held_.push_back(std::move(h));
+        return {static_cast<int>(held_.size()) - 1};
+    }
+    Ref symbol(Sym s) { return hold({.kind = Held::Integer, .sym = s}); }
+    Ref value(Id id) { return id == kNone ? Ref{} : hold({.kind = Held::Value, .id = id}); }
+    Held& at(Ref r) { return held_[static_cast<size_t>(r.at)]; }
+    Shape shape(Ref r);
+    Id id_of(Ref r);
+    bool arg(Ref r, Arg* out);
+    ViewStep step_of(Ref array, const std::vector<Axis>& axes);
+
+    TraceBuilder& tb_;
+    PyObject* const result_;
+    const size_t nodes_before_;
+    std::deque<Held> held_;  // whose operands Reduction refers to
+};
+
+Shape TraceSteps::shape(Ref r) {
+    const Held& h = at(r);
+    switch (h.kind) {
+        case Held::Integer: return {};
+        case Held::Value: return tb_.node(h.id).shape;
+        case Held::View: return h.step.shape;
+        default: return tb_.shape(h.operand.shadow);
+    }
+}
+
+Id TraceSteps::id_of(Ref r) {
+    Held& h = at(r);
+    switch (h.kind) {
+        case Held::Integer: return tb_.sym_scalar(h.sym, DType::I64);
+        case Held::Value: return h.id;
+        case Held::View: {
+            if (h.id != kNone) return h.id;
+            const Id whole = id_of({h.of});
+            return h.id = whole == kNone ? kNone : tb_.view(whole, h.step);
+        }
+        default: return tb_.value(h.operand.shadow);
+    }
+}
+
+bool TraceSteps::arg(Ref r, Arg* out) {
+    if (at(r).kind == Held::Argument) return read_arg(tb_, at(r).operand, out);
+    if (at(r).kind == Held::Integer) {
+        out->weak = Weak::Int;
+        out->dtype = DType::I64;
+        out->sym = at(r).sym;
+        return true;
+    }
+    const Id id = id_of(r);
+    if (id != kNone) *out = arg_of(tb_, id);
+    return id != kNone;
+}
+
+DType TraceSteps::dtype(Ref r) {
+    const Held& h = at(r);
+    if (h.kind == Held::Argument || h.kind == Held::Shadow) return h.operand.shadow->dtype;
+    return h.kind == Held::View ? dtype({h.of}) : tb_.node(id_of(r)).dtype;
+}
+
+bool TraceSteps::fixed_int(Ref v, int64_t* out) {
+    return v && at(v).kind == Held::Argument && read_fixed_int(tb_, at(v).operand, out);
+}
+
+bool TraceSteps::items(Ref v, std::vector<Ref>* out) {
+    std::vector<Operand> operands;
+    if (!v || at(v).kind != Held::Argument || !read_items(tb_, at(v).operand, &operands)) return false;
+    out->clear();
+    for (const Operand& o : operands) out->push_back(argument(o));
+    return true;
+}
+
+Steps::Ref TraceSteps::ufunc(std::string_view name, std::initializer_list<Ref> in) {
+    const Ufunc* u = find_ufunc(name);
+    std::vector<Arg> args(in.size());
+    for (size_t i = 0; i < args.size(); ++i)
+        if (!arg(in.begin()[i], &args[i])) return {};
+    LoopTypes types;
+    if (!u || !resolve_loop(tb_, *u, args, std::nullopt, {}, &types)) return decline(std::string(name));
+    return value(emit_ufunc(tb_, *u, args, types));
+}
+
+Steps::Ref TraceSteps::whole_ufunc(std::string_view name, Refs in, Ref out) {
+    std::vector<Operand> operands;
+    for (const Ref r : in) {
+        if (at(r).kind != Held::Argument) return decline("a ufunc of what is no argument");
+        operands.push_back(at(r).operand);
+    }
+    const ShadowRef made =
+        lower_ufunc(tb_, *find_ufunc(name), operands, out ? &at(out).operand : nullptr, nullptr, {}, result_);
+    return made ? hold({.kind = Held::Shadow, .operand = {made, result_}}) : decline(std::string(name));
+}
+
+Steps::Ref TraceSteps::reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like) {
+    Reduction r;
+    r.array = &at(like).operand;
+    r.axes = axes;
+    Id made = kNone;
+    if (v.at == like.at)
+        made = reduce_node(tb_, r, std::string(ufunc).c_str(), dtype(v));
+    else if (ufunc == "add" && reduces_in_order(tb_, r))
+        made = sum_of_values(tb_, r, id_of(v));
+    return made == kNone ? decline("a reduction in an order that is NumPy's own") : value(made);
+}
+
+// NumPy's own call, of which the result is asked here: the call at hand returned something else.
+Steps::Ref TraceSteps::dot(Ref x, Ref y) {
+    if (at(x).kind != Held::Argument || at(y).kind != Held::Argument || !c_contiguous(tb_, at(x).operand) ||
+        !c_contiguous(tb_, at(y).operand))
+        return decline("a dot of vectors with gaps");
+    PyObject* dot = PyDict_GetItemString(PyArray_Type.tp_dict, "dot");
+    const Operand both[] = {at(x).operand, at(y).operand};
+    PyObject* objects[] = {both[0].obj, both[1].obj};
+    constexpr uint32_t kAll = 15;
+    const StrictErrors nothing_matters(kAll, kAll);  // the call itself has warned already
+    const PyRef made = dot ? call_pure(dot, objects, 2, nullptr, OnWarning::Ignore) : PyRef();
+    if (!made) return PyErr_Clear(), decline("a dot");
+    const ShadowRef s = lower_library(tb_, {dot, both, nullptr, made.get()});
+    return s ? value(tb_.value(s)) : decline("a dot");
+}
+
+ViewStep TraceSteps::step_of(Ref array, const std::vector<Axis>& axes) {
+    const Shape from = shape(array);
+    ViewStep step;
+    step.map.assign(from.size(), -1);
+    step.step.assign(from.size(), 0);
+    step.start.assign(from.size(), tb_.int_const(0));
+    for (const Axis& a : axes) {
+        if (a.kind == Axis::New) {
+            step.shape.push_back(tb_.int_const(1));
+            continue;
+        }
+        const auto of = static_cast<size_t>(a.of);
+        if (a.start) step.start[of] = at(a.start).sym;
+        if (a.kind == Axis::Drop) continue;
+        step.map[of] = static_cast<int>(step.shape.size());
+        step.step[of] = 1;
+        step.shape.push_back(a.kind == Axis::Part ? fixed_extent(tb_, at(a.count).sym) : from[of]);
+        if (a.kind != Axis::Reversed || tb_.hint(from[of]) == 0) continue;
+        step.step[of] = -1;
+        step.start[of] = tb_.syms().sub(from[of], tb_.int_const(1));
+    }
+    return step;
+}
+
+bool TraceSteps::broadcast(Refs in, std::vector<Ref>* extents) {
+    std::vector<Id> ids;
+    for (const Ref r : in) ids.push_back(id_of(r));
+    Shape shape;
+    if (std::find(ids.begin(), ids.end(), kNone) != ids.end() || !tb_.broadcast_shape(ids, &shape))
+        return false;
+    for (const Sym s : shape) extents->push_back(symbol(s));
+    return true;
+}
+
+// What NumPy returned is that array, or a view of it.
+Steps::Ref TraceSteps::fresh(DType t, Refs extents) {
+    PyObject* base =
+        numpy::is_array(result_) ? PyArray_BASE(reinterpret_cast<PyArrayObject*>(result_)) : nullptr;
+    PyObject* like = base && numpy::is_array(base) ? base : result_;
+    Shape shape;
+    for (const Ref r : extents) shape.push_back(at(r).sym);
+    const ShadowRef made = numpy::finish(tb_, tb_.empty(t, std::move(shape), like), like);
+    return made ? hold({.kind = Held::Shadow, .operand = {made, like}}) : Ref{};
+}
+
+bool TraceSteps::store(Ref into, const std::vector<Axis>& part, Ref v) {
+    const ViewStep step = step_of(into, part);
+    Arg a;
+    return arg(v, &a) && store_value(tb_, at(into).operand.shadow, &step, a);
+}
+
+ShadowRef TraceSteps::finish(Ref r) {
+    if (!r) return nullptr;
+    const Held& h = at(r);
+    switch (h.kind) {
+        case Held::Argument:
+            return h.operand.obj == result_ ? h.operand.shadow
+                                            : tb_.fail(Reason::ModelMismatch, "an argument as it was");
+        case Held::Shadow: return h.operand.shadow;
+        case Held::View: {
+            const Held& of = at({h.of});
+            const bool object = of.kind == Held::Argument || of.kind == Held::Shadow;
+            if (object) return tb_.new_view(of.operand.shadow, h.step, result_);
+            break;
+        }
+        default: break;
+    }
+    return finish_copy(tb_, id_of(r), nodes_before_, result_);
+}
+
+// The call's arguments by parameter.
+bool bind(TraceBuilder& tb, const Call& call, const Parameters& parameters,
+          std::vector<const Operand*>* out) {
+    const size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    const size_t positional = call.args.size() - keywords;
+    out->assign(parameters.size(), nullptr);
+    for (size_t i = 0; i < positional; ++i) {
+        if (i >= parameters.size() || !parameters[i].by_position)
+            return tb.fail(Reason::UnknownCall, "a call with that many arguments"), false;
+        (*out)[i] = &call.args[i];
+    }
+    for (size_t k = 0; k < keywords; ++k) {
+        PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
+        size_t i = 0;
+        while (i < parameters.size() &&
+               !(parameters[i].by_name &&
+                 PyUnicode_CompareWithASCIIString(name, parameters[i].name.c_str()) == 0))
+            ++i;
+        if (i == parameters.size())
+            return tb.fail(Reason::UnknownCall, "an argument " + guards::utf8(name)), false;
+        (*out)[i] = &call.args[positional + k];
+    }
+    return true;
+}
+
+ShadowRef lower_function(TraceBuilder& tb, const Call& call) {
+    const Function& f = *function_of(call.callable);
+    const Parameters& parameters = parameters_of(f);
+    std::vector<const Operand*> given_arguments;
+    tb.reason = Reason::None;
+    if (!bind(tb, call, parameters, &given_arguments)) return nullptr;
+    TraceSteps steps(tb, call.result);
+    std::vector<Steps::Ref> p;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+        const Operand* o = given_arguments[i];
+        if (o && parameters[i].optional) o = given(tb, o);
+        p.push_back(o ? steps.argument(*o) : Steps::Ref{});
+    }
+    return p[0] ? steps.finish(f.lower(steps, p)) : nullptr;
+}
+
+}  // namespace
+
+void register_functions() {
+    std::vector<CallRow> rows;
+    for (const auto family : {views(), elementwise(), reductions()})
+        for (const Function& f : family)
+            rows.push_back({.where = f.where,
+                            .lower = lower_function,
+                            .pure = !f.shares,
+                            .shares = f.shares,
+                            .function = &f});
+    add_rows(rows);
+}
+
+}  // namespace stator::frontend::numpy

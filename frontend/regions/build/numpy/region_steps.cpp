@@ -1,0 +1,296 @@
+// The steps of NumPy's functions (frontend/hosts/numpy/functions/steps.h) as instructions of a region.
+//
+// Elementwise steps stay expressions, which are computed where something needs their elements. Where a step
+// is none that regions know, the call is NumPy's own (build/numpy/host.cpp).
+
+#include <algorithm>
+
+#include "frontend/hosts/numpy/functions/table.h"
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/regions/build/builder.h"
+
+namespace stator::frontend::regions {
+
+using numpy::Steps;
+
+class RegionSteps final : public Steps {
+  public:
+    explicit RegionSteps(Builder& b) : b_(b) {}
+
+    Ref hold(Value v) {
+        held_.push_back(std::move(v));
+        return {static_cast<int>(held_.size()) - 1};
+    }
+    const Value& at(Ref r) const { return held_[static_cast<size_t>(r.at)]; }
+
+    bool is_none(Ref v) override { return at(v).is_none(); }
+    bool is_array(Ref v) override { return at(v).is_array(); }
+    DType dtype(Ref v) override { return at(v).dtype; }
+    int rank(Ref v) override { return at(v).rank; }
+    bool fixed_int(Ref v, int64_t* out) override {
+        const auto k = v && at(v).kind == Kind::Int ? b_.known_int(at(v).id) : std::nullopt;
+        if (k) *out = *k;
+        return k.has_value();
+    }
+    bool fixed_bool(Ref v, bool* out) override {
+        const auto k = v && at(v).kind == Kind::Bool ? b_.known_bool(at(v)) : std::nullopt;
+        if (k) *out = *k;
+        return k.has_value();
+    }
+    bool items(Ref v, std::vector<Ref>* out) override {
+        if (!v || (at(v).kind != Kind::Tuple && at(v).kind != Kind::List)) return false;
+        out->clear();
+        for (const Value& item : std::vector<Value>(at(v).items)) out->push_back(hold(item));
+        return true;
+    }
+
+    Ref integer(int64_t v) override { return hold(int_value(b_.const_int(v))); }
+    Ref extent(Ref array, int axis) override {
+        return settle(array) ? hold(int_value(b_.extents_of(at(array))[static_cast<size_t>(axis)])) : Ref{};
+    }
+    Ref sum(Ref a, Ref b) override { return integers(graph::Op::Add, a, b); }
+    Ref difference(Ref a, Ref b) override { return integers(graph::Op::Subtract, a, b); }
+    Ref product(Ref a, Ref b) override { return integers(graph::Op::Multiply, a, b); }
+    bool require(guards::Relation r, Ref a, Ref b) override;
+    bool has_at_least(Ref array, int axis, int64_t n) override {
+        const Ref have = extent(array, axis);
+        if (have && n <= 2 && b_.plural_.contains(at(have).id)) return true;
+        return require(guards::Relation::Ge, have, integer(n));
+    }
+
+    Ref number(Ref integer, DType t) override {
+        return integer ? hold(scalar_value(t, b_.cast(at(integer).id, DType::I64, t))) : Ref{};
+    }
+    Ref ufunc(std::string_view name, std::initializer_list<Ref> in) override {
+        return elementwise(name, {in.begin(), in.size()});
+    }
+    Ref whole_ufunc(std::string_view name, Refs in, Ref out) override;
+    Ref cast(Ref v, DType t) override;
+    Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like) override;
+    Ref dot(Ref x, Ref y) override;
+    Ref keep_axes(Ref v, const Axes& axes) override;
+    Ref view(Ref array, const std::vector<Axis>& axes) override;
+    bool broadcast(Refs in, std::vector<Ref>* extents) override;
+    Ref fresh(DType t, Refs extents) override {
+        std::vector<ValueId> ids;
+        for (const Ref r : extents) {
+            if (!r) return {};
+            ids.push_back(at(r).id);
+        }
+        Value made;
+        return b_.memory(t, ids, true, &made) ? hold(std::move(made)) : Ref{};
+    }
+    bool store(Ref into, const std::vector<Axis>& part, Ref value) override;
+    Ref computed_once(Ref v) override {
+        Value array;
+        if (at(v).kind != Kind::Lazy) return v;
+        return b_.as_array(at(v), &array) ? hold(std::move(array)) : Ref{};
+    }
+
+    Ref decline(std::string why) override {
+        if (b_.reason_ == Reason::None) b_.unknown(std::move(why));
+        return {};
+    }
+
+  private:
+    // How many elements a mask selects is known once they are in memory.
+    bool settle(Ref r) {
+        Value packed;
+        Value& v = held_[static_cast<size_t>(r.at)];
+        return !v.mask || (b_.as_array(v, &packed) && (v = std::move(packed), true));
+    }
+    Ref integers(graph::Op op, Ref a, Ref b) {
+        if (!a || !b) return {};
+        return hold(int_value(b_.pointwise(op, DType::I64, DType::I64, {at(a).id, at(b).id})));
+    }
+    Ref elementwise(std::string_view name, Refs in);
+
+    Builder& b_;
+    std::deque<Value> held_;
+};
+
+bool RegionSteps::require(guards::Relation r, Ref a, Ref b) {
+    using guards::Relation;
+    if (!a || !b) return false;
+    const auto x = b_.known_int(at(a).id), y = b_.known_int(at(b).id);
+    const auto op = r == Relation::Eq   ? graph::Op::Equal
+                    : r == Relation::Ne ? graph::Op::NotEqual
+                    : r == Relation::Ge ? graph::Op::GreaterEqual
+                                        : graph::Op::Less;
+    if (x && y)
+        return r == Relation::Eq   ? *x == *y
+               : r == Relation::Ne ? *x != *y
+               : r == Relation::Ge ? *x >= *y
+                                   : *x < *y;
+    if (at(a).id == at(b).id && (r == Relation::Eq || r == Relation::Ge)) return true;
+    return b_.guard(b_.pointwise(op, DType::I64, DType::Bool, {at(a).id, at(b).id}));
+}
+
+Steps::Ref RegionSteps::elementwise(std::string_view name, Refs in) {
+    Value out;
+    const std::string ufunc(name);
+    bool done = false;
+    if (in.size() == 1) {
+        done = b_.unary_ufunc(ufunc, at(in[0]), &out);
+    } else if (in.size() == 2) {
+        done = b_.binary_ufunc(ufunc, at(in[0]), at(in[1]), &out);
+    } else {
+        std::vector<Value> operands;
+        for (const Ref r : in) operands.push_back(at(r));
+        done = b_.elementwise_call(ufunc, operands[0].dtype, operands, &out);
+    }
+    return done ? hold(std::move(out)) : decline("np." + ufunc);
+}
+
+// Operands of other dtypes than the first one's are converted before, which only numbers of Python's do not
+// show.
+Steps::Ref RegionSteps::whole_ufunc(std::string_view name, Refs in, Ref out) {
+    const DType t = at(in[0]).dtype;
+    for (const Ref r : in) {
+        const Value& v = at(r);
+        const bool plain = v.kind == Kind::Int || v.kind == Kind::Float;
+        const bool same = v.dtype == t && (v.is_array() || v.kind == Kind::Scalar);
+        if ((t != DType::F64 && t != DType::F32) || (!plain && !same))
+            return decline("np." + std::string(name) + " of such operands");
+    }
+    const Ref made = elementwise(name, in);
+    if (!made || !out) return made;
+    Value stored;
+    return b_.into(at(out), at(made), &stored) ? hold(std::move(stored)) : Ref{};
+}
+
+Steps::Ref RegionSteps::cast(Ref v, DType t) {
+    Value x = at(v);
+    if (x.dtype == t) return v;
+    if (!x.is_array()) {
+        x = scalar_value(t, b_.cast(x.id, x.dtype, t));
+        return b_.finite(x.id, t) ? hold(std::move(x)) : Ref{};
+    }
+    Value copy;
+    if (x.kind != Kind::Lazy) {
+        if (!b_.copy_of(x, &copy)) return {};
+        x = std::move(copy);
+    }
+    if (!b_.cast_expr(&x.expr, t)) return {};
+    x.dtype = t;
+    return hold(std::move(x));
+}
+
+Steps::Ref RegionSteps::reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref) {
+    Value out;
+    if (!settle(v)) return {};
+    const Value& a = at(v);
+    if (static_cast<int>(axes.size()) == a.rank)
+        return b_.reduce(std::string(ufunc), a, &out) ? hold(std::move(out)) : Ref{};
+    Builder::Reduction r;
+    r.name = ufunc == "add" ? "sum" : ufunc == "maximum" ? "max" : "min";
+    r.axes = axes;
+    return b_.reduce_along(r, a, &out) ? hold(std::move(out)) : Ref{};
+}
+
+Steps::Ref RegionSteps::dot(Ref x, Ref y) {
+    Value a, b, out;
+    if (!b_.contiguous_vector(at(x), &a)) return {};
+    if (x.at != y.at && !b_.contiguous_vector(at(y), &b)) return {};
+    return b_.dot(a, x.at == y.at ? a : b, false, &out) ? hold(std::move(out)) : Ref{};
+}
+
+Steps::Ref RegionSteps::keep_axes(Ref v, const Axes& axes) {
+    Value x = at(v);
+    if (!x.is_array()) return decline("an array of one element");
+    if (x.kind == Kind::Lazy && !b_.fresh_array(&x)) return {};  // what is returned is no view
+    Builder::Reduction r;
+    r.axes = axes;
+    return b_.keep_reduced_axes(r, &x) ? hold(std::move(x)) : Ref{};
+}
+
+Steps::Ref RegionSteps::view(Ref r, const std::vector<Axis>& axes) {
+    using KeyPart = Builder::KeyPart;
+    Value array, out;
+    if (!b_.as_array(at(r), &array)) return {};
+    std::vector<KeyPart> parts(static_cast<size_t>(array.rank), KeyPart{KeyPart::All, -1, -1, -1, 1});
+    std::vector<int> from;  // of each axis of the result: an axis of `array`, or one that is new behind them
+    int fresh = array.rank;
+    bool narrows = false;
+    for (const Axis& a : axes) {
+        if (a.kind != Axis::Drop) from.push_back(a.kind == Axis::New ? fresh++ : a.of);
+        narrows |= a.kind != Axis::Whole;
+        if (a.kind == Axis::New) {
+            parts.push_back({KeyPart::New, -1, -1, -1, 1});
+            continue;
+        }
+        KeyPart& p = parts[static_cast<size_t>(a.of)];
+        const Value none = known(Py_None);
+        if (a.kind == Axis::Drop) p = {KeyPart::Index, at(a.start).id, -1, -1, 1};
+        if (a.kind == Axis::Part) p = {KeyPart::Slice, at(a.start).id, at(a.count).id, b_.const_int(1), 1};
+        if (a.kind == Axis::Reversed &&
+            !b_.slice_part(composed(Kind::Slice, {none, none, int_value(b_.const_int(-1))}),
+                           b_.extent(array.id, a.of), &p))
+            return {};
+    }
+    std::vector<int> kept = from, order;
+    std::sort(kept.begin(), kept.end());
+    for (const int axis : from)
+        order.push_back(static_cast<int>(std::find(kept.begin(), kept.end(), axis) - kept.begin()));
+    const bool moves = !std::is_sorted(order.begin(), order.end());
+    if (from.empty()) {  // of one element: its value, which steps take as well
+        std::vector<ValueId> place;
+        for (const KeyPart& p : parts) place.push_back(p.a);
+        return b_.load_element(array, place, &out) ? hold(std::move(out)) : Ref{};
+    }
+    if (narrows || !moves) {
+        if (!b_.view(array, parts, &out)) return {};
+        array = std::move(out);
+    }
+    if (moves && !b_.permute(Value(array), order, &array)) return {};
+    return hold(std::move(array));
+}
+
+bool RegionSteps::broadcast(Refs in, std::vector<Ref>* extents) {
+    std::vector<ValueId> joined;
+    for (const Ref r : in)
+        if (at(r).is_array() && !b_.join_extents(std::vector<ValueId>(joined), b_.extents_of(at(r)), &joined))
+            return false;
+    for (const ValueId id : joined) extents->push_back(hold(int_value(id)));
+    return true;
+}
+
+// Into memory that nobody sees yet, so that what follows may still leave.
+bool RegionSteps::store(Ref into, const std::vector<Axis>& part, Ref value) {
+    const auto dropped = [](const Axis& a) { return a.kind == Axis::Drop; };
+    if (std::all_of(part.begin(), part.end(), dropped)) {
+        std::vector<ValueId> place(part.size());
+        for (const Axis& a : part) place[static_cast<size_t>(a.of)] = at(a.start).id;
+        const DType t = at(into).dtype;
+        if (!at(value).is_number()) return decline("an element that is no number"), false;
+        b_.store_element(at(into), place, Builder::number_expr(t, b_.cast(at(value).id, at(value).dtype, t)));
+        return true;
+    }
+    const Ref place = view(into, part);
+    if (!place || !at(value).is_array()) return decline("a store of a number"), false;
+    const Value &to = at(place), &v = at(value);
+    const std::vector<ValueId> extents = b_.extents_of(to);
+    ExprRef own, e;
+    return b_.lazy_of(v, &own) && b_.align(own, b_.extents_of(v), extents, &e) &&
+           b_.cast_expr(&e, to.dtype) && b_.fill(to.id, extents, e, true);
+}
+
+// Declined: NumPy's function stands elsewhere.
+Did Builder::call_taught(PyObject* callable, const std::vector<Value>& args, Value* out) {
+    const numpy::Function* f = numpy::function_of(callable);
+    if (!f || args.empty() || args[0].kind == Kind::Empty) return Did::Declined;
+    RegionSteps steps(*this);
+    std::vector<Steps::Ref> p;
+    for (const numpy::Parameter& parameter : numpy::parameters_of(*f)) {
+        const size_t i = p.size();
+        const bool left_out = i >= args.size() || args[i].kind == Kind::Empty;
+        p.push_back(left_out || (parameter.optional && args[i].is_none()) ? Steps::Ref{}
+                                                                          : steps.hold(args[i]));
+    }
+    const Steps::Ref made = f->lower(steps, p);
+    if (!made) return false;
+    *out = steps.at(made);
+    return true;
+}
+
+}  // namespace stator::frontend::regions

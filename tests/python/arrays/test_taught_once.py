@@ -1,0 +1,189 @@
+"""NumPy's functions of `frontend/hosts/numpy/functions/`: each is written once and works in traces and in loops."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stator
+from stator import _stator
+
+SOURCES = Path(__file__).parents[3] / "frontend/hosts/numpy/functions"
+
+# By name in the table: calls of an array x, of two axes or more. `y` is one more of its extents.
+CALLS = {
+    "flip": ["np.flip(x)", "np.flip(x, 1)", "np.flip(x, axis=(0, -1))", "np.flip(m=x, axis=-2)"],
+    "flipud": ["np.flipud(x)"],
+    "fliplr": ["np.fliplr(x)"],
+    "rot90": ["np.rot90(x)", "np.rot90(x, 2)", "np.rot90(x, k=-1)", "np.rot90(x, 1, (1, 0))", "np.rot90(x, 4)"],
+    "swapaxes": ["np.swapaxes(x, 0, 1)", "np.swapaxes(x, 0, 0)"],
+    ".swapaxes": ["x.swapaxes(0, -1)"],
+    "moveaxis": ["np.moveaxis(x, 0, -1)", "np.moveaxis(x, (0, 1), (1, 0))", "np.moveaxis(x, source=1, destination=0)"],
+    "rollaxis": ["np.rollaxis(x, 1)", "np.rollaxis(x, 0, 2)", "np.rollaxis(x, -1, start=0)"],
+    "clip": ["np.clip(x, 0.2, 0.7)", "np.clip(x, None, 0.5)", "np.clip(x, 0.5, None)", "np.clip(x, y, 0.9)"],
+    ".clip": ["x.clip(0.2, 0.7)", "x.clip(0.5)", "x.clip(max=0.5)", "x.clip(min=y)"],
+    "diff": ["np.diff(x)", "np.diff(x, axis=0)", "np.diff(x, 2, 0)", "np.diff(x, n=2)"],
+    "cross": ["np.cross(x[:, :3], y[:, :3])", "np.cross(x[0, :3], y[1, :3])", "np.cross(x[:, :3], y[0, :3])"],
+    "mean": ["np.mean(x)", "np.mean(x, 0)", "np.mean(x, axis=1, keepdims=True)", "np.mean(x, axis=(0, 1))"],
+    ".mean": ["x.mean()", "x.mean(axis=-1)", "x.mean(0, keepdims=True)"],
+    "average": ["np.average(x)", "np.average(x, axis=0)"],
+    "var": ["np.var(x)", "np.var(x, 0)", "np.var(x, axis=1, ddof=1)", "np.var(x, axis=0, keepdims=True)"],
+    ".var": ["x.var()", "x.var(1)", "x.var(ddof=2)"],
+    "std": ["np.std(x)", "np.std(x, axis=0)", "np.std(x, axis=1, keepdims=True)"],
+    ".std": ["x.std()", "x.std(0, ddof=1)"],
+    "outer": ["np.outer(x[0], y[:, 1])", "np.outer(a=x[:, 0], b=x[0])"],
+    "linalg.norm": ["np.linalg.norm(x[0])", "np.linalg.norm(x, axis=1)", "np.linalg.norm(x, 2, 0, keepdims=True)"],
+    "ptp": ["np.ptp(x)", "np.ptp(x, 0)", "np.ptp(x, axis=1, keepdims=True)"],
+}  # fmt: skip
+LAYOUTS = {
+    "dense": lambda a: a,
+    "float32": lambda a: a.astype("f4"),
+    "turned": lambda a: a.T,
+    "with gaps": lambda a: a[::2, 1:],
+    "backwards": lambda a: a[::-1],
+    "one row": lambda a: a[:1],
+    "no rows": lambda a: a[:0],
+    "ints": lambda a: (a * 10).astype("i8"),
+}
+# What they have, eager functions raise or warn of, and that is nobody's to compile.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def written(call, loop):
+    """The call as a function: with an operand that it makes, and with the argument itself."""
+    body = f"""
+        z = x
+        own = {call}
+        x = x * y
+        return {call}, own, z
+    """
+    if loop:
+        body = f"""
+        given = x
+        made = own = None
+        for k in range(60):
+            x = given
+            own = {call}
+            x = given * y
+            made = {call}
+        return made, own
+        """
+    space = {"np": np}
+    exec("def f(x, y):" + body.replace("\n    ", "\n"), space)
+    return space["f"]
+
+
+def what(value):
+    """All that can be seen of a result."""
+    if isinstance(value, np.ndarray):
+        owner = None if value.base is None else type(value.base)
+        return value.dtype, value.shape, value.strides, value.tobytes(), owner, value.flags.writeable
+    return type(value), np.asarray(value).tobytes()
+
+
+def outcome(function, x, y):
+    try:
+        return [what(r) for r in function(x, y)]
+    except (ValueError, TypeError, IndexError) as error:
+        return type(error), str(error)
+
+
+def operands(layout):
+    x = np.random.default_rng(4).random((6, 7))
+    return LAYOUTS[layout](x), LAYOUTS[layout](x[:, ::-1].copy() + 0.1)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("loop", [False, True], ids=["trace", "loop"])
+def test_results(name, layout, loop):
+    x, y = operands(layout)
+    for call in CALLS[name]:
+        function = written(call, loop)
+        compiled = stator.compile(function)
+        expected = outcome(function, x, y)
+        for _ in range(3):
+            assert outcome(compiled, x, y) == expected, call
+            stator.wait()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_loops_keep_them(name):
+    """Without a call through Python, and without leaving."""
+    x, y = operands("dense")
+    for call in CALLS[name]:
+        compiled = stator.compile(written(call, True))
+        for _ in range(3):
+            compiled(x, y)
+            stator.wait()
+        assert [(r.python_calls, r.left_out) for r in compiled.regions] == [(0, [])], call
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_traces_keep_them(name):
+    """As nodes of their own: neither NumPy's call nor a step of Python's."""
+    x, y = operands("dense")
+    for call in CALLS[name]:
+        compiled = stator.compile(written(call, False))
+        for _ in range(3):
+            compiled(x, y)
+            stator.wait()
+        text = "".join(t.graph_text for t in compiled.traces)
+        assert text, call
+        assert " library " not in text.replace(" library dot ", ""), call  # NumPy calls BLAS there, too
+        assert not [r.message for r in _stator.remarks(compiled) if r.is_break], call
+
+
+@pytest.mark.parametrize("loop", [False, True], ids=["trace", "loop"])
+@pytest.mark.parametrize(
+    "call", ["np.clip(x, 0.2, 0.7, out=z)", "x.clip(0.2, 0.7, z)", "np.clip(x, 0.5, None, z)"]
+)
+def test_into_an_array(call, loop):
+    space = {"np": np}
+    head = "for k in range(60):" if loop else "if True:"
+    exec(f"def f(x, y):\n z = y * 1.5\n {head}\n  r = {call}\n return z, r is z", space)
+    compiled = stator.compile(space["f"])
+    x, y = operands("dense")
+    for _ in range(3):
+        assert outcome(compiled, x, y) == outcome(space["f"], x, y)
+        stator.wait()
+
+
+ERRORS = [
+    "np.clip(x, 1)",
+    "np.clip(x, 0, 1, min=0)",
+    "np.flip(x, 2)",
+    "np.flip(x, (0, 0))",
+    "np.fliplr(x[0])",
+    "np.moveaxis(x, (0, 0), (0, 1))",
+    "np.moveaxis(x, 0, (0, 1))",
+    "np.rollaxis(x, 0, 3)",
+    "np.rot90(x, 1, (0, 0))",
+    "np.rot90(x, None)",
+    "np.var(x, ddof=None)",
+    "np.mean(x, keepdims=None)",
+    "np.diff(x, -1)",
+    "np.cross(x, y)",
+    "np.ptp(x, 5)",
+    "x.swapaxes(0, 2)",
+]
+
+
+@pytest.mark.parametrize("loop", [False, True], ids=["trace", "loop"])
+@pytest.mark.parametrize("call", ERRORS)
+def test_errors(call, loop):
+    function = written(call, loop)
+    compiled = stator.compile(function)
+    x, y = operands("dense")
+    for _ in range(3):
+        assert outcome(compiled, x, y) == outcome(function, x, y)
+        stator.wait()
+
+
+def test_each_row_has_calls():
+    if not SOURCES.is_dir():
+        pytest.skip("not in a checkout")
+    rows = re.findall(
+        r'^    \{"([.\w]+)", (?:"|k\w+,)', "".join(p.read_text() for p in SOURCES.glob("*.cpp")), re.M
+    )
+    assert rows and set(rows) == set(CALLS)
