@@ -24,7 +24,10 @@ class TraceSteps final : public Steps {
     Ref argument(const Operand& o) { return hold({.kind = Held::Argument, .operand = o}); }
     ShadowRef finish(Ref r);
 
-    bool is_none(Ref v) override { return at(v).kind == Held::Argument && at(v).operand.obj == Py_None; }
+    bool is_none(Ref v) override {
+        const Held& h = at(v);
+        return h.kind == Held::Argument && h.operand.obj == Py_None && require_fixed(tb_, h.operand);
+    }
     bool is_array(Ref v) override {
         Held& h = at(v);
         return h.kind != Held::Integer && (h.kind != Held::Argument || array_operand(tb_, &h.operand));
@@ -35,6 +38,7 @@ class TraceSteps final : public Steps {
     bool fixed_bool(Ref v, bool* out) override {
         return v && at(v).kind == Held::Argument && read_fixed_bool(tb_, at(v).operand, out);
     }
+    bool is_list(Ref v) override { return at(v).kind == Held::Argument && PyList_Check(at(v).operand.obj); }
     bool items(Ref v, std::vector<Ref>* out) override;
 
     Ref integer(int64_t v) override { return symbol(tb_.int_const(v)); }

@@ -242,6 +242,8 @@ bool Builder::copy_of(const Value& array, Value* out) {
 bool Builder::as_array(const Value& v, Value* out) {
     if (v.kind == Kind::Array) return *out = v, true;
     if (v.mask) return pack(v, false, out);
+    // Its place in memory shows: in the order of sums, and in the strides of what is made of it.
+    if (v.permuted) return unknown("an array whose axes are not in the order of C");
     return scratch_of(v.expr, v.extents, out);
 }
 

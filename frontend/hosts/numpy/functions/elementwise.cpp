@@ -1,5 +1,7 @@
 // Functions that are a few elementwise operations on parts of their arguments.
 #include "frontend/hosts/numpy/functions/table.h"
+#include "graph/graph.h"
+#include "guards/check/numpy_api.h"
 
 namespace stator::frontend::numpy {
 
@@ -9,9 +11,16 @@ using Ref = Steps::Ref;
 using Refs = Steps::Refs;
 using graph::DType;
 
+// From NumPy 2.1 on the bounds may be named min and max, and both may be missing.
+bool bounds_have_names() {
+    constexpr unsigned kFeatures_2_1 = 0x13;
+    return PyArray_GetNDArrayCFeatureVersion() >= kFeatures_2_1;
+}
+
 // numpy._core._methods._clip picks a ufunc by which bounds there are.
 Ref clipped(Steps& s, Ref array, Ref low, Ref high, Ref out) {
     if (!s.is_array(array)) return s.decline("a clip of what is no array");
+    if (!low && !high && !bounds_have_names()) return s.decline("a clip without bounds");
     std::vector<Ref> in{array};
     if (low) in.push_back(low);
     if (high) in.push_back(high);
@@ -24,6 +33,7 @@ Ref clip_method(Steps& s, Refs p) { return clipped(s, p[0], p[1], p[2], p[3]); }
 // numpy.clip: a_min and a_max, one of which may be None, or else min and max.
 Ref clip(Steps& s, Refs p) {
     const bool old = p[1] && p[2];
+    if (!old && !bounds_have_names()) return s.decline("clip with these arguments");
     if (old ? p[4] || p[5] : p[1] || p[2]) return s.decline("clip with these arguments");
     const auto bound = [&](Ref r) { return r && !s.is_none(r) ? r : Ref{}; };
     return clipped(s, p[0], bound(p[old ? 1 : 4]), bound(p[old ? 2 : 5]), p[3]);
@@ -42,6 +52,7 @@ Ref diff(Steps& s, Refs p) {
     const char* name = s.dtype(p[0]) == DType::Bool ? "not_equal" : "subtract";
     Ref v = p[0];
     for (int64_t k = 0; k < times; ++k) {
+        if (!(v = s.computed_once(v))) return {};
         if (!s.has_at_least(v, axis, 1)) return s.decline("differences of nothing");
         const Ref rest = s.difference(s.extent(v, axis), s.integer(1));
         std::vector<Steps::Axis> upper = s.whole(v), lower = upper;
@@ -95,6 +106,9 @@ Ref cross(Steps& s, Refs p) {
 Ref outer(Steps& s, Refs p) {
     if (p[2] || !s.is_array(p[0]) || !s.is_array(p[1]) || s.rank(p[0]) != 1 || s.rank(p[1]) != 1)
         return s.decline("an outer product of such arguments");
+    // How operands lie may show in products of complex numbers.
+    for (const Ref r : {p[0], p[1]})
+        if (graph::is_complex(s.dtype(r))) return s.decline("an outer product of complex numbers");
     const Ref column = s.view(p[0], {{.of = 0}, {.kind = Steps::Axis::New}});
     const Ref row = column ? s.view(p[1], {{.kind = Steps::Axis::New}, {.of = 0}}) : column;
     return row ? s.ufunc("multiply", {column, row}) : row;

@@ -58,6 +58,11 @@ Ref mean(Steps& s, Refs p) {
 Ref average(Steps& s, Refs p) {
     bool returned = false;
     if (p[2] || !s.flag(p[3], &returned) || returned) return s.decline("an average with weights or returned");
+    Steps::Axes all;
+    if (!s.is_array(p[0]) || !s.axes({}, s.rank(p[0]), &all))
+        return s.decline("an average of what is no array");
+    // It divides the size by that of the result, too.
+    if (!s.require(Relation::Lt, s.integer(0), s.count(p[0], all))) return s.decline("an average of nothing");
     const Ref as_mean[] = {p[0], p[1], {}, {}, p[4], {}};
     return mean(s, as_mean);
 }
@@ -68,7 +73,7 @@ template <bool Root>
 Ref variance(Steps& s, Refs p) {
     Request r;
     // ddof and correction together are an error, but for a ddof of 0.
-    const bool correction = static_cast<bool>(p[8]);
+    const bool correction = p.size() > 8 && p[8];  // the methods have none
     if (any_given({p[2], p[3], p[6], p[7]}) || (correction && p[4]))
         return s.decline("a variance with dtype, out, where or mean");
     const Ref less = correction ? p[8] : p[4];
@@ -124,7 +129,7 @@ Ref ptp(Steps& s, Refs p) {
 }
 
 constexpr const char* kVariance = "a axis= dtype= out= ddof keepdims * where mean correction";
-constexpr const char* kVarianceMethod = "self / axis= dtype= out= ddof keepdims * where mean correction";
+constexpr const char* kVarianceMethod = "self / axis= dtype= out= ddof keepdims * where mean";
 
 constexpr Function kReductions[] = {
     {"mean", "a axis= dtype= out= keepdims * where", mean},

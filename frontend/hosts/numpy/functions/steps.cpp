@@ -12,13 +12,14 @@ bool Steps::axis(Ref v, int rank, int* out) {
     return true;
 }
 
-bool Steps::axes(Ref v, int rank, Axes* out) {
+bool Steps::axes(Ref v, int rank, Axes* out, bool lists) {
     out->clear();
     if (!v) {
         for (int k = 0; k < rank; ++k) out->push_back(k);
         return true;
     }
     std::vector<Ref> several;
+    if (is_list(v) && !lists) return decline("axes in a list"), false;
     if (!items(v, &several)) several = {v};
     for (const Ref item : several) {
         int k;

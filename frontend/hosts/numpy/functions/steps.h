@@ -58,6 +58,7 @@ class Steps {
     virtual int rank(Ref v) = 0;                      // of an array
     virtual bool fixed_int(Ref v, int64_t* out) = 0;  // false: it is none, or no int
     virtual bool fixed_bool(Ref v, bool* out) = 0;
+    virtual bool is_list(Ref v) = 0;
     virtual bool items(Ref v, std::vector<Ref>* out) = 0;  // of a tuple or a list
 
     // --- integers ---
@@ -99,8 +100,8 @@ class Steps {
     // --- made of these ---
     // An axis argument as an index from 0 on; false (declined) for one out of range.
     bool axis(Ref v, int rank, int* out);
-    // One axis or a tuple of them, or all if it was not given.
-    bool axes(Ref v, int rank, Axes* out);
+    // One axis or a tuple of them (with `lists`, or a list), or all if it was not given.
+    bool axes(Ref v, int rank, Axes* out, bool lists = false);
     bool flag(Ref v, bool* out);  // a bool; what was not given leaves `out` as it is
     Ref permuted(Ref array, const Axes& order);
     Ref count(Ref array, const Axes& axes);  // how many elements one result of a reduction is made of

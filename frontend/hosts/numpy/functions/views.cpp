@@ -23,7 +23,7 @@ Ref reversed_along(Steps& s, Ref array, const Axes& axes) {
 Ref flip(Steps& s, Refs p) {
     Axes axes;
     if (!s.is_array(p[0])) return no_array(s);
-    return s.axes(p[1], s.rank(p[0]), &axes) ? reversed_along(s, p[0], axes) : Ref{};
+    return s.axes(p[1], s.rank(p[0]), &axes, true) ? reversed_along(s, p[0], axes) : Ref{};
 }
 
 template <int Axis>

@@ -37,6 +37,8 @@ class RegionSteps final : public Steps {
         if (k) *out = *k;
         return k.has_value();
     }
+    // Of what is not looked into, too: it is no int, so that it is declined all the same.
+    bool is_list(Ref v) override { return at(v).kind == Kind::List; }
     bool items(Ref v, std::vector<Ref>* out) override {
         if (!v || (at(v).kind != Kind::Tuple && at(v).kind != Kind::List)) return false;
         out->clear();
@@ -104,6 +106,7 @@ class RegionSteps final : public Steps {
         return hold(int_value(b_.pointwise(op, DType::I64, DType::I64, {at(a).id, at(b).id})));
     }
     Ref elementwise(std::string_view name, Refs in);
+    bool bound_of_clip(Ref* r);
 
     Builder& b_;
     std::deque<Value> held_;
@@ -142,6 +145,22 @@ Steps::Ref RegionSteps::elementwise(std::string_view name, Refs in) {
     return done ? hold(std::move(out)) : decline("np." + ufunc);
 }
 
+// The loop takes bounds that stand still in another way than those in memory: which shows in signed zeros.
+// NumPy gives it one element as a bound that stands still, and an array that is filled with one number as one
+// that does not.
+bool RegionSteps::bound_of_clip(Ref* r) {
+    const Value& v = at(*r);
+    if (!v.is_array()) return true;
+    const std::vector<ValueId> extents = b_.extents_of(v);
+    if (std::all_of(extents.begin(), extents.end(), [&](ValueId n) { return b_.known_int(n) == 1; }))
+        return false;
+    if (v.kind != Kind::Lazy || v.expr->kind != Expr::Number) return true;
+    Value filled;
+    if (!b_.as_array(v, &filled)) return false;
+    *r = hold(std::move(filled));
+    return true;
+}
+
 // Operands of other dtypes than the first one's are converted before, which only numbers of Python's do not
 // show.
 Steps::Ref RegionSteps::whole_ufunc(std::string_view name, Refs in, Ref out) {
@@ -153,7 +172,11 @@ Steps::Ref RegionSteps::whole_ufunc(std::string_view name, Refs in, Ref out) {
         if ((t != DType::F64 && t != DType::F32) || (!plain && !same))
             return decline("np." + std::string(name) + " of such operands");
     }
-    const Ref made = elementwise(name, in);
+    std::vector<Ref> operands(in.begin(), in.end());
+    if (name == "clip")
+        for (size_t i = 1; i < operands.size(); ++i)
+            if (!bound_of_clip(&operands[i])) return decline("np.clip with such a bound");
+    const Ref made = elementwise(name, operands);
     if (!made || !out) return made;
     Value stored;
     return b_.into(at(out), at(made), &stored) ? hold(std::move(stored)) : Ref{};
