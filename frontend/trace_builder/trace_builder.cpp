@@ -141,6 +141,8 @@ bool TraceBuilder::resolve_array(const ShadowRef& s, PyObject* obj) {
     spec.own_dtype = meta.own_dtype;
     for (int64_t stride : meta.strides)
         spec.signs.push_back(static_cast<int8_t>((stride > 0) - (stride < 0)));
+    spec.ties.resize(meta.shape.size());
+    guards::stride_ties(spec.ndim, meta.shape.data(), meta.strides.data(), spec.ties.data());
     spec.device = meta.device;
     if (cupy)
         spec.type = Py_TYPE(obj), guards.expect_cupy(s->source, index, std::move(spec));

@@ -81,7 +81,9 @@ Trouble check_strides(const Instr& in, const npy_intp* shape, const npy_intp* st
     int8_t own[kMaxRank];
     for (int i = 0; i < rank; ++i) own[i] = static_cast<int8_t>(order[i]);
     if (exact && dense(rank, shape, strides, own, itemsize)) return Trouble::Order;
-    return Trouble::None;
+    if (!exact) return Trouble::None;
+    stride_ties(rank, shape, strides, own);
+    return std::memcmp(own, signs + rank, static_cast<size_t>(rank)) == 0 ? Trouble::None : Trouble::Order;
 }
 
 // Inlined: this is most of what a guard program does.
@@ -264,6 +266,15 @@ void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, 
     }
 }
 
+void stride_ties(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int8_t* ties) {
+    for (int i = 0; i < ndim; ++i) {
+        int first = i;
+        for (int j = 0; j < i && first == i && shape[i] != 1 && strides[i] != 0; ++j)
+            if (shape[j] != 1 && std::abs(strides[j]) == std::abs(strides[i])) first = j;
+        ties[i] = static_cast<int8_t>(first);
+    }
+}
+
 bool is_exact_array(PyObject* obj) { return PyArray_API && Py_TYPE(obj) == &PyArray_Type; }
 
 bool is_ufunc(PyObject* obj) { return PyUFunc_API && Py_TYPE(obj) == &PyUFunc_Type; }
@@ -307,6 +318,9 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
     for (int i = 0; i < in.ndim; ++i)
         p.perms.push_back(i < static_cast<int>(spec.signs.size()) ? spec.signs[static_cast<size_t>(i)]
                                                                   : kAnySign);
+    for (int i = 0; i < in.ndim; ++i)
+        p.perms.push_back(i < static_cast<int>(spec.ties.size()) ? spec.ties[static_cast<size_t>(i)]
+                                                                 : static_cast<int8_t>(i));
 }
 
 void memory_span(PyObject* array, const char** begin, const char** end) {

@@ -38,7 +38,8 @@ struct ArraySpec {
     bool writeable = false;
     bool own_dtype = false;  // the dtype object is a copy of the built-in one instead of it
     std::vector<int8_t> signs =
-        {};  // InnerDense, Strided: sign of each axis' stride; empty = unchecked, as is density
+        {};  // InnerDense, Strided: sign of each axis' stride; empty = unchecked, as are density and `ties`
+    std::vector<int8_t> ties = {};  // InnerDense, Strided: see stride_ties
     // Tensors and arrays of a GPU only.
     PyTypeObject* type = nullptr;  // torch.Tensor or torch.nn.Parameter, cupy.ndarray
     bool inference = false;        // made in inference mode
@@ -74,6 +75,10 @@ bool init(std::string* error);
 // axes of extent 1 and stride 0 move only along with others): what ArraySpec::perm holds for InnerDense and
 // Strided, and the order in which a K-order result is laid out.
 void memory_order(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int* perm);
+// Of each axis, the first one whose stride has the same size: axes of which none comes before the other in
+// memory, as those of sliding windows. Their transposition is in the order of C, as they are themselves.
+// Axes of extent 1 and of stride 0 stand for themselves.
+void stride_ties(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int8_t* ties);
 
 // The bytes that an array or tensor spans; empty when it has no elements. All of memory when it cannot be
 // read.

@@ -132,13 +132,51 @@ ShadowRef in_memory_order(TraceBuilder& tb, const Operand& a) {
     return tb.new_view(a.shadow, permuted(tb, tb.shape(a.shadow), s.perm), straight.get());
 }
 
+// What NumPy does with a dense array that is not in the order of C, by its extents.
+enum class Reshaping : uint8_t { Copy, View, Unknown };
+
+// NumPy gives a view where each run of axes that become others lies in the order of C
+// (_attempt_nocopy_reshape). Where no two neighbours do, an array of fewer axes is a copy whatever the
+// extents; with as many axes the result is a view if the extents are the same, which becomes a guard.
+Reshaping reshaping(TraceBuilder& tb, const Operand& a, const Shape& to) {
+    const Shadow& s = *a.shadow;
+    const Shadow& root = root_of(a.shadow);
+    const bool dense = s.layout == graph::Layout::Contiguous && known_density(tb, a.shadow) &&
+                       (root.input < 0 ||
+                        tb.graph.inputs[static_cast<size_t>(root.input)].layout == graph::Layout::Contiguous);
+    if (!dense || s.perm.empty()) return Reshaping::Unknown;
+    const auto is_one = [&](Sym n) { return tb.syms().as_const(n) == 1; };
+    Shape from, wanted;
+    int before = -1;  // the place in memory of the axis before
+    const Shape& extents = tb.shape(a.shadow);
+    for (size_t axis = 0; axis < extents.size(); ++axis) {
+        if (is_one(extents[axis])) continue;
+        int place = 0;
+        for (const int at : s.perm) {
+            if (at == static_cast<int>(axis)) break;
+            place += !is_one(extents[static_cast<size_t>(at)]);
+        }
+        if (!from.empty() && place == before + 1) return Reshaping::Unknown;
+        before = place;
+        from.push_back(extents[axis]);
+    }
+    for (const Sym n : to)
+        if (!is_one(n)) wanted.push_back(n);
+    if (wanted.size() < from.size()) return Reshaping::Copy;
+    if (wanted.size() > from.size()) return Reshaping::Unknown;
+    for (size_t k = 0; k < from.size(); ++k)
+        if (!tb.decide(Relation::Eq, from[k], wanted[k])) return Reshaping::Copy;
+    return Reshaping::View;
+}
+
 ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* result) {
     if (!is_array(result)) return tb.fail(Reason::ModelMismatch, "a reshape");
     if (c_contiguous(tb, a)) return reshape_view(tb, a.shadow, std::move(shape), result);
     if (known_density(tb, a.shadow))
         if (const ShadowRef straight = in_memory_order(tb, a))
             return reshape_view(tb, straight, std::move(shape), result);
-    if (!known_density(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "a reshape of this layout");
+    if (reshaping(tb, a, shape) != Reshaping::Copy)
+        return tb.fail(Reason::UnknownCall, "a reshape of this layout");
     // NumPy copied into C order and views the copy.
     PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(result));
     if (!base || base == a.obj || base == PyArray_BASE(reinterpret_cast<PyArrayObject*>(a.obj)))
