@@ -17,6 +17,7 @@ using F32 = float (*)(float);
 // exact.
 const RuntimeSymbol kRuntimeSymbols[] = {
     {"stator_host_call", reinterpret_cast<void*>(&kernels::stator_host_call)},
+    {"stator_x87_faults", reinterpret_cast<void*>(&kernels::stator_x87_faults)},
     {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
     {"memmove", reinterpret_cast<void*>(&std::memmove)},
     {"memset", reinterpret_cast<void*>(&std::memset)},

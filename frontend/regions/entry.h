@@ -28,6 +28,8 @@ struct EntryKind {
     bool ordered = false;     // strides do not grow from one axis to the next
 };
 EntryKind classify(PyObject* o);
+// From here on a count of enumerate's might leave 64 bits: nothing has so many items otherwise.
+inline constexpr int64_t kFarCount = int64_t{1} << 62;
 // What enumerate, zip, reversed, or an iterator of a sequence tell of themselves: (iterator, number),
 // (iterators...), (sequence, position).
 PyRef iterator_state(PyObject* o);

@@ -28,7 +28,8 @@ inline void clear_flags() {
     if (x87_flags()) asm volatile("fnclex");
 }
 
-inline uint32_t read_faults() {
+// Bits of either status register.
+inline uint32_t faults_of(unsigned flags) {
     struct Row {
         unsigned flag;
         uint32_t fault;
@@ -37,12 +38,13 @@ inline uint32_t read_faults() {
                              {kOverflowFlag, kFaultOverflow},
                              {kUnderflowFlag, kFaultUnderflow},
                              {kInvalidFlag, kFaultInvalid}};
-    const unsigned flags = _mm_getcsr() | x87_flags();
     uint32_t faults = 0;
     for (const Row& r : kRows)
         if (flags & r.flag) faults |= r.fault;
     return faults;
 }
+
+inline uint32_t read_faults() { return faults_of(_mm_getcsr() | x87_flags()); }
 
 // Leaves the caller's MXCSR, sticky flags included, as it was.
 class KeepFlags {

@@ -17,4 +17,11 @@ extern "C" uint32_t stator_host_call(const HostLoop* loop, char** args, int64_t 
     return faults;
 }
 
+extern "C" uint32_t stator_x87_faults() {
+    const unsigned flags = tier0::x87_flags();
+    if (!flags) return 0;
+    asm volatile("fnclex");
+    return tier0::faults_of(flags);
+}
+
 }  // namespace stator::kernels

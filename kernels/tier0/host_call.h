@@ -13,4 +13,8 @@ namespace stator::kernels {
 extern "C" uint32_t stator_host_call(const HostLoop* loop, char** args, int64_t n, const int64_t* strides,
                                      uint32_t mask);
 
+// What the x87 status word says, as Fault bits, and clears it: the C library's feraiseexcept sets some flags
+// there (flags.h), which compiled code cannot read by itself.
+extern "C" uint32_t stator_x87_faults();
+
 }  // namespace stator::kernels

@@ -134,6 +134,8 @@ ShadowRef lower_full_like(TraceBuilder& tb, const Call& call) {
     if (!plain(tb, nullptr, p[6]) || !fixed_if_given(tb, {p[2], p[3], p[4]}) ||
         !like_shape(tb, *p[0], p[5], &shape))
         return nullptr;
+    if (unit_axes_at_entry(tb, p[0]->shadow))
+        return tb.fail(Reason::UnknownCall, "an array like one with axes of extent 1");
     if (!result_dtype(tb, call, &t)) return nullptr;
     return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
 }

@@ -45,7 +45,7 @@ Parameters parameters_of_ufunc(const PyUFuncObject* ufunc) {
     Parameters out;
     for (int i = 0; i < ufunc->nin; ++i) out.push_back({"", false, true, false});
     for (int i = 0; i < ufunc->nout; ++i) out.push_back({ufunc->nout == 1 ? "out" : "", true, true, true});
-    for (const char* name : {"where", "dtype"}) out.push_back({name, true, false, true});
+    for (const char* name : {"where", "dtype"}) out.push_back({name, name[0] == 'd', false, true});
     return out;
 }
 
@@ -76,8 +76,8 @@ bool Builder::bind_known(PyObject* callable, std::vector<Value>* args, PyObject*
         bound[at] = std::move((*args)[positional + k]);
     }
     while (!bound.empty()) {
-        const bool nothing = bound.back().kind == Kind::Empty || bound.back().is_none();
-        if (!nothing || !(*parameters)[bound.size() - 1].optional) break;
+        const bool none = bound.back().is_none() && (*parameters)[bound.size() - 1].optional;
+        if (bound.back().kind != Kind::Empty && !none) break;
         bound.pop_back();
     }
     *args = std::move(bound);

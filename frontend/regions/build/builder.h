@@ -307,6 +307,7 @@ class Builder {
     bool binary_ints(int nb_op, const Value& a, const Value& b, Value* out);
     bool binary_floats(int nb_op, ValueId a, ValueId b, Value* out);
     bool binary_scalars(int nb_op, const Value& a, const Value& b, Value* out);
+    static bool mixes_signs(const Value& a, const Value& b);
     bool compare(int py_op, const Value& a, const Value& b, Value* out);
     bool truth(const Value& v, ValueId* out);
     bool negate(const Value& v, Value* out);

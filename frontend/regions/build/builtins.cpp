@@ -2,6 +2,7 @@
 // comparisons and containment where all items are known.
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "frontend/cpython/builtins.h"
@@ -236,8 +237,9 @@ bool Builder::contains(const Value& item, const Value& in, Value* out) {
     for (const Value& v : in.items) {
         Value equal;
         // The very object would be found even if it is not equal to itself.
-        const bool numbers =
-            item.is_number() && v.is_number() && (is_orderly(item) || is_orderly(v) || in.obj);
+        const auto constant = in.obj ? known_float(v) : std::nullopt;
+        const bool numbers = item.is_number() && v.is_number() &&
+                             (is_orderly(item) || is_orderly(v) || (constant && !std::isnan(*constant)));
         const Did did = numbers ? compare(Py_EQ, item, v, &equal) : compare_small(Py_EQ, item, v, &equal);
         if (!did.done()) {
             const bool differ = (is_string(item) && v.is_number()) || (is_string(v) && item.is_number()) ||

@@ -329,6 +329,7 @@ bool Builder::compare_arrays(int py_op, const Value& a, const Value& b, Value* o
     constexpr Op ops[] = {Op::Less, Op::LessEqual, Op::Equal, Op::NotEqual, Op::Greater, Op::GreaterEqual};
     if (is_complex(a) || is_complex(b)) return compare_complex(py_op, a, b, out);
     DType t;
+    if (mixes_signs(a, b)) return unknown("a comparison of " + describe(a) + " with " + describe(b));
     if (!promote(a, b, false, &t)) return false;
     return elementwise(ops[py_op], t, DType::Bool, {a, b}, out);
 }

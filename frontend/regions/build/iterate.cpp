@@ -7,6 +7,7 @@
 
 #include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
+#include "frontend/regions/entry.h"
 
 namespace stator::frontend::regions {
 
@@ -183,6 +184,10 @@ bool Builder::on_for_iter(const Insn& insn) {
 bool Builder::call_enumerate(std::vector<Value>& args, Value* out) {
     Value it, start = args.size() > 1 ? args[1] : int_value(const_int(0));
     if (args.empty() || args.size() > 2 || start.kind != Kind::Int) return unknown("a call of enumerate");
+    if (const auto k = known_int(start.id);
+        k ? *k >= kFarCount
+          : !guard(pointwise(graph::Op::Less, DType::I64, DType::Bool, {start.id, const_int(kFarCount)})))
+        return unknown("enumerate from so far");
     if (!iterator_of(args[0], &it)) return false;
     *out = composed(Kind::Enumerate, {it, int_value(start.id)});
     return true;

@@ -72,7 +72,9 @@ bool Builder::slice_part(const Value& slice, ValueId n, KeyPart* out) {
     int64_t k = 1;
     if (step >= 0) {
         k = known_int(step).value_or(kAnyStep);
-        if (k == 0 || k == INT64_MIN) return unknown("a slice with such a step");
+        constexpr int64_t kFar = int64_t{1} << 62;
+        if (k == 0 || (k != kAnyStep && (k >= kFar || k <= -kFar)))
+            return unknown("a slice with such a step");
         if (k == kAnyStep && !guard(pointwise(Op::Greater, DType::I64, DType::Bool, {step, const_int(0)})))
             return false;
     }

@@ -263,10 +263,13 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
     DType t;
     ValueId x, y;
     if (!promote(a, b, nb == nb::TrueDivide, &t)) return false;
-    // Of NumPy's ints and Python's floats the ufunc makes powers, and not the C library.
+    // Of NumPy's ints and Python's floats, and of two numbers of NumPy's that both are converted, the ufunc
+    // makes powers, and not the C library.
     const auto is_int = [](const Value& v) { return v.kind == Kind::Scalar && !graph::is_float(v.dtype); };
+    const auto converts = [&](const Value& v) { return v.kind == Kind::Scalar && v.dtype != t; };
     if (nb == nb::Power && graph::is_float(t) &&
-        ((is_int(a) && b.kind == Kind::Float) || (is_int(b) && a.kind == Kind::Float)))
+        ((is_int(a) && b.kind == Kind::Float) || (is_int(b) && a.kind == Kind::Float) ||
+         (converts(a) && converts(b))))
         return operator_by_host(nb, false, a, b, out);
     if (!convert(a, t, &x) || !convert(b, t, &y)) return false;
     const auto done = [&](ValueId id) {
@@ -321,14 +324,18 @@ bool Builder::binary_scalars(int nb, const Value& a, const Value& b, Value* out)
     }
 }
 
+// NumPy compares these exactly; as float64, which both would become, they are not.
+bool Builder::mixes_signs(const Value& a, const Value& b) {
+    return (a.dtype == DType::U64) != (b.dtype == DType::U64) && graph::is_integer(a.dtype) &&
+           graph::is_integer(b.dtype);
+}
+
 bool Builder::compare(int py_op, const Value& a, const Value& b, Value* out) {
     const bool scalars = a.kind == Kind::Scalar || b.kind == Kind::Scalar;
     ValueId x, y;
     DType t = DType::I64;
     if (scalars) {
-        const bool mixed = (a.dtype == DType::U64) != (b.dtype == DType::U64) && graph::is_integer(a.dtype) &&
-                           graph::is_integer(b.dtype);
-        if (mixed) return unknown("a comparison of " + describe(a) + " with " + describe(b));
+        if (mixes_signs(a, b)) return unknown("a comparison of " + describe(a) + " with " + describe(b));
         if (!promote(a, b, false, &t) || !convert(a, t, &x) || !convert(b, t, &y)) return false;
     } else {
         const bool floats = a.kind == Kind::Float || b.kind == Kind::Float;
@@ -385,6 +392,8 @@ bool Builder::binary_ufunc(const std::string& name, const Value& a, const Value&
     DType t;
     // The loop looks at how its exponent lies in memory.
     if (name == "power" || name == "float_power") return unknown("np." + name);
+    if (op && graph::info(*op).dtype == graph::DTypeRule::bool_ && mixes_signs(a, b))
+        return unknown("np." + name + " of " + describe(a) + " and " + describe(b));
     if (!promote(a, b, name == "divide", &t)) return false;
     const bool native = op && graph::info(*op).cls == graph::OpClass::Pointwise &&
                         graph::info(*op).arity == 2 && graph::info(*op).host == name &&

@@ -178,8 +178,12 @@ PyRef iterator_state(PyObject* o) {
     for (Py_ssize_t i = 2; ok && i < PyTuple_GET_SIZE(told.get()); ++i)
         ok = PyList_Append(all.get(), PyTuple_GET_ITEM(told.get(), i)) == 0;
     PyRef state = PyRef::steal(ok ? PyList_AsTuple(all.get()) : nullptr);
-    if (!state) PyErr_Clear();
-    return state;
+    if (!state) return PyErr_Clear(), PyRef{};
+    if (Py_TYPE(o) != &PyEnum_Type) return state;
+    // A count near the end of 64 bits may pass it.
+    int overflow = 0;
+    const int64_t count = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(state.get(), 1), &overflow);
+    return overflow || count >= kFarCount ? PyRef{} : std::move(state);
 }
 
 namespace {

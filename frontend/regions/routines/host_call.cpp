@@ -154,7 +154,8 @@ bool fits(PyObject* o, const HostResult& r) {
             if (!numpy::is_array(o)) return false;
             auto* a = reinterpret_cast<PyArrayObject*>(o);
             return PyArray_NDIM(a) == r.rank && PyArray_DESCR(a) == numpy::descr_of(r.dtype) && is_plain(a) &&
-                   PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) == r.owns && (!r.flat || shows_vector(a));
+                   PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) == r.owns &&
+                   (!r.flat || (PyArray_SIZE(a) > 0 && shows_vector(a)));
         }
         case Kind::Scalar:
         case Kind::ComplexScalar: return is_scalar_of(o, r.dtype);

@@ -198,8 +198,17 @@ void RegionNest::run_loop(const LoopCall& call, Value* n) {
     }
     llvm::Type* ptr = b_.getPtrTy();
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, ptr}, false);
+    // What the C library says, by the other status word: NumPy's float32 exp of few elements does.
+    const auto x87_faults = [&] {
+        llvm::Module* m = b_.GetInsertBlock()->getModule();
+        return b_.CreateCall(
+            m->getOrInsertFunction("stator_x87_faults", llvm::FunctionType::get(b_.getInt32Ty(), false)));
+    };
+    if (flags_) x87_faults();
     b_.CreateCall(type, e_.call_function(target), {pointers, length, strides, e_.call_data(target)})
         ->setDoesNotThrow();
+    if (flags_)
+        b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), e_.faults_), x87_faults()), e_.faults_);
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
 }

@@ -19,7 +19,7 @@ using graph::Op;
 
 bool left_out(const std::vector<Value>& args, size_t from) {
     return std::all_of(args.begin() + static_cast<ptrdiff_t>(std::min(from, args.size())), args.end(),
-                       [](const Value& v) { return v.kind == Kind::Empty || v.is_none(); });
+                       [](const Value& v) { return v.kind == Kind::Empty; });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "frontend/cpython/functions.h"
+#include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
@@ -30,9 +31,10 @@ constexpr std::string_view kRandomState[] = {
     "laplace",        "logistic",        "lognormal",  "normal",        "poisson",  "rand",
     "randint",        "randn",           "random",     "random_sample", "rayleigh", "standard_exponential",
     "standard_gamma", "standard_normal", "triangular", "uniform",       "weibull"};
-// Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw.
-constexpr std::string_view kRandom[] = {"expovariate", "gauss",     "normalvariate", "randint",
-                                        "random",      "randrange", "uniform"};
+// Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw. Nor
+// expovariate, which draws before it fails: Python would do it again, and draw once more.
+constexpr std::string_view kRandom[] = {"gauss",  "normalvariate", "randint",
+                                        "random", "randrange",     "uniform"};
 
 // A class of generators. Its module is not imported for this, and a generator of our own to try calls on is
 // made when a call is seen: both take milliseconds.
@@ -140,6 +142,10 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
     const auto named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
     const auto positional = static_cast<size_t>(args.end() - first) - named;
     const std::string what = "a call of " + method;
+    // Of other numbers the module random warns, by a function that is its own.
+    if ((method == "randint" || method == "randrange") && source->module == std::string_view("random") &&
+        !std::all_of(first, args.end(), [](const Value& v) { return v.kind == Kind::Int; }))
+        return unknown(what + " with such arguments");
     if (!std::all_of(first, args.end(), is_argument) || args.size() > policy().region_draw_arguments)
         return unknown(what + " with such arguments");
 
@@ -155,7 +161,7 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
         if (!argv.back()) return PyErr_Clear(), unknown(what + " with such arguments");
     }
     const PyRef sample =
-        PyRef::steal(probe ? PyObject_Vectorcall(probe.get(), argv.data(), positional, names) : nullptr);
+        probe ? call_pure(probe.get(), argv.data(), positional, names, OnWarning::Fail) : PyRef();
     HostResult gives;
     if (!sample || !describe_result(sample.get(), &gives) || !gives.owns)
         return PyErr_Clear(), unknown(what + " with such arguments");

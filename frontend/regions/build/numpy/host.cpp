@@ -144,6 +144,11 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
     if (!numpy::is_pure(callable, &quiet) || writes_argument(callable, args.size(), names))
         return unknown(what);
     const auto any = [&](auto&& f) { return std::any_of(args.begin(), args.end(), f); };
+    // NumPy warns of memory that nothing fills, also when the call is tried out.
+    const bool ufunc = PyObject_TypeCheck(callable, &PyUFunc_Type) != 0;
+    for (Py_ssize_t k = 0; ufunc && names && k < PyTuple_GET_SIZE(names); ++k)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), "where") == 0)
+            return unknown(what + " with where=");
     if (any(has_complex) && any(chooses_dtype)) return unknown(what + " that converts complex numbers");
     for (Value& v : args)
         if (!operand_for_host(&v)) return false;

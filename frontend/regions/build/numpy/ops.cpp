@@ -677,7 +677,9 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
     const auto is_either = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
     if (callable == numpy::array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array)
         return copy_of(args[0], out);
-    if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && !args[0].permuted)
+    // In the order of the operand's strides, which new axes and those of extent 1 have, too.
+    const auto in_order = [&](const Value& v) { return !v.permuted && (v.rank == 1 || is_dense(v)); };
+    if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && in_order(args[0]))
         return copy_of(args[0], out);
     if (is_either("dot") && args.size() == 2)
         return is_matrix_product(args[0], args[1]) ? product(args[0], args[1], out)
@@ -687,7 +689,7 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         if (is_either("max") || is("amax")) return reduce("maximum", args[0], out);
         if (is_either("min") || is("amin")) return reduce("minimum", args[0], out);
         const bool zeros = is("zeros_like") || is("empty_like");
-        if (zeros && !args[0].permuted) {
+        if (zeros && in_order(args[0])) {
             Value shape = composed(Kind::Tuple, {});
             for (ValueId e : extents_of(args[0])) shape.items.push_back(int_value(e));
             return drop(args[0]) && filled(shape, args[0].dtype, 0, out);

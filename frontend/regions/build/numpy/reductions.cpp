@@ -34,7 +34,7 @@ const ReductionRow* reduction_row(PyObject* callable) {
 
 // Of a number that was a constant in this block.
 std::optional<bool> Builder::known_bool(const Value& v) const {
-    if (v.kind == Kind::Empty || v.is_none()) return false;
+    if (v.kind == Kind::Empty) return false;
     if (v.kind != Kind::Bool) return std::nullopt;
     for (const graph::Inst& i : r_->blocks[static_cast<size_t>(block_)].insts)
         if (i.result == v.id && i.op == graph::RegionOp::Const) return i.ints[0] != 0;
@@ -68,7 +68,8 @@ std::optional<Builder::Reduction> Builder::reduction_of(PyObject* callable,
     if (!kept || !axes_of(argument(kAxis), args[0].rank, &r.axes)) return std::nullopt;
     r.keepdims = *kept;
     for (size_t i = kAxis + 1; i < args.size(); ++i)
-        r.plain &= i == row->keepdims || args[i].kind == Kind::Empty || args[i].is_none();
+        r.plain &= i == row->keepdims || args[i].kind == Kind::Empty ||
+                   (i < row->keepdims && args[i].is_none());  // dtype and out, but not initial and where
     return r;
 }
 

@@ -125,6 +125,9 @@ bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* ou
         if (gaps >= 0 && !ravels && !guard(gaps)) return false;
         if (gaps >= 0 && ravels) copied = gaps;
         const bool hidden = kept && ((a.kind == Kind::Lazy && !a.mask) || (gaps >= 0 && !ravels));
+        // A view of a copy without elements has other strides than the copy.
+        if (hidden && !known_int(total) && !holds(Op::Greater, total, const_int(0))) return false;
+        if (hidden && known_int(total) == 0) return unknown("a reshape of nothing");
         if (!lazy_of(a, &e) || !scratch_of(e, extents_of(a), &of, hidden)) return false;
     }
     graph::Inst inst;
