@@ -123,8 +123,8 @@ class GuardProgram {
     static AttrPlace classify_attr(PyObject* obj, PyObject* name, PyObject** value_borrowed);
 
     // Whether storing to obj.name runs no Python code, now or when what it held goes away: an instance dict
-    // entry, there or not, or a `__slots__` member; of a dict, the same of an item. Dropping objects of some
-    // builtin types is seen by nobody.
+    // entry, there or not, of a dict that nobody else has, or a `__slots__` member; of a dict, the same of an
+    // item. Dropping objects of some builtin types is seen by nobody.
     static bool can_store(PyObject* obj, PyObject* name);
     // The dict of an object's attributes, where there is one by now: CPython makes it when it is asked for.
     static PyObject* dict_of(PyObject* obj);

@@ -95,6 +95,9 @@ bool GuardProgram::can_store(PyObject* obj, PyObject* name) {
     // A default on the class may be anything that no lookup calls.
     if (descr && (Py_TYPE(descr)->tp_descr_set || Py_TYPE(descr)->tp_descr_get)) return false;
     if (!has_dict(type)) return false;
+    // Another object may have the same dict (self.__dict__ = cls.shared), or a variable (vars(self)): what is
+    // written later than the program does would be seen there.
+    if (PyObject* dict = dict_of(obj); dict && Py_REFCNT(dict) != 1) return false;
     PyObject* held = read_attr(obj, name);
     const bool unseen = !held || held == descr || goes_unseen(held);
     Py_XDECREF(held);

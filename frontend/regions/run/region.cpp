@@ -260,17 +260,12 @@ bool CompiledRegion::resolve_calls() {
 // Whether the attribute is nobody else's variable, and storing to it later than the program does is not seen.
 bool CompiledRegion::can_store(const BuiltRegion::Cell& c) const {
     PyObject* owner = entry_[static_cast<size_t>(c.owner)];
-    PyObject* dict = guards::GuardProgram::dict_of(owner);  // which others may have as well, or read
     const auto& sources = built_->sources;
     for (size_t i = 0; i < sources.size(); ++i) {
         const EntrySource& s = sources[i];
-        if (!s.name || built_->depth + static_cast<int>(i) == c.slot) continue;
-        if (PyUnicode_Compare(s.name.get(), c.name.get()) != 0) continue;
-        PyObject* parent = s.parent >= 0 ? entry_[static_cast<size_t>(s.parent)] : s.object.get();
-        if (!parent) continue;
-        const bool attribute = s.kind == EntrySource::Attribute;
-        if (parent == owner ? attribute
-                            : dict && (attribute ? guards::GuardProgram::dict_of(parent) : parent) == dict)
+        if (s.kind != EntrySource::Attribute || built_->depth + static_cast<int>(i) == c.slot) continue;
+        if (s.parent >= 0 && entry_[static_cast<size_t>(s.parent)] == owner &&
+            PyUnicode_Compare(s.name.get(), c.name.get()) == 0)
             return false;
     }
     return guards::GuardProgram::can_store(owner, c.name.get());

@@ -341,3 +341,60 @@ def test_deleted_attribute():
     a, b = Plain(), Plain()
     for _ in range(CALLS):
         assert same(compiled(a, Y), function(b, Y)) and same(held(a), held(b))
+
+
+class Borg:
+    """Objects that have one dict."""
+
+    held: dict = {}
+
+    def __init__(self):
+        self.__dict__ = self.held
+
+
+def through_both(p, q, x):
+    p.v = x * 2
+    q.v = q.v + 1
+    return p.v
+
+
+def read_through_the_other(p, q, x):
+    q.v = x
+    a = q.v
+    p.v = a + 1
+    return q.v
+
+
+def made_inside(p, q, x):
+    b = Borg()
+    b.u = x * 2
+    c = Borg()
+    c.u = c.u + 1
+    return b.u
+
+
+def through_its_dict(p, q, x):
+    held = p.__dict__
+    p.v = x * 2
+    return held["v"] + 1
+
+
+@pytest.mark.parametrize("function", [through_both, read_through_the_other, made_inside, through_its_dict])
+@pytest.mark.parametrize("later", [False, True])
+def test_objects_that_share_a_dict(function, later):
+    def objects(shared):
+        if shared:
+            return Borg(), Borg()
+        p, q = Plain(), Plain()
+        p.v = q.v = 1.0
+        return p, q
+
+    compiled = stator.compile(function)
+    for k in range(8):
+        shared = k > 4 if later else True
+        expected = function(*objects(shared), np.arange(3.0))
+        Borg.held.pop("v", None) if function is not through_both else Borg.held.update(v=1.0)
+        found = compiled(*objects(shared), np.arange(3.0))
+        Borg.held.pop("v", None) if function is not through_both else Borg.held.update(v=1.0)
+        assert np.array_equal(found, expected)
+        stator.wait()
