@@ -51,18 +51,33 @@ Val plain(Value* v) { return {v, false}; }
 
 // ---- arithmetic ----
 
+// LLVM takes operations on a sign's bit for fneg and fabs, and makes `-x + y` a difference and `|x| * |x|` a
+// square: numbers are the same, but a NaN that comes in then has another sign. A fence is no instruction.
+Value* fenced(const Args& a, Value* v) {
+    return a.t == DType::F32 || a.t == DType::F64 ? a.b().CreateArithmeticFence(v, v->getType()) : v;
+}
+// Neither is a constant to be taken for a negation, as -1 in a product and -0 in a difference are.
+Value* not_a_sign(const Args& a, size_t i) {
+    auto* constant = llvm::dyn_cast<llvm::Constant>(a[i]);
+    if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+    auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+    const bool is_sign = number && (number->isExactlyValue(-1.0) || number->isExactlyValue(-0.0));
+    return is_sign ? fenced(a, a[i]) : a[i];
+}
+
 Val add(const Args& a) {
     if (a.is_bool()) return mask(a.b().CreateOr(a.mask(0), a.mask(1)));
     return plain(a.is_float() ? a.b().CreateFAdd(a[0], a[1]) : a.b().CreateAdd(a[0], a[1]));
 }
 Val subtract(const Args& a) {
-    return plain(a.is_float() ? a.b().CreateFSub(a[0], a[1]) : a.b().CreateSub(a[0], a[1]));
+    return plain(a.is_float() ? a.b().CreateFSub(not_a_sign(a, 0), a[1]) : a.b().CreateSub(a[0], a[1]));
 }
 Val multiply(const Args& a) {
     if (a.is_bool()) return mask(a.b().CreateAnd(a.mask(0), a.mask(1)));
-    return plain(a.is_float() ? a.b().CreateFMul(a[0], a[1]) : a.b().CreateMul(a[0], a[1]));
+    return plain(a.is_float() ? a.b().CreateFMul(not_a_sign(a, 0), not_a_sign(a, 1))
+                              : a.b().CreateMul(a[0], a[1]));
 }
-Val divide(const Args& a) { return plain(a.b().CreateFDiv(a[0], a[1])); }
+Val divide(const Args& a) { return plain(a.b().CreateFDiv(a[0], not_a_sign(a, 1))); }
 Val square(const Args& a) {
     return plain(a.is_float() ? a.b().CreateFMul(a[0], a[0]) : a.b().CreateMul(a[0], a[0]));
 }
@@ -71,14 +86,15 @@ Val reciprocal(const Args& a) {
 }
 Val negative(const Args& a) {
     if (!a.is_float()) return plain(a.b().CreateNeg(a[0]));
-    return plain(
-        as_float(a.c, a.t, a.b().CreateXor(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, sign_bit(a.t)))));
+    Value* bits = a.b().CreateXor(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, sign_bit(a.t)));
+    return plain(fenced(a, as_float(a.c, a.t, bits)));
 }
 Val absolute(const Args& a) {
     if (a.is_bool()) return mask(a.mask(0));
-    if (a.is_float())
-        return plain(
-            as_float(a.c, a.t, a.b().CreateAnd(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, ~sign_bit(a.t)))));
+    if (a.is_float()) {
+        Value* bits = a.b().CreateAnd(as_int(a.c, a.t, a[0]), int_const(a.c, a.t, ~sign_bit(a.t)));
+        return plain(fenced(a, as_float(a.c, a.t, bits)));
+    }
     if (!a.is_signed()) return plain(a[0]);
     return plain(a.b().CreateBinaryIntrinsic(Intrinsic::abs, a[0], a.b().getFalse()));
 }
