@@ -51,12 +51,14 @@ Val plain(Value* v) { return {v, false}; }
 
 // ---- arithmetic ----
 
-// LLVM takes operations on a sign's bit for fneg and fabs, and makes `-x + y` a difference and `|x| * |x|` a
-// square: numbers are the same, but a NaN that comes in then has another sign. A fence is no instruction.
+// LLVM recognizes operations on the sign bit as fneg and fabs, and makes `-x + y` a difference and `|x| *
+// |x|` a square. Numbers stay the same, but a NaN operand then gives a NaN of another sign. A fence prevents
+// that, and is no machine instruction.
 Value* fenced(const Args& a, Value* v) {
     return a.t == DType::F32 || a.t == DType::F64 ? a.b().CreateArithmeticFence(v, v->getType()) : v;
 }
-// Neither is a constant to be taken for a negation, as -1 in a product and -0 in a difference are.
+// The operand. LLVM makes a negation of a product with the constant -1, and of a difference from -0, so these
+// constants are fenced.
 Value* not_a_sign(const Args& a, size_t i) {
     auto* constant = llvm::dyn_cast<llvm::Constant>(a[i]);
     if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();

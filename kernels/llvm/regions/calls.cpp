@@ -198,7 +198,8 @@ void RegionNest::run_loop(const LoopCall& call, Value* n) {
     }
     llvm::Type* ptr = b_.getPtrTy();
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, ptr}, false);
-    // What the C library says, by the other status word: NumPy's float32 exp of few elements does.
+    // The x87 status word, by which the C library reports some faults: NumPy's float32 exp has it report
+    // overflows, depending on length and stride.
     const auto x87_faults = [&] {
         llvm::Module* m = b_.GetInsertBlock()->getModule();
         return b_.CreateCall(

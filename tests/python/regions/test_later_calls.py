@@ -87,7 +87,7 @@ def sigmoid(x, n):
 @pytest.mark.parametrize("size", [1, 2, 3, 6, 10, 37, 100])
 @pytest.mark.parametrize("step", [1, 2])
 def test_overflow_that_the_c_library_says(function, size, step):
-    """By the x87 status word, as NumPy's exp of few float32 does."""
+    """By the x87 status word, as NumPy's float32 exp does, depending on length and stride."""
     calm = np.ones(size * step, "f4")[::step]
     over = calm.copy() * 1
     over[-1] = 120 if function is exp else -120
