@@ -575,6 +575,12 @@ template <bool kPlain>
         st.gpu = &run;
         return run_steps<false>(st, counters);
     }
+    // A GPU has no floating-point flags: what would raise has to be computed where it does.
+    if (numpy::faults_that_raise(kernels::kFaultDivide | kernels::kFaultOverflow | kernels::kFaultUnderflow |
+                                 kernels::kFaultInvalid)) {
+        have_cpu_code(st.trace);
+        return run_steps<false>(st, counters);
+    }
     DeviceRun run(st, *compiler()->cuda, st.trace.device, *code);
     st.device = &run;
     return run_steps<false>(st, counters);

@@ -422,14 +422,26 @@ static void name_values(Trace& t) {
 }
 
 // A trace of NumPy's arrays for which there are no kernels after all.
-static void run_on_cpu(Trace& t, const std::string& why) {
-    log(LogTopic::Errors, t.name + " runs on the CPU: " + why);
+void have_cpu_code(Trace& t) {
     const kernels::CompilerApi* api = compiler();
     for (Segment& s : t.segments) {
         if (!api || s.has_request) continue;
         s.has_request = true;
         api->compile(*s.request);
     }
+}
+
+static void run_on_cpu(Trace& t, const std::string& why) {
+    log(LogTopic::Errors, t.name + " runs on the CPU: " + why);
+    have_cpu_code(t);
+}
+
+// A GPU has no floating-point flags: what an np.errstate of the trace would do something about is not seen
+// there.
+static bool handles_faults(const graph::Graph& g) {
+    return std::any_of(g.nodes.begin(), g.nodes.end(), [](const Node& n) {
+        return n.op == Op::ErrorState && (n.ints[0] & 15 & ~(n.ints[0] >> 4)) != 0;
+    });
 }
 
 static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& asked,
@@ -489,7 +501,9 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
         *reason = Reason::NoKernels;
         return load_on_gpu(*t, later, why) ? std::move(t) : nullptr;
     }
-    if (std::string error; options.on_device && !load_on_device(*t, later, &error)) run_on_cpu(*t, error);
+    if (!options.on_device) return t;
+    std::string error = "its np.errstate handles what a GPU does not notice";
+    if (handles_faults(t->graph) || !load_on_device(*t, later, &error)) run_on_cpu(*t, error);
     return t;
 }
 

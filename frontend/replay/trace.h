@@ -179,6 +179,9 @@ std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, cons
 // (Trace::device_error).
 bool receive_device_code(Trace& t);
 
+// Has code made for the CPU of a trace that has code for a GPU.
+void have_cpu_code(Trace& t);
+
 struct Outcome {
     enum Kind : uint8_t {
         NotEntered,  // a guard failed at entry: nothing happened

@@ -148,6 +148,41 @@ def test_what_the_device_computes_raises_no_warnings():
     """)
 
 
+def test_what_raises_is_computed_where_it_raises():
+    """A GPU has no floating-point flags: np.errstate would change nothing there."""
+    run("""
+    def caught(x):
+        try:
+            return 1.0 / x, "quotient"
+        except FloatingPointError as error:
+            return str(error), "error"
+    def own(x):
+        with np.errstate(divide="raise"):
+            return caught(x)
+    def ignored(x):
+        with np.errstate(divide="ignore"):
+            return 1.0 / x
+    def told(kind, flag):
+        seen.append(kind)
+    seen = []
+    c, o, g = (stator.compile(f, device="cuda") for f in (caught, own, ignored))
+    for k in range(4):
+        x = np.arange(1.0, 9.0 + k)
+        assert c(x)[1] == o(x)[1] == "quotient"
+        g(x)
+    before = launches()
+    assert np.isinf(g(np.zeros(9))).all() and launches() > before
+    assert o(np.zeros(9)) == ("divide by zero encountered in divide", "error")
+    before = launches()
+    assert np.isinf(c(np.zeros(9))[0]).all() and launches() > before
+    with np.errstate(divide="raise"):
+        assert c(np.zeros(9)) == ("divide by zero encountered in divide", "error")
+        assert c(np.ones(9))[1] == "quotient"
+    with np.errstate(divide="call", call=told):
+        assert np.isinf(c(np.zeros(9))[0]).all() and seen == ["divide by zero"]
+    """)
+
+
 def test_reductions_and_scalars():
     run("""
     def f(x, k):
