@@ -12,8 +12,9 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-// What multiplies: `@` and np.matmul take any strides; np.dot has the same bits of dense operands, other
-// operands it copies or hands to other routines of the BLAS.
+// What multiplies: `@` and np.matmul take any strides; np.dot has the same bits of dense operands that are
+// added up over more than one element. Other operands it copies, or takes for numbers, of which a product
+// that is -0.0 stays so, or hands to other routines of the BLAS.
 struct Callables {
     PyObject *operator_, *matmul, *dot, *method;
     kernels::HostLoop loops[2];
@@ -63,6 +64,7 @@ PyRef small_product(PyObject* callable, PyObject* const* argv, size_t nargs, uin
     const kernels::HostLoop& loop = known.loops[type == NPY_FLOAT];
     const ProductCore a = core_of(left, false), b = core_of(right, true);
     const int64_t most = policy().small_product_work;
+    if (!any_strides && a.columns == 1) return {};
     if (!loop.fn || a.columns != b.rows || a.rows == 0 || a.columns == 0 || b.columns == 0 || a.rows > most ||
         a.columns > most || b.columns > most || a.rows * a.columns > most / b.columns)
         return {};

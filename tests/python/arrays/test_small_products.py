@@ -84,3 +84,15 @@ def test_filter():
         state = predict_and_update(*state, f, h, 0.01 * np.eye(2), np.eye(1), z)
         other = compiled(*other, f, h, 0.01 * np.eye(2), np.eye(1), z)
         assert all(a.tobytes() == b.tobytes() for a, b in zip(state, other))
+
+
+@pytest.mark.parametrize("function", PRODUCTS[:4])
+def test_products_of_single_elements(function):
+    """np.dot takes vectors of one element for numbers: a product that is -0.0 stays so, where a sum would be 0.0."""
+    compiled = stator.compile(function)
+    shapes = [(1,), (1, 1), (3, 1), (1, 3)]
+    for shape, other, dtype in itertools.product(shapes, shapes, "fd"):
+        a, b = np.full(shape, -2, dtype), np.zeros(other, dtype)
+        wanted = outcome(function, a, b)
+        for _ in range(3):
+            assert outcome(compiled, a, b) == wanted, (shape, other, dtype)
