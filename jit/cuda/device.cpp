@@ -51,7 +51,8 @@ std::shared_ptr<DeviceCode> load(DeviceState* s, const kernels::CudaSource& sour
                                  std::string* error) {
     if (source.kernels.empty()) return std::make_shared<DeviceCode>();  // its library does everything
     CudaBinary binary;
-    if (!compile_cuda(mutate_for_tests(source.text), name, s->arch, {}, &binary, error)) return nullptr;
+    if (!compile_cuda(mutate_for_tests(source.text), name, s->arch, source.options, &binary, error))
+        return nullptr;
     CudaStatus status;
     auto code = std::make_shared<DeviceCode>();
     code->module = CudaModule::load(*s->device, binary.cubin, binary.ptx, &status);

@@ -28,6 +28,9 @@ bool on_device(const Scalar& s, const graph::Graph& g) {
 CudaSource emit_cuda(const std::vector<const Program*>& programs, const graph::Graph& g,
                      const std::string& prefix, bool fastmath) {
     CudaSource out;
+    // CuPy flushes subnormal numbers of single precision (cupy/cuda/compiler.py), which each operation sees.
+    if (std::ranges::any_of(g.nodes, [](const graph::Node& n) { return n.host == graph::HostId::CuPy; }))
+        out.options.emplace_back("--ftz=true");
     cuda::Uses uses;
     uses.fast = fastmath;
     std::string kernels;

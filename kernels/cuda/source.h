@@ -46,6 +46,8 @@ struct CudaSource {
     std::string text;  // the prelude and all kernels
     std::vector<CudaKernel> kernels;
     std::string error;  // why there is no code; names the op and its dtypes
+    // What NVRTC is to be given beside its usual options: what arrays' own library compiles its kernels with.
+    std::vector<std::string> options;
 };
 
 // One source for several programs of one graph, in the order in which they run (null: one that runs

@@ -112,6 +112,8 @@ def test_functions_whose_last_bit_depends_on_the_options(function):
     "log2f log10f log1pf sinf cosf tanf asinf acosf atanf sinhf coshf tanhf asinhf acoshf atanhf cbrtf erff erfcf "
     "lgammaf tgammaf hypotf atan2f rsqrt".split(),
 )
-def test_functions_whose_bits_do_not(function):
+@pytest.mark.parametrize("flushes", ["--ftz=false", "--ftz=true"])  # as NumPy and torch, and as CuPy
+def test_functions_whose_bits_do_not(function, flushes):
     source = call_of(function)
-    assert fma(compiled(source, "sm_90", "--fmad=false", "-Ofc=min")) == fma(compiled(source, "sm_90"))
+    ours = compiled(source, "sm_90", flushes, "--fmad=false", "-Ofc=min")
+    assert fma(ours) == fma(compiled(source, "sm_90", flushes))

@@ -77,6 +77,27 @@ def test_pointwise():
     """)
 
 
+def test_extrema_have_the_bits_of_torch():
+    """Zeros of both signs and NaNs of several payloads, each beside each; on the CPU torch takes other zeros."""
+    run("""
+    def f(x, y):
+        return torch.maximum(x, y), torch.minimum(x, y), torch.maximum(x, y[0])
+    for t, i, nans in ((torch.float32, torch.int32, [0x7fc00001, -0x400000]), (torch.float64, torch.int64, [0x7ff8 << 48 | 9])):
+        odd = torch.tensor([0.0, -0.0, 1, -1.5, float("inf"), -float("inf"), 1e-45], dtype=t)
+        if where == "cpu":
+            odd = odd[1:]
+        odd = torch.cat([odd, torch.tensor(nans, dtype=i).view(t)]).to(where)
+        x, y = (a.contiguous() for a in torch.broadcast_tensors(odd[:, None], odd))
+        check(f, lambda k: (x.clone(), y.clone()), kernels=1)
+        if where == "cuda":
+            c = stator.compile(f)
+            for k in range(3):
+                found = c(x, y)
+            for a, b in zip(f(x, y), found):
+                assert torch.equal(a.view(i), b.view(i)), (a, b)
+    """)
+
+
 def test_a_number_divides_as_a_factor():
     """x / 3 is x * (1 / 3) in torch's CUDA kernels."""
     run("""

@@ -53,8 +53,9 @@ constexpr Rule kRules[] = {
     {"trunc", "trunc", 1, kAny},
     {"fix", "trunc", 1, kAny},
     {"rint", "rint", 1, kHalf | kFloats},
-    {"maximum", "maximum", 2, kBool | kInts},
-    {"minimum", "minimum", 2, kBool | kInts},
+    {"maximum", "maximum", 2, kBool | kInts | kFloats},
+    {"minimum", "minimum", 2, kBool | kInts | kFloats},
+    {"sign", "sign", 1, kInts | kFloats},
     {"fmax", "fmax", 2, kBool | kInts | kFloats},
     {"fmin", "fmin", 2, kBool | kInts | kFloats},
     {"copysign", "copysign", 2, kFloats},
@@ -79,6 +80,7 @@ constexpr Rule kRules[] = {
     {"isfinite", "isfinite", 1, kHalf | kFloats},
     {"signbit", "signbit", 1, kFloats},
     {"exp", "exp", 1, kFloats},
+    {"exp2", "power", 1, kFloats},
     {"expm1", "expm1", 1, kFloats},
     {"log", "log", 1, kFloats},
     {"log10", "log10", 1, kFloats},
@@ -209,6 +211,48 @@ const numpy::LoopTypes* choose_loop(const Rule& rule, std::span<const Arg> args)
     return nullptr;
 }
 
+// A constant that single precision has, as CuPy's text converts it.
+Id constant(TraceBuilder& tb, uint32_t single, DType t) {
+    return tb.cast(tb.scalar_const(DType::F32, single), t);
+}
+constexpr uint32_t kOne = 0x3f800000, kTwo = 0x40000000, kNan = 0x7fffffff;  // NAN of CUDA's headers
+
+Id apply(TraceBuilder& tb, Op op, std::initializer_list<Id> in, DType out) {
+    Shape shape;
+    std::vector<Id> ids(in);
+    if (!tb.broadcast_shape(ids, &shape)) return kNone;
+    for (Id& v : ids)
+        if ((v = tb.broadcast(v, shape)) == kNone) return kNone;
+    return tb.pointwise(op, ids, out);
+}
+
+// Functions of floats that CuPy's text spells out by others:
+//   maximum  (isnan(in0) | isnan(in1)) ? T(NAN) : T(max(in0, in1))
+//   sign     in0 < 0 || in0 > 0 ? copysign(T(1), in0) : in0 - in0
+//   exp2     pow(T(2), in0)
+Id spelled_out(TraceBuilder& tb, std::string_view name, std::span<const Arg> in, DType t) {
+    const Id x = in[0].id;
+    if (name == "exp2") return numpy::emit(tb, "power", {numpy::arg_of(tb, constant(tb, kTwo, t)), in[0]});
+    if (name == "sign") {
+        const Id zero = constant(tb, 0, t);
+        const Id other = apply(
+            tb, Op::BitwiseOr,
+            {apply(tb, Op::Less, {x, zero}, DType::Bool), apply(tb, Op::Greater, {x, zero}, DType::Bool)},
+            DType::Bool);
+        const Id one = numpy::emit(tb, "copysign", {numpy::arg_of(tb, constant(tb, kOne, t)), in[0]});
+        return apply(tb, Op::Where, {other, one, apply(tb, Op::Subtract, {x, x}, t)}, t);
+    }
+    const Id y = in[1].id;
+    const Id nan =
+        apply(tb, Op::BitwiseOr,
+              {apply(tb, Op::IsNan, {x}, DType::Bool), apply(tb, Op::IsNan, {y}, DType::Bool)}, DType::Bool);
+    const Id extremum = apply(tb, name == "maximum" ? Op::Fmax : Op::Fmin, {x, y}, t);
+    return apply(tb, Op::Where, {nan, constant(tb, kNan, t), extremum}, t);
+}
+bool is_spelled_out(std::string_view name) {
+    return name == "maximum" || name == "minimum" || name == "sign" || name == "exp2";
+}
+
 }  // namespace
 
 bool is_ufunc_name(std::string_view name) { return find_rule(name) != nullptr; }
@@ -261,6 +305,7 @@ Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> ope
         if (i && types.in[i] != types.in[0])
             return tb.fail(Reason::UnknownOp, "operands of two dtypes"), kNone;
     }
+    if (graph::is_float(types.out) && is_spelled_out(name)) return spelled_out(tb, name, args, types.out);
     const numpy::Ufunc* u = numpy::find_ufunc(rule->op);
     return u ? numpy::emit_ufunc(tb, *u, args, types) : kNone;
 }

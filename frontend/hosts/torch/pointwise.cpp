@@ -317,6 +317,22 @@ Id bounded(TraceBuilder& tb, Id v, Op op, Id limit) {
     return apply(tb, Op::Where, {nan, v, apply(tb, op, {v, limit}, t)}, t);
 }
 
+// maximum and minimum as CUDA's kernels have them: the first NaN of the two, else as `bounded`.
+Id extremum(TraceBuilder& tb, std::string_view name, std::span<const Operand> operands) {
+    Arg args[2];
+    if (operands.size() != 2) return kNone;
+    for (int i = 0; i < 2; ++i)
+        if (!read_float_tensor(tb, operands[i], &args[i])) return kNone;
+    const DType t = result_type(tb, args);
+    if (half(t)) return kNone;
+    std::vector<Id> in;
+    if (!read_operands(tb, args, t, Op::Fmax, &in)) return kNone;
+    const Id nan = apply(tb, Op::IsNan, {in[1]}, DType::Bool);
+    const Id greater = apply(tb, name == "maximum" ? Op::Fmax : Op::Fmin, {in[0], in[1]}, t);
+    const Id other = apply(tb, Op::Where, {nan, in[1], greater}, t);
+    return apply(tb, Op::Where, {apply(tb, Op::IsNan, {in[0]}, DType::Bool), in[0], other}, t);
+}
+
 // On the CPU, NaN and -0.0 stay as they are.
 Id rectified(TraceBuilder& tb, const Operand& o) {
     Arg x;
@@ -405,6 +421,7 @@ Id one_and_exp(TraceBuilder& tb, Id x, DType t) {
 
 // Halves are computed in single precision, as everywhere.
 Id on_gpu(TraceBuilder& tb, std::string_view name, std::span<const Operand> operands) {
+    if (name == "maximum" || name == "minimum") return extremum(tb, name, operands);
     const auto* row = std::ranges::find(kOnGpu, name, [](const auto& r) { return r[0]; });
     Arg a;
     if (row == std::end(kOnGpu) || operands.size() != 1 || !read_arg(tb, operands[0], &a) ||

@@ -116,9 +116,15 @@ EXPORT int nvrtcDestroyProgram(void** program) {
     *program = nullptr;
     return kSuccess;
 }
+// For tests: the options of the last compilation, each followed by a space.
+static std::string last_options;
+EXPORT const char* fake_nvrtc_options() { return last_options.c_str(); }
+
 EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* options) {
     if (!program) return kInvalidProgram;
     Program& p = *static_cast<Program*>(program);
+    last_options.clear();
+    for (int i = 0; i < count; ++i) last_options += std::string(options[i]) + " ";
     std::string arch = "compute_75";
     for (int i = 0; i < count; ++i) {
         std::string option = options[i];

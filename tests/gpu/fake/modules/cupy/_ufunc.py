@@ -11,6 +11,7 @@ from ._loops import LOOPS
 _WEAK = {int: 1, float: 2, complex: 3}
 _HEIGHT = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 _NAMES = {"fix": "trunc"}
+_NAN = np.array(0x7FFFFFFF, np.uint32).view(np.float32)  # NAN of CUDA's headers
 
 
 def _operand(value, device: int):
@@ -71,6 +72,12 @@ class ufunc:
         return out
 
     def _compute(self, operands, result):
+        if result.kind == "f" and self.__name__ in ("maximum", "minimum"):
+            chosen = np.asarray((np.fmax if self.__name__ == "maximum" else np.fmin)(*operands))
+            return np.where(np.isnan(operands[0]) | np.isnan(operands[1]), _NAN.astype(result), chosen)
+        if result.kind == "f" and self.__name__ == "sign":
+            (x,) = operands
+            return np.where((x < 0) | (x > 0), np.copysign(np.ones_like(x), x), x - x)
         function = getattr(np, _NAMES.get(self.__name__, self.__name__))
         if self.__name__ in ("divide", "true_divide"):
             operands = [x.astype(result) for x in operands]
