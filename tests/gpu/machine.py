@@ -21,6 +21,12 @@ def has_gpu() -> bool:
 fake_only = pytest.mark.skipif(has_gpu(), reason="the fake driver tells more than a real one")
 
 
+# Tests of what is found without a GPU: by the shim, and in the code of the NVRTC whose version is pinned.
+without_gpu = pytest.mark.skipif(
+    has_gpu(), reason="a machine without a GPU tells the same, with its own NVRTC"
+)
+
+
 # Kernels are made before the next call, so that each test knows which calls they serve. In processes of the tests' own
 # only: other folders' tests, which share this process, have code made in the background.
 AT_ONCE = {"STATOR_ASYNC": "0"}

@@ -7,8 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.gpu import runner
+from tests.gpu import machine, runner
 from tests.gpu.suite import PROGRAMS
+
+pytestmark = machine.without_gpu
 
 ARCHS = ["sm_80", "sm_90", "sm_100"]
 # v4 of 4 bytes, v2 of 8

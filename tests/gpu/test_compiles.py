@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from benchmarks.gpu import compiling
-from tests.gpu import runner
+from tests.gpu import machine, runner
 from tests.gpu.suite import PROGRAMS
+
+pytestmark = machine.without_gpu
 
 # Instructions of PTX in a kernel. A thousand take about 60 ms, and 25 ms go by before the first.
 MOST = {"scalar": 900, "elementwise": 900, "tiles": 650, "rows": 1400, "columns": 1400, "partial": 1400}

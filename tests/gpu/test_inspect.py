@@ -1,6 +1,7 @@
 """What the tools say about the GPU: explain, doctor and the dump."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -129,7 +130,7 @@ def test_dump_has_the_gpus_stages(tmp_path):
     source = (folder / "kernels.cu").read_text()
     assert 'extern "C" __global__' in source and "entry f_1_k0" in (folder / "kernels.ptx").read_text()
     log = (folder / "nvrtc.log").read_text()
-    assert log.startswith("sm_90: --gpu-architecture=sm_90") and "Used 32 registers" in log
+    assert log.startswith("sm_90: --gpu-architecture=sm_90") and re.search(r"Used \d+ registers", log)
     schedule = (folder / "schedule.cu.txt").read_text()
     assert "kernel f_1_k0 of segment 0\n  form         rows" in schedule
     assert "vector       4 elements" in schedule and "last launch  grid 1 x 1 x 1, block" in schedule

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.gpu import runner
+from tests.gpu import machine, runner
 from tests.gpu.suite import PROGRAMS
+
+pytestmark = machine.without_gpu
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)

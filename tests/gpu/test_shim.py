@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.gpu import shim
+from tests.gpu import machine, shim
+
+pytestmark = machine.without_gpu
 
 BLOCK_SUM = """
 extern "C" __global__ void __launch_bounds__(256) block_sum(const float* a, float* out, long long n) {
