@@ -134,7 +134,7 @@ def test_dump_has_the_gpus_stages(tmp_path):
     schedule = (folder / "schedule.cu.txt").read_text()
     assert "kernel f_1_k0 of segment 0\n  form         rows" in schedule
     assert "vector       4 elements" in schedule and "last launch  grid 1 x 1 x 1, block" in schedule
-    assert "uses         32 registers a thread, 0 bytes spilled" in schedule
+    assert re.search(r"uses         \d+ registers a thread, 0 bytes spilled", schedule)
     assert list(model["gpu"]) == ["schedule", "CUDA", "PTX", "NVRTC"]
     marks = [m["text"] for line, keys, marks in model["sources"][0]["lines"] for m in marks]
     assert any(text.startswith("waits ×") for text in marks), marks

@@ -9,7 +9,9 @@ import re
 import numpy as np
 import pytest
 
-from tests.gpu import runner, shim
+from tests.gpu import machine, runner, shim
+
+pytestmark = machine.without_gpu
 
 
 class Sparse:
