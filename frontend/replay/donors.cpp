@@ -33,6 +33,15 @@ bool is_plain_result(const Node& n) {
     return n.ints[3] == graph::kGivesFresh && std::ranges::find(kExact, n.name) != std::end(kExact);
 }
 
+// Whether what the recipe makes has the value's memory, or a view of it, in it.
+bool reaches(const graph::Graph& g, int32_t recipe, Id root) {
+    if (recipe < 0) return false;
+    const graph::Recipe& r = g.recipes[static_cast<size_t>(recipe)];
+    if (r.kind == graph::RecipeKind::Value || r.kind == graph::RecipeKind::View)
+        if (graph::buffer_root(g, r.index) == root) return true;
+    return std::ranges::any_of(r.items, [&](int32_t item) { return reaches(g, item, root); });
+}
+
 // Whether Python may see the value's object: it would find that what a function returned is a view of what it
 // computed.
 class Leaving {
@@ -48,13 +57,7 @@ class Leaving {
     }
 
   private:
-    bool recipe(int32_t index) const {
-        if (index < 0) return false;
-        const graph::Recipe& r = g_.recipes[static_cast<size_t>(index)];
-        if (r.kind == graph::RecipeKind::Value || r.kind == graph::RecipeKind::View)
-            if (graph::buffer_root(g_, r.index) == root_) return true;
-        return std::ranges::any_of(r.items, [&](int32_t item) { return recipe(item); });
-    }
+    bool recipe(int32_t index) const { return reaches(g_, index, root_); }
     bool cells(const std::vector<graph::CellContents>& all) const {
         return std::ranges::any_of(
             all, [&](const graph::CellContents& c) { return recipe(c.cell) || recipe(c.contents); });
@@ -68,6 +71,14 @@ bool is_shown_by_others(const graph::Graph& g, Id root) {
     return std::ranges::any_of(g.nodes, [&](const Node& n) {
         if (n.op != Op::Library || n.ints[3] == graph::kGivesFresh) return false;
         return std::ranges::any_of(n.in, [&](Id v) { return graph::buffer_root(g, v) == root; });
+    });
+}
+
+// Whether the version of the value's tensor was counted up: a result in its place would have that version.
+bool is_bumped(const graph::Graph& g, Id root) {
+    return std::ranges::any_of(g.nodes, [&](const Node& n) {
+        return n.op == Op::Library && n.ints[3] == graph::kGivesNothing &&
+               reaches(g, static_cast<int32_t>(n.ints[1]), root);
     });
 }
 
@@ -120,12 +131,12 @@ void plan_segment_donors(Trace& t, const TraceStep& step, Segment& s, std::set<I
                 is_shown_by_others(t.graph, operand.value) ||
                 !reads_where_it_writes(*p.code[0], static_cast<int>(in), static_cast<int>(out)))
                 continue;
-            // The object is what a function returned, or a result that took the place of one.
+            // The object is what a function returned, was written to, or took the place of such a one.
             const Id root = graph::buffer_root(t.graph, result.value);
-            const bool from_library = t.graph.nodes[static_cast<size_t>(operand.value)].op == Op::Library ||
-                                      given.contains(operand.value);
-            if (from_library && Leaving(t.graph, root).answer()) continue;
-            if (from_library) given.insert(root);
+            const bool shows = t.graph.nodes[static_cast<size_t>(operand.value)].op == Op::Library ||
+                               given.contains(operand.value) || is_bumped(t.graph, operand.value);
+            if (shows && Leaving(t.graph, root).answer()) continue;
+            if (shows) given.insert(root);
             result.donor = static_cast<int>(in);
             p.code[0]->in_place = true;
         }
@@ -135,7 +146,7 @@ void plan_segment_donors(Trace& t, const TraceStep& step, Segment& s, std::set<I
 }  // namespace
 
 void plan_donors(Trace& t) {
-    std::set<Id> given;  // values whose objects functions returned
+    std::set<Id> given;  // values whose objects show that they are no fresh results
     for (const TraceStep& step : t.steps)
         if (step.kind == StepKind::Program)
             plan_segment_donors(t, step, t.segments[static_cast<size_t>(step.segment)], given);

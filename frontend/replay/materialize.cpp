@@ -177,7 +177,7 @@ bool ReplayState::fits_tensor(Id v, PyObject* result) {
     const guards::TensorOrder order = guards::tensor_order(t.rank, t.shape, t.strides);
     const uint32_t zeros =
         graph::gives_shared(n.ints[3]) ? static_cast<uint32_t>(graph::kGivesShared - n.ints[3]) : 0;
-    if (order.layout != n.layout || order.zeros != zeros || order.ties ||
+    if (order.layout != n.layout || order.zeros != zeros || order.undecided ||
         static_cast<size_t>(t.rank) != n.shape.size())
         return false;
     for (int i = 0; i < t.rank; ++i)

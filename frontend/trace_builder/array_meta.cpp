@@ -138,8 +138,8 @@ static bool read_tensor_meta(PyObject* obj, ArrayMeta* out, std::string* why) {
         return false;
     }
     const guards::TensorOrder order = guards::tensor_order(t.rank, t.shape, t.strides);
-    if (order.ties) {
-        *why = "an array two of whose axes have the same stride";
+    if (order.undecided) {
+        *why = "an array with two axes of the same stride, or with odd strides of axes of one element";
         return false;
     }
     out->host = cupy ? graph::HostId::CuPy : t.device >= 0 ? graph::HostId::TorchCuda : graph::HostId::Torch;

@@ -188,8 +188,7 @@ bool TraceBuilder::fits_device(const ArrayMeta& meta) {
     return true;
 }
 
-// Whether torch works as a replay can check, and the tensor takes no part in a gradient.
-bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
+bool TraceBuilder::expect_torch_modes() {
     const guards::TensorApi* api = guards::tensor_api();
     if (guards::state(api->function_modes) || guards::state(api->dispatch_modes) ||
         guards::state(api->autocast) || guards::transformed())
@@ -197,12 +196,25 @@ bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
     guards::TorchState state;
     state.grad = guards::state(api->grad_enabled);
     state.inference = guards::state(api->inference_enabled);
-    if (state.grad && guards::requires_grad(tensor)) return fail(Reason::RequiresGrad), false;
     guards.expect_torch_state(state);
+    return true;
+}
+
+// Whether torch works as a replay can check, and the tensor takes no part in a gradient.
+bool TraceBuilder::fits_torch(PyObject* tensor, guards::ArraySpec* spec) {
+    if (!expect_torch_modes()) return false;
+    const bool grad = guards::state(guards::tensor_api()->grad_enabled);
+    if (grad && guards::requires_grad(tensor)) return fail(Reason::RequiresGrad), false;
     spec->type = Py_TYPE(tensor);
     spec->inference = guards::tensor_kind(tensor) == guards::TensorKind::Inference;
-    spec->no_grad = state.grad;
+    spec->no_grad = grad || !guards::requires_grad(tensor);
     return true;
+}
+
+bool TraceBuilder::has_views_of_leaf(const ShadowRef& root) const {
+    const BufferState& buffer = buffers_[static_cast<size_t>(root->buffer)];
+    return buffer.viewed && buffer.input >= 0 &&
+           guards::requires_grad(input_arrays_[static_cast<size_t>(buffer.input)]);
 }
 
 // An array that kernels do not read (byte-swapped, unaligned, dates, long doubles) can still be an operand of
@@ -546,6 +558,7 @@ ShadowRef TraceBuilder::new_tensor_view(const ShadowRef& base, ViewStep step, Py
     s->perm = meta.perm;
     s->base = base;
     s->maker = maker(callable, args, kwnames);
+    buffers_[static_cast<size_t>(s->buffer)].viewed = true;
     return s;
 }
 

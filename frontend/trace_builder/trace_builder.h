@@ -123,6 +123,11 @@ class TraceBuilder {
     // Whether a snapshot before the store knows its buffer, so that the store must never be undone or done
     // again.
     bool outlives_segment(graph::Id store) const;
+    // Whether the trace has views of a tensor that was given to it and requires grad: they keep the version
+    // that it had when they were made.
+    bool has_views_of_leaf(const ShadowRef& root) const;
+    // A guard on torch's modes as they are; false, with a reason, under those that see each call.
+    bool expect_torch_modes();
     bool will_write(const ShadowRef& dst);  // guards that its memory can be written and is nobody else's
 
     // A pure host function called on whole operands during replay. The result's extents become fresh symbols.
@@ -254,6 +259,7 @@ class TraceBuilder {
         int input;            // graph input, or -1
         bool named = false;   // a snapshot in the middle of the trace refers to its contents
         bool shared = false;  // other values of the trace may lie in the same memory
+        bool viewed = false;  // a tensor of the trace is a view of it
     };
     int32_t strided_recipe(const ShadowRef& s, ShadowRef* origin);
     ShadowRef int_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,

@@ -52,7 +52,7 @@ void lower_tensor(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<
         if (axis.mode == Axis::Equal && symbols[axis.symbol] != n) return false;
     }
     const TensorOrder order = tensor_order(view->rank, view->shape, view->strides);
-    if (order.layout != in.layout || order.zeros != in.mask || order.ties) return false;
+    if (order.layout != in.layout || order.zeros != in.mask || order.undecided) return false;
     const int8_t* perm = p.perms.data() + in.perm;
     for (int i = 0; i < in.ndim; ++i)
         if (order.perm[i] != perm[i]) return false;

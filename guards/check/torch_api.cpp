@@ -339,13 +339,20 @@ TensorOrder tensor_order(int rank, const int64_t* shape, const int64_t* strides)
         o.perm[at] = axis;
     }
     if (exact(rank, shape, strides, o.perm)) return o;
-    for (int i = 0; i < rank; ++i) {
+    int before = -1;  // the axis of extent 2 or more that comes before
+    int64_t step = 1;
+    bool dense = true;
+    for (int i = 0; i < rank; ++i)
         if (strides[i] == 0) o.zeros |= 1u << i;
-        const int next = i + 1 < rank ? o.perm[i + 1] : -1, axis = o.perm[i];
-        if (next >= 0 && strides[axis] == strides[next] && strides[axis] != 0 && shape[axis] > 1 &&
-            shape[next] > 1)
-            o.ties = true;
+    for (int k = rank; k-- > 0;) {
+        const int axis = o.perm[k];
+        if (shape[axis] == 1) continue;
+        dense &= strides[axis] == step;
+        step *= shape[axis];
+        o.undecided |= before >= 0 && strides[axis] == strides[before] && strides[axis] != 0;
+        before = axis;
     }
+    o.undecided |= dense || step == 0;
     const bool dense_rows = rank > 0 && strides[o.perm[rank - 1]] == 1;
     o.layout = dense_rows ? graph::Layout::InnerDense : graph::Layout::Strided;
     return o;

@@ -95,7 +95,9 @@ struct TensorOrder {
     // whose memory has this order of axes.
     int8_t perm[8];
     uint32_t zeros;  // axes of stride 0
-    bool ties;       // two axes of extent 2 or more share a stride other than 0
+    // What torch takes the tensor for does not follow from these: two axes of extent 2 or more share a stride
+    // other than 0, or it is dense where axes of extent 1, whose strides are another's, are not looked at.
+    bool undecided;
 };
 TensorOrder tensor_order(int rank, const int64_t* shape, const int64_t* strides);
 

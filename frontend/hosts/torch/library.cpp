@@ -24,21 +24,32 @@ bool rebuildable(TraceBuilder& tb, const Operand& o) {
     return o.shadow->kind != ShadowKind::Lazy && o.shadow->kind != ShadowKind::Iter;
 }
 
-bool has_keyword(const Call& call, const char* keyword) {
-    for (Py_ssize_t i = 0; call.kwnames && i < PyTuple_GET_SIZE(call.kwnames); ++i)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), keyword) == 0) return true;
-    return false;
+// What a call gives for the parameter of this name: by keyword, or by position to a function in Python;
+// nullptr when it is left out.
+const Operand* argument(const Call& call, const char* parameter) {
+    const Py_ssize_t keywords = call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0;
+    const size_t positional = call.args.size() - static_cast<size_t>(keywords);
+    for (Py_ssize_t i = 0; i < keywords; ++i)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), parameter) == 0)
+            return &call.args[positional + static_cast<size_t>(i)];
+    if (!call.callable || !PyFunction_Check(call.callable)) return nullptr;
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(call.callable));
+    const PyRef names = PyRef::steal(PyCode_GetVarnames(code));
+    if (!names) return PyErr_Clear(), nullptr;
+    for (size_t i = 0; i < std::min(positional, static_cast<size_t>(code->co_argcount)); ++i)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), static_cast<Py_ssize_t>(i)),
+                                             parameter) == 0)
+            return &call.args[i];
+    return nullptr;
 }
 
-// Whether the keyword is given as False or None, and always will be.
-bool given_off(TraceBuilder& tb, const Call& call, const char* keyword) {
-    const Py_ssize_t count = PyTuple_GET_SIZE(call.kwnames);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), keyword) != 0) continue;
-        const Operand& o = call.args[call.args.size() - static_cast<size_t>(count - i)];
-        return (o.obj == Py_False || o.obj == Py_None) && tb.require_constant(o.shadow, o.obj);
-    }
-    return false;
+// Whether the argument is left out, or False, None or 0, and always will be.
+bool is_off(TraceBuilder& tb, const Operand* o) {
+    if (!o) return true;
+    const bool zero = PyFloat_CheckExact(o->obj)  ? PyFloat_AS_DOUBLE(o->obj) == 0
+                      : PyLong_CheckExact(o->obj) ? PyObject_Not(o->obj) == 1
+                                                  : o->obj == Py_False || o->obj == Py_None;
+    return zero && tb.require_constant(o->shadow, o->obj);
 }
 
 // Whether dropout's arguments say that it does nothing, and always will.
@@ -55,9 +66,14 @@ bool drops_nothing(TraceBuilder& tb, const Call& call) {
 bool can_repeat(TraceBuilder& tb, const Call& call) {
     const Function* f = call.callable ? find_function(call.callable) : nullptr;
     const bool dropout = f && f->name == "dropout";
-    for (const char* keyword : {"out", "generator", "requires_grad", "inplace"})
-        if (!dropout && has_keyword(call, keyword) && !given_off(tb, call, keyword))
-            return tb.fail(Reason::UnknownCall, keyword), false;
+    // What makes a call write, or draw random numbers.
+    for (const char* parameter : {"out", "generator", "requires_grad", "inplace", "max_norm", "dropout_p"})
+        if (!dropout && !is_off(tb, argument(call, parameter)))
+            return tb.fail(Reason::UnknownCall, parameter), false;
+    constexpr size_t kDropoutP = 4;
+    if (f && f->name == "scaled_dot_product_attention" && !call.kwnames && call.args.size() > kDropoutP &&
+        !is_off(tb, &call.args[kDropoutP]))
+        return tb.fail(Reason::UnknownCall, "dropout_p"), false;
     if (dropout && !drops_nothing(tb, call))
         return tb.fail(Reason::UnknownCall, "dropout, which draws random numbers"), false;
     const bool needs_dim = f && (f->name == "softmax" || f->name == "log_softmax" || f->name == "softmin" ||
@@ -72,13 +88,22 @@ bool can_repeat(TraceBuilder& tb, const Call& call) {
     return true;
 }
 
+// Whether a call that returned an argument did nothing else. Builtins write where they end in an underscore;
+// of functions in Python it is known of a few.
+static bool gives_argument(const Call& call, const Function* f) {
+    return !call.callable || !PyFunction_Check(call.callable) ||
+           (f && (f->name == "dropout" || f->name.starts_with("atleast_")));
+}
+
 ShadowRef lower_library(TraceBuilder& tb, const Call& call, const Function* f) {
     auto refuse = [&](const char* why) { return tb.fail(Reason::UnknownCall, why); };
+    if (!tb.expect_torch_modes()) return nullptr;
     if (!can_repeat(tb, call)) return nullptr;
     std::vector<PyObject*> objects;
     for (const Operand& o : call.args) objects.push_back(o.obj);
     for (const Operand& o : call.args)  // contiguous() of a contiguous tensor: its guard settles that
-        if (is_tensor(o.obj) && o.obj == call.result) return o.shadow;
+        if (is_tensor(o.obj) && o.obj == call.result)
+            return gives_argument(call, f) ? o.shadow : refuse("a function that returns its argument");
     PyObject* result = call.result;
     if (is_tensor(result)) {
         if (guards::state(guards::tensor_api()->grad_enabled) && guards::requires_grad(result))

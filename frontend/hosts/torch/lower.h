@@ -51,6 +51,9 @@ ShadowRef finish(TraceBuilder& tb, Id v, size_t nodes_before, PyObject* result);
 Id converted(TraceBuilder& tb, Id v, DType to);
 // An operand as a value of dtype `to`.
 Id read_value(TraceBuilder& tb, const Operand& o, DType to);
+// A guard that a number is not larger than the dtype's largest, for functions that raise where it is
+// (c10::checked_convert). Other operands fit. Item stores and `where` let halves become infinite.
+bool fits_number(TraceBuilder& tb, const Operand& o, DType to);
 
 // --- views.cpp ---
 // nullptr, also without a reason, when it is not modelled.

@@ -10,6 +10,8 @@
 // library as there, a divisor that is a number becomes a factor, and extrema have the hardware's zeros.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
 
 #include "frontend/hosts/torch/lower.h"
 
@@ -296,6 +298,8 @@ Id choose(TraceBuilder& tb, std::span<const Operand> args) {
         !read_arg(tb, args[2], &sides[1]))
         return kNone;
     const DType t = result_type(tb, sides);
+    for (const Operand& side : args.subspan(1))
+        if (!half(t) && !fits_number(tb, side, t)) return kNone;
     Id ids[] = {condition.id, as_dtype(tb, sides[0], t), as_dtype(tb, sides[1], t)};
     if (ids[1] == kNone || ids[2] == kNone) return kNone;
     Shape shape;
@@ -348,7 +352,7 @@ Id leaky(TraceBuilder& tb, std::span<const Operand> args) {
     if (args.size() != 2 || !PyFloat_CheckExact(args[1].obj) || !read_float_tensor(tb, args[0], &x))
         return kNone;
     const Id zero = tb.cast(tb.scalar_const(DType::F32, 0), x.dtype);
-    const Id slope = read_value(tb, args[1], x.dtype);
+    const Id slope = fits_number(tb, args[1], x.dtype) ? read_value(tb, args[1], x.dtype) : kNone;
     if (slope == kNone) return kNone;
     const Id above = apply(tb, Op::Greater, {x.id, zero}, DType::Bool);
     const Id scaled = apply(tb, Op::Multiply, {x.id, slope}, x.dtype);
@@ -387,6 +391,7 @@ Id filled(TraceBuilder& tb, std::span<const Operand> args) {
         !read_arg(tb, args[1], &mask) || mask.rank == Rank::Number || mask.dtype != DType::Bool ||
         is_tensor(args[2].obj))
         return kNone;
+    if (!fits_number(tb, args[2], x.dtype)) return kNone;
     Id ids[] = {mask.id, read_value(tb, args[2], x.dtype), x.id};
     Shape shape;
     if (ids[1] == kNone || !tb.broadcast_shape(ids, &shape)) return kNone;
@@ -441,6 +446,15 @@ Id on_gpu(TraceBuilder& tb, std::string_view name, std::span<const Operand> oper
     return v == kNone ? v : tb.cast(v, a.dtype);
 }
 
+// number / tensor, which torch computes as tensor.reciprocal() * number (Tensor.__rtruediv__).
+Id number_divided(TraceBuilder& tb, std::span<const Arg> args, DType t) {
+    if (half(t)) return kNone;
+    const Id divisor = as_dtype(tb, args[1], t), number = as_dtype(tb, args[0], t);
+    if (divisor == kNone || number == kNone) return kNone;
+    const Id in[] = {inverse(tb, divisor), tb.broadcast(number, tb.node(divisor).shape)};
+    return in[0] == kNone || in[1] == kNone ? kNone : tb.pointwise(Op::Multiply, in, t);
+}
+
 Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
     if (rule.name == "relu") return args.size() == 1 ? rectified(tb, args[0]) : kNone;
     if (rule.name == "leaky_relu") return leaky(tb, args);
@@ -476,9 +490,30 @@ Id special(TraceBuilder& tb, const Rule& rule, std::span<const Operand> args) {
 
 Id converted(TraceBuilder& tb, Id v, DType to) {
     if (!converts(tb.node(v).dtype, to)) return kNone;
-    // CUDA's kernels make half precision of single precision.
-    if (tb.device >= 0 && half(to) && tb.node(v).dtype == DType::F64) v = tb.cast(v, DType::F32);
+    // torch makes half precision of single precision.
+    if (half(to) && tb.node(v).dtype == DType::F64) v = tb.cast(v, DType::F32);
     return tb.cast(v, to);
+}
+
+bool fits_number(TraceBuilder& tb, const Operand& o, DType to) {
+    Arg a;
+    if (!read_arg(tb, o, &a)) return false;
+    if (a.rank != Rank::Number || a.dtype == DType::Bool || !floating(to) || to == DType::F64) return true;
+    if (a.id == kNone) {  // an int: of the dtypes for which it may be too large, one is floating
+        if (to != DType::F16) return true;
+        return tb.require(Relation::Ge, a.sym, tb.int_const(-65504)) &&
+               tb.require(Relation::Lt, a.sym, tb.int_const(65505));
+    }
+    const double largest = to == DType::F16    ? 65504.0
+                           : to == DType::BF16 ? 0x1.fep127
+                                               : static_cast<double>(std::numeric_limits<float>::max());
+    const Id size = apply(tb, Op::Absolute, {a.id}, DType::F64);
+    const Id most = tb.scalar_const(DType::F64, std::bit_cast<uint64_t>(largest));
+    const Id beyond = apply(
+        tb, Op::LogicalAnd,
+        {apply(tb, Op::Greater, {size, most}, DType::Bool), apply(tb, Op::IsFinite, {a.id}, DType::Bool)},
+        DType::Bool);
+    return numpy::guard_scalar(tb, beyond, false);
 }
 
 Id read_value(TraceBuilder& tb, const Operand& o, DType to) {
@@ -525,6 +560,9 @@ Id compute(TraceBuilder& tb, std::string_view name, std::span<const Operand> ope
         case Rule::Special: break;
     }
     if (!plain(common)) return kNone;
+    if (rule->op == Op::SignBit && half(common))
+        return kNone;  // vectors and their tails make NaNs of two signs
+    if (rule->op == Op::Divide && args[0].rank == Rank::Number) return number_divided(tb, args, common);
     std::vector<Id> in;
     if (!read_operands(tb, args, common, rule->op, &in)) return kNone;
     const DType work = working(common);

@@ -20,6 +20,8 @@ bool bump_version(TraceBuilder& tb, const Operand& written) {
     if (!increment) return tb.fail(Reason::Unstoreable, "this torch's versions"), false;
     ShadowRef root = written.shadow;
     while (root->base) root = root->base;
+    if (!guards::state(guards::tensor_api()->inference_enabled) && tb.has_views_of_leaf(root))
+        return tb.fail(Reason::Unstoreable, "views of a tensor that requires grad"), false;
     const Operand arg{tb.tuple({root}), nullptr};
     return tb.host_effect(increment, std::span(&arg, 1));
 }
@@ -51,6 +53,7 @@ Id library_value(TraceBuilder& tb, std::string_view name, const Call& call, cons
 static Id copied(TraceBuilder& tb, std::string_view name, const Call& call, DType to) {
     if (name == "zero" && call.args.size() == 1) return converted(tb, tb.scalar_const(DType::Bool, 0), to);
     if ((name != "fill" && name != "copy") || call.args.size() != 2 || call.kwnames) return kNone;
+    if (name == "fill" && !fits_number(tb, call.args[1], to)) return kNone;
     return read_value(tb, call.args[1], to);
 }
 
@@ -87,6 +90,10 @@ ShadowRef lower_in_place(TraceBuilder& tb, std::string_view name, const Call& ca
     return store_all(tb, a.shadow, v) && bump_version(tb, a) ? a.shadow : nullptr;
 }
 
+static bool stored_number_fits(TraceBuilder& tb, const Operand& value, DType to) {
+    return to != DType::F32 || fits_number(tb, value, to);
+}
+
 // x[mask] = number, with a mask of x's shape.
 static bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key, const Operand& value) {
     auto refuse = [&] { return tb.fail(Reason::Unstoreable, "index tensors"), false; };
@@ -97,6 +104,7 @@ static bool store_masked(TraceBuilder& tb, const Operand& a, const Operand& key,
     if (shape.size() != mask.size()) return refuse();
     for (size_t d = 0; d < shape.size(); ++d)
         if (!tb.require(Relation::Eq, shape[d], mask[d])) return refuse();
+    if (!stored_number_fits(tb, value, a.shadow->dtype)) return refuse();
     const Id v = read_value(tb, value, a.shadow->dtype);
     if (v == kNone || !tb.node(v).shape.empty()) return refuse();
     const Id in[] = {tb.value(key.shadow), v, tb.value(a.shadow)};
@@ -115,7 +123,7 @@ bool lower_store(TraceBuilder& tb, const Operand& a, const Operand& key, const O
     if (numpy::stores_itself(tb, a, step, value)) return bump_version(tb, a);
     if (value.shadow->kind == ShadowKind::Array && value.shadow->buffer == a.shadow->buffer)
         return tb.fail(Reason::Unstoreable, "a part of itself"), false;
-    Id v = read_value(tb, value, a.shadow->dtype);
+    Id v = stored_number_fits(tb, value, a.shadow->dtype) ? read_value(tb, value, a.shadow->dtype) : kNone;
     if (v == kNone) return tb.fail(Reason::Unstoreable, "a value of this type"), false;
     const Shape shape = tb.node(v).shape;
     if (shape.size() > step.shape.size()) return tb.fail(Reason::Unstoreable, "shapes"), false;
