@@ -96,13 +96,21 @@ bool Recorder::bind_inlined(PyObject* func, const Shadow& known, const std::vect
             continue;
         }
         // The function guard pins the default objects; what others than these hold may change.
-        bool immutable = PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
-                         PyUnicode_CheckExact(value) || PyBool_Check(value) || value == Py_None ||
-                         PyTuple_CheckExact(value) || PyType_Check(value) || PyCallable_Check(value);
-        (*locals)[i] =
-            immutable ? b_.constant(value) : b_.lazy(b_.guards.object(value, slot_text(code, i)), value);
+        (*locals)[i] = is_immutable(value) ? b_.constant(value)
+                                           : b_.lazy(b_.guards.object(value, slot_text(code, i)), value);
     }
     return true;
+}
+
+// None, numbers, strings, and tuples of nothing else.
+bool Recorder::is_immutable(PyObject* value) {
+    if (PyTuple_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+            if (!is_immutable(PyTuple_GET_ITEM(value, i))) return false;
+        return true;
+    }
+    return PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) ||
+           PyBool_Check(value) || value == Py_None;
 }
 
 // Appends the items of `**dict`: one built in this trace, or one found at entry, whose keys are then guarded.
@@ -303,6 +311,15 @@ bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, 
     } else if (!plain(args[1].obj)) {
         return false;
     }
+    const Shadow& asked = *args[0].shadow;
+    PyTypeObject* type = Py_TYPE(args[0].obj);
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+        reinterpret_cast<PyObject*>(type) != args[1].obj)  // its bases may change
+        b_.guards.expect_mro(asked.source != guards::kNoSource ? asked.source
+                             : asked.example != guards::kNoSource
+                                 ? asked.example
+                                 : b_.guards.object(args[0].obj, "an object"),
+                             type);
     *out = b_.constant(result);
     return true;
 }

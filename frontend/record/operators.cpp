@@ -6,6 +6,7 @@
 #include <span>
 
 #include "frontend/cpython/functions.h"
+#include "guards/check/functions.h"
 #include "guards/check/module.h"
 
 namespace stator::frontend {
@@ -161,8 +162,31 @@ bool Recorder::on_is(const Insn&) {
     return true;
 }
 
+// Containers ask for identity before they compare. Guards promise that what stands for the object compares as
+// it does: one by code stands for functions that are not equal, one by value for NaNs, which equal themselves
+// alone.
+bool Recorder::is_same_as_equal(const Operand& o) {
+    if (o.shadow->kind == ShadowKind::Tuple && PyTuple_CheckExact(o.obj)) {
+        for (size_t i = 0; i < o.shadow->items.size(); ++i)
+            if (!is_same_as_equal({o.shadow->items[i], PyTuple_GET_ITEM(o.obj, static_cast<Py_ssize_t>(i))}))
+                return false;
+        return true;
+    }
+    if (guards::is_function(o.obj) && o.shadow->source != guards::kNoSource)
+        b_.guards.expect_is(o.shadow->source, o.obj);
+    if (!answers_for_itself(o.obj)) return false;
+    return !PyFloat_Check(o.obj) || PyFloat_AS_DOUBLE(o.obj) == PyFloat_AS_DOUBLE(o.obj);
+}
+
+// Whether no code of the program's decides what it equals, how long it is and whether it is true.
+bool Recorder::answers_for_itself(PyObject* obj) {
+    if (PyType_Check(obj)) return Py_IS_TYPE(obj, &PyType_Type);
+    return !PyType_HasFeature(Py_TYPE(obj), Py_TPFLAGS_HEAPTYPE);
+}
+
 bool Recorder::on_contains(const Insn&) {
-    if (ops_[1].shadow->kind == ShadowKind::Dict && b_.require_constant(ops_[0].shadow, ops_[0].obj)) {
+    if (ops_[1].shadow->kind == ShadowKind::Dict && b_.require_constant(ops_[0].shadow, ops_[0].obj) &&
+        is_same_as_equal(ops_[0])) {
         ShadowRef known = b_.constant(top().frame->peek(0));  // the keys are fixed
         pop(), pop();
         push(known);
@@ -183,7 +207,12 @@ bool Recorder::on_contains(const Insn&) {
         return true;
     }
     for (auto& o : ops_)
-        if (!b_.require_constant(o.shadow, o.obj)) return refuse(Reason::UnknownOp, "a containment test");
+        if (!b_.require_constant(o.shadow, o.obj) || !is_same_as_equal(o))
+            return refuse(Reason::UnknownOp, "a containment test");
+    const PyTypeObject* container = Py_TYPE(ops_[1].obj);
+    if (container != &PyTuple_Type && container != &PyUnicode_Type && container != &PyBytes_Type &&
+        container != &PyFrozenSet_Type && container != &PyRange_Type)
+        return refuse(Reason::UnknownOp, "a containment test");
     ShadowRef out = b_.constant(top().frame->peek(0));
     pop(), pop();
     push(out);
@@ -213,7 +242,9 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
     *decided = true;
     if (!b_.resolve(a.shadow, a.obj)) return refuse(b_.reason, b_.reason_detail);
     switch (a.shadow->kind) {
-        case ShadowKind::Object: return true;
+        case ShadowKind::Object:
+            return answers_for_itself(a.obj) ||
+                   refuse(Reason::UnknownOp, "the truth of " + kind_for_messages(a.obj));
         case ShadowKind::Tuple:
         case ShadowKind::Dict:
         case ShadowKind::List: return true;

@@ -97,19 +97,31 @@ ShadowRef Recorder::answer(const CallParts& call, PyObject* result) {
     return type ? type_of(call.args[0]) : attribute_asked(call, result);
 }
 
+// Whether its guard holds for other objects, too: functions with the same code, and equal strings and slices.
+bool Recorder::stands_for_equals(const Operand& o) {
+    return o.shadow->source != guards::kNoSource &&
+           (guards::is_function(o.obj) || PyUnicode_CheckExact(o.obj) || PyBytes_CheckExact(o.obj) ||
+            PySlice_Check(o.obj));
+}
+
 // `a is b` of the operands at hand, both resolved; nullptr where a replay could find it otherwise.
 ShadowRef Recorder::identity(PyObject* result) {
     const Operand &a = ops_[0], &b = ops_[1];
     const Shadow &x = *a.shadow, &y = *b.shadow;
     const bool same = a.obj == b.obj;
     const bool none = (a.obj == Py_None) != (b.obj == Py_None);
-    if (&x == &y || none || (x.kind == ShadowKind::Object && y.kind == ShadowKind::Object))
+    const bool objects = x.kind == ShadowKind::Object && y.kind == ShadowKind::Object;
+    if (&x == &y || none || (objects && !stands_for_equals(a) && !stands_for_equals(b)))
         return b_.constant(result);
-    if (x.source != guards::kNoSource && y.source != guards::kNoSource) {
+    const auto source = [&](const Operand& o) {
+        return o.shadow->source != guards::kNoSource ? o.shadow->source
+                                                     : b_.guards.object(o.obj, Py_TYPE(o.obj)->tp_name);
+    };
+    if (objects || (x.source != guards::kNoSource && y.source != guards::kNoSource)) {
         if (same)
-            b_.guards.expect_same(x.source, y.source);
+            b_.guards.expect_same(source(a), source(b));
         else
-            b_.guards.expect_not_same(x.source, y.source);
+            b_.guards.expect_not_same(source(a), source(b));
         return b_.constant(result);
     }
     return !same && (made_here(x) || made_here(y)) ? b_.constant(result) : nullptr;
@@ -128,6 +140,8 @@ bool Recorder::class_method(const Operand& base, PyObject* name, ShadowRef* out)
         guards::is_function(function.get()) ? b_.example_of(type) : nullptr;
     if (!example) return false;
     b_.guards.expect_type_attrs(example->source, type, name);
+    if (Py_TYPE(base.obj) != &PyType_Type)
+        b_.guards.expect_type_attrs(b_.guards.object(base.obj, type->tp_name), Py_TYPE(base.obj), name);
     b_.guards.expect_function(b_.guards.object(function.get(), guards::utf8(name)), function.get());
     auto method = std::make_shared<Shadow>();
     method->kind = ShadowKind::Method;

@@ -116,6 +116,7 @@ class Recorder {
         bool any_order = false;  // keywords come from a dict whose order is not guarded
     };
     bool call_parts(const Insn& insn, CallParts* out);
+    static bool is_immutable(PyObject* value);
     bool spread_keywords(const Operand& dict, CallParts* out);
     bool prepare_inline(const Insn& insn, const CallParts& call);
     // record/objects.cpp
@@ -172,6 +173,7 @@ class Recorder {
     ShadowRef answer(const CallParts& call, PyObject* result);
     ShadowRef type_of(const Operand& o);
     ShadowRef attribute_asked(const CallParts& call, PyObject* result);
+    static bool stands_for_equals(const Operand& o);
     ShadowRef identity(PyObject* result);
     bool class_method(const Operand& base, PyObject* name, ShadowRef* out);
     bool call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out);
@@ -216,6 +218,8 @@ class Recorder {
     bool on_store_attr(const Insn&);
     bool on_compare(const Insn&);
     bool on_is(const Insn&);
+    bool is_same_as_equal(const Operand& o);
+    static bool answers_for_itself(PyObject* obj);
     bool on_contains(const Insn&);
     bool on_unary(const Insn&);
     bool on_not(const Insn&);

@@ -34,11 +34,17 @@ const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
     PyRef object = PyRef::steal(make(type, nothing.get(), nullptr));
     if (!object) return PyErr_Clear(), nullptr;
     const auto source = guards.object(object.get(), std::string(type->tp_name) + "()");
-    for (const char* name :
-         {"__new__", "__init__", "__setattr__", "__getattribute__", "__getattr__", "__del__"}) {
+    for (const char* name : {"__new__", "__init__", "__setattr__", "__getattribute__", "__getattr__",
+                             "__del__", "__abstractmethods__"}) {
         const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
         guards.expect_type_attrs(source, type, text.get());
     }
+    auto* const object_of_type = reinterpret_cast<PyObject*>(type);
+    if (PyTypeObject* meta = Py_TYPE(object_of_type); meta != &PyType_Type)
+        for (const char* name : {"__call__", "__getattribute__", "__getattr__"}) {
+            const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
+            guards.expect_type_attrs(guards.object(object_of_type, type->tp_name), meta, text.get());
+        }
     examples_.push_back(std::make_unique<Example>(Example{std::move(object), source}));
     return examples_.back().get();
 }

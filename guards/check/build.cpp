@@ -134,6 +134,12 @@ void GuardProgram::expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* n
     g.found = impl_->keep(class_lookup(type, name));
 }
 
+void GuardProgram::expect_mro(SourceId s, PyTypeObject* type) {
+    Guard& g = add_guard(*impl_, GuardKind::Mro, s);
+    g.obj = impl_->keep(reinterpret_cast<PyObject*>(type));
+    g.found = impl_->keep(type->tp_mro);
+}
+
 void GuardProgram::expect_stored(SourceId s, PyTypeObject* type, PyObject* name) {
     Guard& g = add_guard(*impl_, GuardKind::Stored, s);
     g.obj = impl_->keep(reinterpret_cast<PyObject*>(type));
@@ -307,6 +313,7 @@ bool implied(const Guard& g, const Guard& by) {
         case GuardKind::Bool: return type == &PyBool_Type;
         case GuardKind::Complex: return type == &PyComplex_Type;
         case GuardKind::TypeAttrs:
+        case GuardKind::Mro:
         case GuardKind::Stored: return by.obj == g.obj;
         default: return false;
     }
@@ -419,7 +426,7 @@ class Lowering {
         if (g.kind == GuardKind::TorchState) lower_torch_state(g, in);
         if (g.kind == GuardKind::Int) lower_int(g, in);
         if (g.kind == GuardKind::NpScalar) in.lo = graph::info(g.dtype).size;
-        if (g.kind == GuardKind::TypeAttrs) in.value = g.found;
+        if (g.kind == GuardKind::TypeAttrs || g.kind == GuardKind::Mro) in.value = g.found;
         if (g.kind == GuardKind::NoOverlap) lower_overlap(g, in);
         p_.code.push_back(in);
     }

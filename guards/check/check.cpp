@@ -174,6 +174,8 @@ bool step(Run& run, const Instr& in) {
         case Op::Length: return o && check_length(in, o);
         case Op::Keys: return o && check_keys(in, o);
         case Op::TypeAttrs: return o && check_type_attrs(in, o);
+        case Op::Mro:
+            return o && Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(in.p) && Py_TYPE(o)->tp_mro == in.value;
         case Op::Stored:
             return o && Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(in.p) &&
                    GuardProgram::can_store(o, in.q);

@@ -139,6 +139,8 @@ class GuardProgram {
     void expect_length(SourceId s, Py_ssize_t n);
     void expect_keys(SourceId s, PyObject* keys);  // a tuple of strings
     void expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* name);
+    // It is of exactly this class, which inherits from the classes that it inherits from now.
+    void expect_mro(SourceId s, PyTypeObject* type);
     void expect_stored(SourceId s, PyTypeObject* type, PyObject* name);
     // Code, globals, defaults and keyword defaults as now; with `same_closure` the cells too. Pass false
     // where the cells are read through func_cell, so that a closure made anew for each call still matches.

@@ -36,6 +36,7 @@ std::string bounds_text(const graph::SymTable& syms, graph::Sym s) {
 std::string expectation(const GuardProgram::Impl& p, const Guard& g) {
     switch (g.kind) {
         case GuardKind::Type:
+        case GuardKind::Mro:
         case GuardKind::TypeAttrs: return reinterpret_cast<PyTypeObject*>(g.obj)->tp_name;
         case GuardKind::NpScalar: {
             const std::string name = reinterpret_cast<PyTypeObject*>(g.obj)->tp_name;
@@ -126,6 +127,10 @@ std::string explain_value(const Guard& g, const std::string& source, PyObject* o
                        " to be the method of its class, found an attribute of the object itself";
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
                 return "expected " + show(g.obj) + "." + utf8(g.name) + " as it was, found it changed";
+            return "expected type(" + source + ") to be " + show(g.obj) + found;
+        case GuardKind::Mro:
+            if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
+                return "expected " + show(g.obj) + ".__bases__ as they were, found them changed";
             return "expected type(" + source + ") to be " + show(g.obj) + found;
         case GuardKind::Stored:
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))

@@ -43,6 +43,7 @@ using ResumeRef = std::shared_ptr<ResumePoint>;
 // A name that the region looked up while it was built: `dict[key]` must still be `value`.
 struct Pinned {
     PyRef dict, key, value;
+    PyRef module = {};             // whose attribute it is read as: it may get a class that answers otherwise
     mutable uint64_t version = 0;  // of the dict when it was last seen to hold
 };
 

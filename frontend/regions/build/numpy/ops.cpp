@@ -235,7 +235,8 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         PyObject* dict = PyModule_GetDict(owner.obj);
         PyObject* o = PyDict_GetItem(dict, insn.obj);
         if (!o || guards::is_lazy_import(o)) return unknown("attribute " + attr + " of a module");
-        out_->pinned.push_back({PyRef::borrow(dict), PyRef::borrow(insn.obj), PyRef::borrow(o)});
+        out_->pinned.push_back(
+            {PyRef::borrow(dict), PyRef::borrow(insn.obj), PyRef::borrow(o), PyRef::borrow(owner.obj)});
         Value v = known(o);
         if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o)) && !constant(o, &v))
             return false;
