@@ -196,6 +196,9 @@ enum FunctionItem : uint8_t {
 // Attr for an attribute that it wrote.
 struct CellContents {
     int32_t cell, contents;  // recipes; contents of kind Null leave it empty (not of Attr)
+    // Of Attr, the source by which the trace has read at entry what it held: another thread may have stored
+    // to it while a function of the host's had let go of the GIL.
+    int32_t read = -1;
 };
 
 // Where Python goes on, innermost frame last.

@@ -7,9 +7,12 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <memory>
 #include <mutex>
 
@@ -20,14 +23,37 @@
 namespace stator::jit {
 namespace {
 
+// Signals belong to the program's threads: CPython may not look at one that came to another thread before
+// something else asks for its attention (its eval breaker stays unset).
+class SignalsElsewhere : public tbb::task_scheduler_observer {
+  public:
+    explicit SignalsElsewhere(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+    ~SignalsElsewhere() override { observe(false); }
+    void on_scheduler_entry(bool is_worker) override {
+        thread_local bool blocked = false;
+        if (!is_worker || blocked) return;
+        blocked = true;
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    }
+};
+
+// Where our loops run.
+struct Arena {
+    tbb::task_arena arena;
+    SignalsElsewhere observer;
+    explicit Arena(int count) : arena(count), observer(arena) {}
+};
+
 struct Workers {
     std::mutex mutex;
     std::atomic<int> count{0};  // 0 = not yet decided
     std::atomic<int> affinity{0};
-    // What keeps TBB's scheduler alive, what lets it have more threads than CPUs, and where our loops run.
+    // What keeps TBB's scheduler alive, and what lets it have more threads than CPUs.
     std::unique_ptr<tbb::task_scheduler_handle> scheduler;
     std::unique_ptr<tbb::global_control> control;
-    std::shared_ptr<tbb::task_arena> arena;
+    std::shared_ptr<Arena> arena;
     bool serial = false;  // TBB could not be shut down before a fork: the child does without
 };
 Workers& workers() {
@@ -45,7 +71,7 @@ void decide(Workers& w, int affinity) {
     w.count.store(w.serial ? 1 : wanted_threads(), std::memory_order_relaxed);
 }
 
-std::shared_ptr<tbb::task_arena> current_arena() {
+std::shared_ptr<Arena> current_arena() {
     Workers& w = workers();
     std::lock_guard lock(w.mutex);
     const int affinity = affinity_cpus();
@@ -62,7 +88,7 @@ std::shared_ptr<tbb::task_arena> current_arena() {
         if (count > tbb::info::default_concurrency() && !w.control)
             w.control = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
                                                               static_cast<size_t>(count));
-        w.arena = std::make_shared<tbb::task_arena>(count);
+        w.arena = std::make_shared<Arena>(count);
     }
     return w.arena;
 }
@@ -82,7 +108,7 @@ int thread_count() {
 uint32_t parallel_for(int64_t extent, int64_t grain, uint32_t (*fn)(void*, int64_t, int64_t), void* context) {
     grain = std::max<int64_t>(grain, 1);
     if (extent <= grain || thread_count() == 1) return fn(context, 0, extent);
-    const std::shared_ptr<tbb::task_arena> arena = current_arena();
+    const std::shared_ptr<Arena> arena = current_arena();
     if (!arena) return fn(context, 0, extent);
 
     const unsigned mxcsr = _mm_getcsr();
@@ -95,7 +121,7 @@ uint32_t parallel_for(int64_t extent, int64_t grain, uint32_t (*fn)(void*, int64
         if (f) faults.fetch_or(f, std::memory_order_relaxed);
     };
     const int64_t blocks = (extent + grain - 1) / grain;
-    arena->execute([&] { tbb::parallel_for(tbb::blocked_range<int64_t>(0, blocks), piece); });
+    arena->arena.execute([&] { tbb::parallel_for(tbb::blocked_range<int64_t>(0, blocks), piece); });
     return faults.load(std::memory_order_relaxed);
 }
 

@@ -107,6 +107,11 @@ PyObject* finish_raise(Frame& f, const CodeInfo& code, int insn_index) {
 bool is_traced(PyThreadState* ts, PyCodeObject* code) { return raw::traced(ts, code); }
 int recursion_left(PyThreadState* ts) { return raw::recursion(ts); }
 bool eval_breaker_set(PyThreadState* ts) { return raw::eval_breaker(ts); }
+unsigned long thread_switches(PyThreadState* ts) { return raw::gil_switches(ts); }
+bool has_other_threads(PyThreadState* ts) {
+    PyThreadState* first = PyInterpreterState_ThreadHead(ts->interp);
+    return first != ts || PyThreadState_Next(first) != nullptr;
+}
 const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) { return raw::breaker_word(ts, mask); }
 
 }  // namespace stator::frontend

@@ -130,7 +130,10 @@ PyObject* call_with_frame(PyObject* clone, FrameBody body, void* ctx);
 bool is_traced(PyThreadState* ts, PyCodeObject* code = nullptr);
 bool eval_breaker_set(PyThreadState* ts);
 int recursion_left(PyThreadState* ts);  // calls of Python functions until RecursionError
-// The same as a word in memory: set when any bit of *mask is.
+// How often one thread has followed another in running Python; more than one thread could.
+unsigned long thread_switches(PyThreadState* ts);
+bool has_other_threads(PyThreadState* ts);
+// eval_breaker_set as a word in memory: set when any bit of *mask is.
 const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask);
 
 }  // namespace stator::frontend

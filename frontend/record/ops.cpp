@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/wording.h"
 #include "frontend/policy.h"
 #include "frontend/record/locations.h"
@@ -147,6 +148,7 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
         refuse(Reason::LittleWork, std::to_string(instructions_));
         return Verdict::Close;
     }
+    const DeferredSignals deferred;
     if (!table()[static_cast<int>(insn.op)].handler) {
         refuse(Reason::UnknownOp, in_words(insn.op));
         return Verdict::Close;
@@ -186,7 +188,10 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     return Verdict::Go;
 }
 
+// What is looked up here may run Python code of NumPy's, or ask for signals. A handler that ran in it would
+// be in the middle of an instruction, and what it raises would be lost.
 Recorder::Verdict Recorder::after(const Insn& insn, const numpy::TemporaryReuse& reuse) {
+    const DeferredSignals deferred;
     b_.reason = Reason::None;
     b_.reason_detail.clear();
     bool ok = settle_reuse(reuse) && (this->*table()[static_cast<int>(insn.op)].handler)(insn);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "frontend/cpython/deferred.h"
+#include "frontend/cpython/frame.h"
 #include "frontend/cpython/functions.h"
 #include "frontend/replay/host_arrays.h"
 #include "frontend/trace_builder/array_meta.h"
@@ -486,9 +487,17 @@ bool Materializer::frames(int snapshot, std::vector<ResumeFrame>* out) {
     return false;
 }
 
+// Whether an attribute or an item is what it was.
+static bool still_holds(PyObject* place, PyObject* name, PyObject* before) {
+    if (PyDict_CheckExact(place)) return PyDict_GetItem(place, name) == before;
+    const PyRef now = PyRef::steal(PyObject_GenericGetAttr(place, name));
+    return now ? now.get() == before : (PyErr_Clear(), false);
+}
+
 bool Materializer::fill_cells(const std::vector<graph::CellContents>& cells) {
     struct Write {
         PyRef place, name, contents;  // name: of an attribute
+        int32_t read;
     };
     std::vector<Write> built;
     for (const graph::CellContents& c : cells) {
@@ -501,9 +510,15 @@ bool Materializer::fill_cells(const std::vector<graph::CellContents>& cells) {
             if (!contents) return false;
         }
         if (!cell) return false;
-        built.push_back({std::move(cell), std::move(name), std::move(contents)});
+        built.push_back({std::move(cell), std::move(name), std::move(contents), c.read});
     }
-    for (auto& [place, name, contents] : built) {
+    // What another thread has stored since it was read would be lost. As long as nothing shows, the function
+    // can be begun again.
+    if (!st_.committed && thread_switches(PyThreadState_Get()) != st_.switches)
+        for (const Write& w : built)
+            if (w.read >= 0 && !still_holds(w.place.get(), w.name.get(), st_.entry->objects[w.read]))
+                return false;
+    for (auto& [place, name, contents, read] : built) {
         st_.committed = true;
         if (!name) {
             PyCell_Set(place.get(), contents.get());

@@ -23,6 +23,7 @@ struct ReplayState {
     char* scalars = nullptr;      // 16 bytes per value slot
     uint32_t errors_set = 0,
              errors_ignored = 0;  // fault kinds that the trace's own np.errstate handles or ignores
+    unsigned long switches = 0;   // thread_switches at entry, of traces that store what they read
     DeviceRun* device = nullptr;  // where segments run on copies of NumPy's arrays
     GpuRun* gpu = nullptr;        // where they run on arrays that live there
     int grad_mode_ = -1;          // torch's, once asked for

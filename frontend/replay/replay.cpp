@@ -12,6 +12,8 @@
 #include <optional>
 
 #include "frontend/clock.h"
+#include "frontend/cpython/collection.h"
+#include "frontend/cpython/frame.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/kept_warnings.h"
 #include "frontend/hosts/numpy/benign.h"
@@ -626,6 +628,12 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     entry.owned_count = 0;
     if (t.reads_tensors)
         entry.tensors = static_cast<guards::TensorView*>(alloca(sizeof(guards::TensorView) * (inputs + 1)));
+    // Finalizers, which the collector runs, may store to what is read here and stored at the end.
+    std::optional<NoCollection> quiet;
+    if (t.stores_what_it_read) {
+        quiet.emplace();
+        st.switches = thread_switches(PyThreadState_Get());
+    }
     const int failed = check_guards(t, slots, entry);
     if (failed >= 0) return not_entered(failed);
     st.entry = &entry;

@@ -481,6 +481,12 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->source_count = t->guards.source_count();
     t->input_count = static_cast<int>(t->graph.inputs.size());
     t->has_relations = t->guards.has_relations();
+    const auto reads = [](const std::vector<graph::CellContents>& cells) {
+        return std::ranges::any_of(cells, [](const graph::CellContents& c) { return c.read >= 0; });
+    };
+    t->stores_what_it_read =
+        reads(t->graph.end_cells) ||
+        std::ranges::any_of(t->graph.snapshots, [&](const graph::Snapshot& s) { return reads(s.cells); });
     for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host != graph::HostId::NumPy;
     for (Segment& s : t->segments) plan_segment(*t, s);
     plan_symbols(*t, std::move(relation_syms));

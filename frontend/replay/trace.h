@@ -149,6 +149,7 @@ struct Trace {
     int symbol_count = 0;
     int source_count = 0, input_count = 0;
     bool has_relations = false;
+    bool stores_what_it_read = false;  // attributes, when it ends or is left
     bool reads_tensors = false;
     int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
     // Of the last replay: elements that kernels have touched, and what routines of libraries took, ns.

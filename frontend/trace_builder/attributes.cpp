@@ -45,6 +45,7 @@ void TraceBuilder::write_attribute(const ShadowRef& owner, PyObject* obj, PyObje
                                    ShadowRef contents) {
     meet_attribute(owner, obj, name, nullptr);
     Attribute* a = find_attribute(obj, name);
+    if (!a->written) a->before = a->contents;
     a->contents = std::move(contents);
     if (std::exchange(a->written, true)) return;
     attribute_writes_.push_back(static_cast<size_t>(a - attributes_.data()));

@@ -155,7 +155,9 @@ bool TraceBuilder::attribute_contents(std::vector<graph::CellContents>* out) {
         place.items = {recipe(a.owner, nullptr), recipe(a.name, nullptr)};
         const int32_t held = recipe(a.contents, nullptr);
         if (place.items[0] < 0 || place.items[1] < 0 || held < 0) return false;
-        out->push_back({graph.add_recipe(std::move(place)), held});
+        const bool read = a.before && a.before->kind != ShadowKind::Lazy;
+        out->push_back(
+            {graph.add_recipe(std::move(place)), held, read ? a.before->source : guards::kNoSource});
     }
     return true;
 }

@@ -304,6 +304,7 @@ class TraceBuilder {
         PyRef object;        // what `owner` was while recording
         ShadowRef contents;  // nullptr: not looked at
         bool written = false;
+        ShadowRef before = nullptr;  // what was read before it was written
     };
     void keep_dicts_apart();
     Attribute* find_attribute(PyObject* obj, PyObject* name);

@@ -125,8 +125,9 @@ class CheckHoister final : RegionCopy {
             if (l.parent == loop) return false;
         for (const Block& b : r_.blocks)
             for (const Inst& i : b.insts)
-                if (b.loop == loop && (has_body(i.op) || i.op == RegionOp::Dot || i.op == RegionOp::Reduce ||
-                                       i.op == RegionOp::Call))
+                if (b.loop == loop &&
+                    (has_body(i.op) || i.op == RegionOp::Dot || i.op == RegionOp::Reduce ||
+                     i.op == RegionOp::Call || i.op == RegionOp::Library || i.op == RegionOp::Made))
                     return false;
         return true;
     }

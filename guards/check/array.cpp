@@ -154,37 +154,6 @@ bool disjoint(const Interval& a, const Interval& b) {
     return a.begin == a.end || b.begin == b.end || a.end <= b.begin || b.end <= a.begin;
 }
 
-// Whether two indices can name the same element: no, when each stride steps over all that the smaller ones
-// span.
-bool overlaps_itself(PyObject* o) {
-    Extent e;
-    if (!extent_of(o, &e)) return true;
-    const int rank = e.rank;
-    int64_t span = e.item, last = 0;
-    for (int done = 0, i = 0; done < rank; ++done) {  // axes by ascending stride; ties fail below
-        int64_t least = INT64_MAX;
-        int axis = -1;
-        for (i = 0; i < rank; ++i) {
-            const int64_t n = e.shape[i], step = std::abs(e.stride(i));
-            if (n == 0) return false;
-            if (n == 1 || step <= last) continue;
-            if (step < least) least = step, axis = i;
-        }
-        if (axis < 0) break;
-        if (least < span) return true;
-        span += (e.shape[axis] - 1) * least;
-        last = least;
-    }
-    // Every axis was taken once unless two share a stride, or one has stride 0.
-    for (int i = 0; i < rank; ++i)
-        for (int j = 0; j < i; ++j)
-            if (e.shape[i] > 1 && e.shape[j] > 1 && std::abs(e.stride(i)) == std::abs(e.stride(j)))
-                return true;
-    for (int i = 0; i < rank; ++i)
-        if (e.shape[i] > 1 && e.stride(i) == 0) return true;
-    return false;
-}
-
 bool is_c_order(const std::vector<int>& perm) {
     for (size_t i = 0; i < perm.size(); ++i)
         if (perm[i] != static_cast<int>(i)) return false;
@@ -321,6 +290,36 @@ void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<b
     for (int i = 0; i < in.ndim; ++i)
         p.perms.push_back(i < static_cast<int>(spec.ties.size()) ? spec.ties[static_cast<size_t>(i)]
                                                                  : static_cast<int8_t>(i));
+}
+
+// No two indices name the same element when each stride steps over all that the smaller ones span.
+bool overlaps_itself(PyObject* o) {
+    Extent e;
+    if (!extent_of(o, &e)) return true;
+    const int rank = e.rank;
+    int64_t span = e.item, last = 0;
+    for (int done = 0, i = 0; done < rank; ++done) {  // axes by ascending stride; ties fail below
+        int64_t least = INT64_MAX;
+        int axis = -1;
+        for (i = 0; i < rank; ++i) {
+            const int64_t n = e.shape[i], step = std::abs(e.stride(i));
+            if (n == 0) return false;
+            if (n == 1 || step <= last) continue;
+            if (step < least) least = step, axis = i;
+        }
+        if (axis < 0) break;
+        if (least < span) return true;
+        span += (e.shape[axis] - 1) * least;
+        last = least;
+    }
+    // Every axis was taken once unless two share a stride, or one has stride 0.
+    for (int i = 0; i < rank; ++i)
+        for (int j = 0; j < i; ++j)
+            if (e.shape[i] > 1 && e.shape[j] > 1 && std::abs(e.stride(i)) == std::abs(e.stride(j)))
+                return true;
+    for (int i = 0; i < rank; ++i)
+        if (e.shape[i] > 1 && e.stride(i) == 0) return true;
+    return false;
 }
 
 void memory_span(PyObject* array, const char** begin, const char** end) {

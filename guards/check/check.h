@@ -84,6 +84,8 @@ void stride_ties(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, i
 // read.
 void memory_span(PyObject* array, const char** begin, const char** end);
 bool spans_overlap(PyObject* a, PyObject* b);
+// Whether two indices may name the same element of an array or tensor.
+bool overlaps_itself(PyObject* array);
 
 // Dtype number, rank, byte order and alignment of an ndarray as one number, for arrays that only the host's
 // own functions read: these decide whether a function of the host gives a view, a copy or the array itself.

@@ -114,8 +114,15 @@ std::string show(PyObject* obj) {
     if (obj == Py_None) return "None";
     if (obj == Py_Ellipsis) return "...";
     if (std::find(std::begin(plain), std::end(plain), type) != std::end(plain)) {
-        PyObject* repr = PyObject_Repr(obj);
-        if (!repr) PyErr_Clear();  // an int of more than 4300 digits
+        // PyObject_Repr serves signals first, and int's own for every digit: what a handler raised would be
+        // lost.
+        if (type == &PyLong_Type) {
+            int overflow = 0;
+            const long long value = PyLong_AsLongLongAndOverflow(obj, &overflow);
+            return overflow ? "an int of more than 64 bits" : std::to_string(value);
+        }
+        PyObject* repr = type->tp_repr(obj);
+        if (!repr) PyErr_Clear();
         std::string s = repr ? utf8(repr) : std::string("an ") + type->tp_name;
         Py_XDECREF(repr);
         return s.size() <= 80 ? s : s.substr(0, 77) + "...";

@@ -22,6 +22,7 @@ inline int& recursion(PyThreadState* ts) { return ts->py_recursion_remaining; }
 
 inline bool eval_breaker(PyThreadState* ts) { return (ts->eval_breaker & _PY_EVAL_EVENTS_MASK) != 0; }
 inline void set_eval_breaker(PyInterpreterState*) {}  // Py_AddPendingCall does
+inline unsigned long gil_switches(PyThreadState* ts) { return ts->interp->ceval.gil->switch_number; }
 // Where compiled loops look (little-endian: the events are in the low bytes).
 inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
     *mask = _PY_EVAL_EVENTS_MASK;

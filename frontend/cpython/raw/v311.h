@@ -36,6 +36,7 @@ inline bool eval_breaker(PyThreadState* ts) { return ts->interp->ceval.eval_brea
 inline void set_eval_breaker(PyInterpreterState* interp) {
     _Py_atomic_store_relaxed(&interp->ceval.eval_breaker, 1);
 }
+inline unsigned long gil_switches(PyThreadState*) { return _PyRuntime.ceval.gil.switch_number; }
 // Where compiled loops look (little-endian: the events are in the low bytes).
 inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
     *mask = -1;

@@ -7,10 +7,10 @@
 #include <array>
 #include <cstring>
 
+#include "frontend/cpython/collection.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/hosts/numpy/sum_order.h"
-#include "frontend/regions/routines/no_collection.h"
 #include "kernels/tier0/flags.h"
 
 namespace stator::frontend::regions {
@@ -159,7 +159,7 @@ LibraryRoutine gapped_reduction_routine(const std::string& ufunc, DType t, int r
     r->dtype = t;
     r->from_first = ufunc != "add";
     r->any_order = any_order;
-    return {run_gapped, r};
+    return {run_gapped, r, true};
 }
 
 }  // namespace stator::frontend::regions

@@ -10,12 +10,13 @@
 #include <span>
 
 #include "frontend/clock.h"
+#include "frontend/cpython/collection.h"
+#include "frontend/cpython/frame.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/own_warnings.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/regions/routines/library.h"
-#include "frontend/regions/routines/no_collection.h"
 #include "guards/check/check.h"
 
 namespace stator::frontend::regions {
@@ -390,8 +391,15 @@ bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& 
     return true;
 }
 
-CallThroughPython::CallThroughPython() : begun_(metered ? now_ns() : 0) { ++calls_through_python(); }
+CallThroughPython::CallThroughPython()
+    : begun_(metered ? now_ns() : 0),
+      switches_(thread_switches(PyThreadState_Get())),
+      region_(Disturbance::running) {
+    ++calls_through_python();
+}
 CallThroughPython::~CallThroughPython() {
+    if (thread_switches(PyThreadState_Get()) != switches_) *region_ = 1;
+    Disturbance::running = region_;
     if (begun_) ns += now_ns() - begun_;
 }
 
@@ -412,11 +420,11 @@ static std::shared_ptr<HostCall> host_call(HostFunction f, HostResult result) {
 }
 
 LibraryRoutine host_routine(HostFunction f, HostResult result) {
-    return {run_host, host_call(std::move(f), result)};
+    return {run_host, host_call(std::move(f), result), true};
 }
 
 LibraryRoutine draw_routine(HostFunction f, HostResult result) {
-    return {run_draw, host_call(std::move(f), result)};
+    return {run_draw, host_call(std::move(f), result), true};
 }
 
 }  // namespace stator::frontend::regions

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/regions/value.h"
@@ -14,6 +15,7 @@ namespace stator::frontend::regions {
 struct LibraryRoutine {
     kernels::LibraryFn fn = nullptr;
     std::shared_ptr<void> data;
+    bool through_python = false;  // it may let go of the GIL
 };
 
 // An array operand in a routine's words.
@@ -72,9 +74,25 @@ LibraryRoutine draw_routine(HostFunction f, HostResult result);
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);
 
+// What a region that runs is told when another thread has run while a routine had let go of the GIL: it
+// leaves at its next poll, and reads anew what it had read.
+class Disturbance {
+  public:
+    explicit Disturbance(kernels::RegionArgs* args) : outer_(std::exchange(running, &seen_)) {
+        args->disturbed = &seen_;
+    }
+    ~Disturbance() { running = outer_; }
+    Disturbance(const Disturbance&) = delete;
+    static inline volatile int32_t* running = nullptr;  // of the region whose code runs in this thread
+
+  private:
+    volatile int32_t seen_ = 0, *outer_;
+};
+
 // How many of them have called a function of Python's so far.
 int64_t& calls_through_python();
-// Counts one, and measures it while a region is metered: a call of LAPACK's takes as long in Python.
+// Counts one, tells the region about other threads, and measures it while a region is metered: a call of
+// LAPACK's takes as long in Python.
 class CallThroughPython {
   public:
     CallThroughPython();
@@ -85,6 +103,8 @@ class CallThroughPython {
 
   private:
     int64_t begun_;
+    unsigned long switches_;
+    volatile int32_t* region_;
 };
 
 // A function of the C library by its name in Region::calls, "math.sin" (build/numpy/math.cpp).

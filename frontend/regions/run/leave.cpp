@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontend/clock.h"
+#include "frontend/cpython/collection.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -343,6 +344,7 @@ bool CompiledRegion::items_to_store(std::vector<NewItem>* made) {
 
 // Objects are made before the frame is touched, so that a failure leaves it as it was.
 bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) {
+    const NoCollection quiet;  // a finalizer would find attributes and items as they were
     const ResumePoint& r = *built_->exits[static_cast<size_t>(exit)];
     const ExitValues values(exit_slots(exit), out_.data());
     const std::vector<PyObject*>& old = entry_;

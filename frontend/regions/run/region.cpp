@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "frontend/clock.h"
+#include "frontend/cpython/collection.h"
 #include "frontend/cpython/iterators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -210,6 +211,13 @@ CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string n
     scalars_.resize(built_->inputs.size() * kSlot);
     writes_ = std::any_of(built_->inputs.begin(), built_->inputs.end(),
                           [](const EntryInput& in) { return in.kind == EntryInput::Array && in.written; });
+    const bool stores =
+        !built_->cells.empty() || std::ranges::any_of(built_->inputs, [](const EntryInput& in) {
+            return in.kind != EntryInput::Array && in.written;
+        });
+    stores_behind_others_ = stores && std::ranges::any_of(built_->routines, [](const auto& routine) {
+                                return routine.second.through_python;
+                            });
     scratch_.resize(static_cast<size_t>(graph::scratch_cells(r) + graph::kMostSaved));
     if (device_)
         request_->slot->ready = true;
@@ -273,7 +281,7 @@ bool CompiledRegion::can_store(const BuiltRegion::Cell& c) const {
 
 bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     const BuiltRegion& b = *built_;
-    if (f.depth() != b.depth) return false;
+    if (f.depth() != b.depth || (stores_behind_others_ && has_other_threads(f.ts()))) return false;
     for (int i = 0; i < b.depth; ++i)
         if (!f.slot_is_object(i)) return false;
     entry_.clear();
@@ -294,6 +302,7 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
         if (!at(slot) || Py_TYPE(at(slot)) != type || PySequence_Fast_GET_SIZE(at(slot)) != items)
             return false;
     for (const Pinned& p : b.pinned) {
+        if (p.module && !PyModule_CheckExact(p.module.get())) return false;
         const uint64_t version = guards::dict_version(p.dict.get());
         if (version && version == p.version) continue;
         if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get()) return false;
@@ -309,6 +318,12 @@ bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     if (b.deepest > 0 && recursion_left(f.ts()) < b.deepest) return false;
     if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return false;
     return true;
+}
+
+// Making objects may collect garbage, whose finalizers could change what was read already.
+bool CompiledRegion::enter(Frame& f, std::vector<PyRef>* owned) {
+    const NoCollection quiet;
+    return admit(f, owned) && read_inputs();
 }
 
 bool CompiledRegion::read_inputs() {
@@ -539,9 +554,7 @@ bool CompiledRegion::disjoint() const {
         auto* a = reinterpret_cast<PyArrayObject*>(in.of_iterator ? array_iter_state(o).array : o);
         Span s{nullptr, nullptr, in.written};
         guards::memory_span(reinterpret_cast<PyObject*>(a), &s.begin, &s.end);
-        if (in.written)
-            for (int d = 0; d < PyArray_NDIM(a); ++d)
-                if (PyArray_STRIDE(a, d) == 0 && PyArray_DIM(a, d) > 1) return false;
+        if (in.written && guards::overlaps_itself(reinterpret_cast<PyObject*>(a))) return false;
         for (size_t i = 0; i < count; ++i)
             if ((s.written || spans[i].written) && s.begin < spans[i].end && spans[i].begin < s.end)
                 return false;
@@ -579,12 +592,15 @@ int32_t CompiledRegion::run_code(kernels::RegionArgs& args) {
 Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch) {
     std::vector<PyRef> owned;
     if (busy_) return Left::NotEntered;
-    struct AtEnd {
+    struct Busy {
         CompiledRegion* region;
-        ~AtEnd() { region->let_go(); }
-    } const at_end{this};
-    if (retired || !ready() || (!device_ && !resolve_calls()) || !admit(f, &owned) || !read_inputs())
-        return Left::NotEntered;
+        explicit Busy(CompiledRegion* r) : region(r) { r->busy_ = true; }
+        ~Busy() {
+            region->busy_ = false;
+            region->let_go();
+        }
+    } const busy{this};
+    if (retired || !ready() || (!device_ && !resolve_calls()) || !enter(f, &owned)) return Left::NotEntered;
     RegionArgs args{};
     args.arrays = arrays_.data();
     args.dims = dims_.data();
@@ -595,9 +611,9 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     args.scratch = scratch_.data();
     args.trust = &trust_;
     args.grow = grow;
+    const Disturbance others(&args);
     ++entries;
     int32_t exit = 0;
-    busy_ = true;
     if (watch) watch->entered(f, entry_);
     const int64_t called = calls_through_python(), had_grown = grown;
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
@@ -615,14 +631,9 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     errno = error_before;
     python_calls += calls;
     allocations += grown - had_grown;
-    if (ran != Left::End) {
-        busy_ = false;
-        return ran;
-    }
+    if (ran != Left::End) return ran;
     ++taken[static_cast<size_t>(exit)];
-    const bool left = leave(f, exit, inner);
-    busy_ = false;
-    if (!left) return Left::Failed;
+    if (!leave(f, exit, inner)) return Left::Failed;
     *pc = built_->exits[static_cast<size_t>(exit)]->frames[0].pc;
     const Left way = ways_[static_cast<size_t>(exit)];
     checks += way == Left::Check;
@@ -631,8 +642,10 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
 
 bool CompiledRegion::would_admit(Frame& f) {
     std::vector<PyRef> owned;
-    if (busy_ || !admit(f, &owned)) return false;
-    const bool fits = read_inputs();
+    if (busy_) return false;
+    busy_ = true;
+    const bool fits = enter(f, &owned);
+    busy_ = false;
     let_go();
     return fits;
 }
@@ -672,6 +685,7 @@ int CompiledRegion::traverse(visitproc visit, void* arg) const {
     for (const Pinned& p : built_->pinned) {
         Py_VISIT(p.dict.get());
         Py_VISIT(p.value.get());
+        Py_VISIT(p.module.get());
     }
     for (const auto& [slot, o] : built_->same_code) Py_VISIT(o.get());
     for (const EntrySource& s : built_->sources) {

@@ -111,6 +111,7 @@ class CompiledRegion {
     bool can_store(const BuiltRegion::Cell& c) const;
     bool store_attributes(std::vector<PyObject*>* slots) const;
     bool items_to_store(std::vector<NewItem>* made);
+    bool enter(Frame& f, std::vector<PyRef>* owned);
     bool read_inputs();
     bool read_input(const EntryInput& in, bool keep);
     bool disjoint() const;
@@ -125,10 +126,13 @@ class CompiledRegion {
     std::shared_ptr<kernels::RegionRequest> request_;
     std::unique_ptr<DeviceRegion> device_;
     std::vector<kernels::RegionCallTarget> calls_;
-    // While it runs. Library routines may release the GIL, and making objects may collect garbage, whose
-    // finalizers may come here again.
+    // While it is entered and runs. Library routines may release the GIL, and making objects may collect
+    // garbage, whose finalizers may come here again.
     bool busy_ = false;
     bool resolved_ = false, unresolvable_ = false;
+    // Attributes and items of lists are stored when it is left, while routines of it let other threads run,
+    // whose stores to the same places would be lost.
+    bool stores_behind_others_ = false;
     bool writes_ = false;                     // to an array that was there at entry
     const Frame* frame_ = nullptr;            // while it is being entered
     bool copied_ = false;                     // long lists, when it was entered

@@ -268,7 +268,10 @@ llvm::Function* RegionEmitter::raised_function(llvm::Type* t) {
 
 Value* RegionEmitter::wanted() {
     auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), breaker_, llvm::Align(4), /*isVolatile=*/true);
-    return b_.CreateICmpNE(b_.CreateAnd(flag, mask_), b_.getInt32(0));
+    Value* bits = b_.CreateAnd(flag, mask_);
+    if (disturbed_)
+        bits = b_.CreateOr(bits, b_.CreateAlignedLoad(b_.getInt32Ty(), disturbed_, llvm::Align(4), true));
+    return b_.CreateICmpNE(bits, b_.getInt32(0));
 }
 void RegionEmitter::poll(const Inst& i) {
     // For the compiler alone: nothing that was loaded is known any more.

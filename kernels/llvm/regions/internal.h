@@ -147,8 +147,8 @@ class RegionEmitter {
     Builder b_;
     llvm::Function* f_ = nullptr;
     llvm::Value *args_ = nullptr, *arrays_ = nullptr, *dims_ = nullptr, *scalars_ = nullptr, *out_ = nullptr,
-                *calls_ = nullptr, *breaker_ = nullptr, *mask_ = nullptr, *scratch_ = nullptr,
-                *grow_ = nullptr;
+                *calls_ = nullptr, *breaker_ = nullptr, *mask_ = nullptr, *disturbed_ = nullptr,
+                *scratch_ = nullptr, *grow_ = nullptr;
     llvm::Value* faults_ = nullptr;
     std::unique_ptr<FlagScope> watch_;  // of the `watch` instruction, of which there is one at most
     graph::RegionCfg cfg_;

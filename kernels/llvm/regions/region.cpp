@@ -82,6 +82,9 @@ void RegionEmitter::prologue() {
     calls_ = field(offsetof(RegionArgs, calls), ptr, "calls");
     breaker_ = field(offsetof(RegionArgs, breaker), ptr, kBreakerName);
     mask_ = field(offsetof(RegionArgs, breaker_mask), b_.getInt32Ty(), "mask");
+    const bool routines = std::ranges::any_of(
+        r_.calls, [](const graph::RegionCall& c) { return c.kind == graph::RegionCall::Library; });
+    if (routines) disturbed_ = field(offsetof(RegionArgs, disturbed), ptr, "disturbed");
     scratch_ = field(offsetof(RegionArgs, scratch), ptr, "scratch");
     grow_ = field(offsetof(RegionArgs, grow), ptr, "grow");
     faults_ = slot(b_.getInt32Ty(), "faults");
