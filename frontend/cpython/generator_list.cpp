@@ -210,6 +210,27 @@ bool appends_all(const std::vector<Insn>& insns, size_t i) {
            (insns[i + 2].flags & Insn::kBackward) && insns[i + 2].target == static_cast<int>(i);
 }
 
+// `a, b = (… for x in (p, q))`. Unpacking asks for one item more than there are names, so collecting is the
+// same only where it is certain that no more than that many are gone through. From 3.14 on too many values
+// are told of by their number where they are a list's.
+bool unpacks_few(const CodeInfo& info, size_t made, PyObject* generator) {
+    const std::vector<Insn>& insns = info.insns;
+    const Insn& consumer = insns[made + 1];
+    if (PY_VERSION_HEX >= 0x030E0000 || consumer.op != Opcode::UnpackSequence || made < 2) return false;
+    const Insn& items = insns[made - 2];
+    const bool built = items.op == Opcode::BuildTuple && items.arg <= consumer.arg;
+    const bool constant = items.op == Opcode::LoadConst && PyTuple_CheckExact(items.obj) &&
+                          PyTuple_GET_SIZE(items.obj) <= consumer.arg;
+    const auto get_iter = static_cast<int>(made) - 1;  // other iterables may be jumped there with
+    if ((!built && !constant) ||
+        std::any_of(insns.begin(), insns.end(), [&](const Insn& i) { return i.target == get_iter; }))
+        return false;
+    const std::vector<Unit> units = units_of(reinterpret_cast<PyCodeObject*>(generator));
+    for (size_t i = 0; i < units.size(); ++i)
+        if (units[i].op == YIELD_VALUE && loops_around(units, i) != 1) return false;
+    return true;
+}
+
 // `list(… for …)` and `tuple(… for …)` in Python 3.15: where the name is the builtin's, a loop that appends;
 // else a call, which is as good, and which lies behind. Instruction `load` is of the call's part.
 void prefer_call([[maybe_unused]] CodeInfo& info, [[maybe_unused]] size_t load) {
@@ -245,9 +266,7 @@ void collect_generators(CodeInfo& info) {
         const bool called = consumer.op == Opcode::Call && consumer.arg == 1 && !consumer.obj &&
                             !(consumer.flags & Insn::kKwOnStack);
         const bool appended = appends_all(info.insns, static_cast<size_t>(made) + 1);
-        // From 3.14 on too many values are told of by their number where they are a list's.
-        const bool unpacked = PY_VERSION_HEX < 0x030E0000 && consumer.op == Opcode::UnpackSequence;
-        if (!called && !appended && !unpacked) continue;
+        if (!called && !appended && !unpacks_few(info, static_cast<size_t>(made), load.obj)) continue;
         PyRef list = as_list(reinterpret_cast<PyCodeObject*>(load.obj), appended);
         if (!list) continue;
         load.obj = list.get();

@@ -1,5 +1,5 @@
-// Generator expressions that are used up where they are made: `a, b = (f(x) for x in xs)`, `tuple(... for
-// ...)`.
+// Generator expressions that are used up where they are made: `a, b = (f(x) for x in (p, q))`,
+// `tuple(... for ...)`.
 //
 // A generator is a frame that runs a piece at a time, which neither the stepper nor the recorder can follow.
 // Where what consumes it runs no code of the program between two items, collecting them in a list first is

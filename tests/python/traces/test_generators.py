@@ -1,5 +1,6 @@
 """Generator expressions that are used up where they are made (frontend/cpython/generator_list.h)."""
 
+import itertools
 import sys
 import traceback
 import warnings
@@ -29,7 +30,7 @@ def captures_all(compiled, *args):
 
 def test_unpacked():
     def f(x, k):
-        a, b, c = (x[n:] * k for n in range(3))
+        a, b, c = (x[n:] * k for n in (0, 1, 2))
         return a[:-2] + b[:-1] + c
 
     captures_all(same(f, X, 2.0), X, 2.0)
@@ -37,7 +38,7 @@ def test_unpacked():
 
 def test_unpacked_with_closure_and_condition():
     def f(x, k):
-        a, b = (x * n + k for n in range(4) if n % 2)
+        a, b = (x * n + k for n in (2, k) if n > 1)
         return a * b - k
 
     captures_all(same(f, X, 3.0), X, 3.0)
@@ -157,6 +158,52 @@ def outcome(call, *args):
             if e is not None
         ]
     return None
+
+
+def test_no_more_is_taken_than_unpacking_asks_for():
+    seen = []
+
+    def note(n):
+        seen.append(n)
+        return n
+
+    def too_many(x):
+        y = x * 2.0
+        a, b = (note(n) for n in range(1000))
+        return y + a + b
+
+    def endless(x):
+        y = x * 2.0
+        a, b = (note(n) for n in itertools.count())
+        return y + a + b
+
+    def one_more(x):
+        y = x * 2.0
+        a, b = (note(n) for n in (0, 1, 2, 3))
+        return y + a + b
+
+    def loops(x):
+        y = x * 2.0
+        a, b = (note(n) for _ in (1, 2) for n in (0, 1, 2))
+        return y + a + b
+
+    def either(x):
+        y = x * 2.0
+        a, b = (note(n) for n in (range(9) if len(x) > 4 else (0, 1)))
+        return y + a + b
+
+    def as_many(x):
+        y = x * 2.0
+        a, b = (note(n) for n in (0, 1, x.ndim + 1) if n < 5)
+        return y + a + b
+
+    for function in (too_many, endless, one_more, loops, either, as_many):
+        compiled = stator.compile(function)
+        wanted = outcome(function, X)
+        for _ in range(6):
+            seen.clear()
+            assert outcome(compiled, X) == wanted and wanted is not None
+            assert seen == [0, 1, 2]
 
 
 def too_many(x):
