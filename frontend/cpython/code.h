@@ -37,8 +37,10 @@ struct Insn {
     bool boundary =
         false;  // the first instruction decoded from its unit: a place where a frame may be resumed
     int32_t arg = 0;
-    int32_t unit = 0;         // first code unit, EXTENDED_ARG prefixes (and KW_NAMES, PRECALL) included
-    int32_t op_unit = 0;      // the unit a traceback names while this executes
+    int32_t unit = 0;  // first code unit, EXTENDED_ARG prefixes (and KW_NAMES, PRECALL) included
+    // The unit a traceback names while this executes: this instruction's own, but for calls of functions of
+    // generator_list.h.
+    int32_t op_unit = 0;
     int32_t next_unit = 0;    // unit after it and its caches
     int32_t target = -1;      // jump target: index into CodeInfo::insns
     PyObject* obj = nullptr;  // name, constant or keyword names; borrowed from the code object (or immortal)

@@ -81,7 +81,31 @@ PyObject* finish_return(Frame& f, const CodeInfo& code, PyObject* steal_value) {
     return steal_value;
 }
 
+namespace {
+
+// A function of generator_list.h that has been made and not yet been called, or its code: the default
+// evaluator would call it before it comes to the consumer.
+void make_generators_again(Frame& f) {
+    const auto collects = [](PyObject* o) {
+        return o && PyCode_Check(o) && collects_generator(reinterpret_cast<PyCodeObject*>(o));
+    };
+    for (int i = raw::code(f.raw())->co_nlocalsplus; i < f.depth(); ++i) {
+        PyObject* o = f.slot_is_object(i) ? f.slot(i) : nullptr;
+        if (collects(o)) {
+            f.set_slot(i, Py_NewRef(generator_of(o)));
+        } else if (o && PyFunction_Check(o) && collects(PyFunction_GET_CODE(o))) {
+            auto* function = reinterpret_cast<PyFunctionObject*>(o);
+            const PyRef list = PyRef::steal(function->func_code);
+            function->func_code = Py_NewRef(generator_of(list.get()));
+            raw::set_function_version(function, reinterpret_cast<PyCodeObject*>(function->func_code));
+        }
+    }
+}
+
+}  // namespace
+
 PyObject* finish_default(Frame& f, int unit) {
+    make_generators_again(f);
     f.unlink();
     raw::set_next(f.raw(), unit);
     RecursionPause pause(f.ts());

@@ -270,6 +270,11 @@ void collect_generators(CodeInfo& info) {
         PyRef list = as_list(reinterpret_cast<PyCodeObject*>(load.obj), appended);
         if (!list) continue;
         load.obj = list.get();
+        // The items of a generator are made when its consumer asks for them: that is where whoever looks at
+        // the frame meanwhile, or at the traceback of what they raise, finds it.
+        Insn& call = info.insns[static_cast<size_t>(made)];
+        call.op_unit = consumer.op_unit;
+        call.line = consumer.line;
         if (called) {
             load.flags |= Insn::kForCallable;
             prefer_call(info, i);

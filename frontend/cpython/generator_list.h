@@ -5,7 +5,8 @@
 // Where what consumes it runs no code of the program between two items, collecting them in a list first is
 // the same. So its code is rewritten, instruction by instruction and in place, to that of a list
 // comprehension: an ordinary function, which is recorded, inlined, exited from and resumed as any other. Line
-// numbers and the names in tracebacks stay.
+// numbers and the names in tracebacks stay; while it runs, the frame that calls it is at the instruction that
+// consumes the items.
 #pragma once
 
 #include "frontend/cpython/code.h"

@@ -40,6 +40,17 @@ def with_in_loop(n):
             boom(i)
 
 
+@case(4)
+def collected_on_other_lines(n):
+    log(
+        tuple(
+            (add(k, sys._getframe(1).f_lineno)
+             for k in range(n))))  # fmt: skip
+    return list(
+        (n // k
+         for k in [1, 0, look(n)]))  # fmt: skip
+
+
 @case()
 def with_not_a_manager():
     with 3:

@@ -250,6 +250,86 @@ def test_raising_later():
     assert compiled(X, 4).tobytes() == f(X, 4).tobytes()
 
 
+def test_lines_are_those_of_the_consumer():
+    def line(y, k):
+        return (sys._getframe(2).f_lineno, y * k)[0]
+
+    def told(y, k):
+        warnings.warn("of the caller's caller", stacklevel=3)
+        return y[0] + k
+
+    def item(x, i):
+        y = x * 2.0
+        return y + sum(
+            sorted(
+                (y[n] + y[0]
+                 for n in (0, i)
+                 ))[:1])  # fmt: skip
+
+    def in_loop(x, i):
+        y, s = x * 2.0, 0.0
+        for k in range(60):
+            a, b = tuple(
+                (y[n] * k
+                 for n in (0, i if k == 50 else 1)))  # fmt: skip
+            s += a - b
+        return s
+
+    def unpacked(x, i):
+        y = x * 2.0
+        a, b = (
+            (y[n] for n
+             in (0, i)))  # fmt: skip
+        return y + a + b
+
+    def looking(x, i):
+        y = x * 2.0
+        return y + list(
+            (line(y, k)
+             for k in range(i)))  # fmt: skip
+
+    def warning(x, i):
+        y = x * 2.0
+        return y + list(
+            (told(y, k)
+             for k in range(i)))[-1]  # fmt: skip
+
+    for function, arguments in (
+        (item, (3, 3, 3, 99, 3, 99, 3)),
+        (in_loop, (3, 3, 3, 99, 3, 99, 3)),
+        (unpacked, (3, 3, 3, 99, 3, 99, 3)),
+        (looking, (9, 9, 9, 9)),
+        (warning, (2, 2, 2, 2)),
+    ):
+        compiled = stator.compile(function)
+        for i in arguments:
+            seen = []
+            for f in (function, compiled):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    if i == 99:
+                        result = positions(f, X, i)
+                        assert result is not None
+                    else:
+                        result = np.asarray(f(X, i)).tobytes()
+                seen.append((result, [(str(w.message), w.filename, w.lineno) for w in caught]))
+            assert seen[0] == seen[1]
+
+
+def positions(call, *args):
+    """What it raises, with the places in the lines."""
+    try:
+        call(*args)
+    except Exception as error:
+        entries, at = [], error.__traceback__.tb_next
+        while at:
+            code = at.tb_frame.f_code
+            entries.append((code.co_name, at.tb_lineno, list(code.co_positions())[at.tb_lasti // 2]))
+            at = at.tb_next
+        return type(error), str(error), entries
+    return None
+
+
 def test_effects_keep_their_order():
     seen = []
 
