@@ -96,6 +96,9 @@ def _print_stats() -> None:
 def _begin_report(options: Options) -> None:
     import stator
 
+    # Modules that are imported after an interrupt may make Python forget that one is to end the process.
+    import stator._report
+
     name = f"-m {options.name}" if options.module else options.name
     profile = stator.profile(" ".join([name, *options.arguments]))
     page = os.path.abspath(options.page) if options.report and options.page else None
@@ -144,8 +147,11 @@ def _run(options: Options) -> int:
             _run_module(options)
         else:
             _run_script(options, main_module)
-    except (SystemExit, KeyboardInterrupt):
+    except SystemExit:
         raise
+    except KeyboardInterrupt as error:
+        _begin_at_program(error)
+        raise  # Python ends the process as the signal would
     except BaseException as error:
         return _report_error(error)
     return 0
@@ -159,32 +165,36 @@ def _run_module(options: Options) -> None:
 
 
 def _run_script(options: Options, main_module: types.ModuleType) -> None:
+    from importlib.machinery import BuiltinImporter, SourceFileLoader
+
     sys.argv = [options.name, *options.arguments]
     path = options.name
     if path == "-":
         if not _safe_path():
             sys.path[0] = ""
-        exec(compile(sys.stdin.read(), "<stdin>", "exec"), main_module.__dict__)
+        _say_where(main_module, "<stdin>", BuiltinImporter)
+        exec(compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), main_module.__dict__)
         return
+    if not os.path.isabs(path):
+        path = os.path.join(os.getcwd(), path)  # Python leaves ./ and ../ in it
     if os.path.isdir(path) or not _is_source(path):
         import runpy
 
-        sys.path[0] = os.path.abspath(path)
+        sys.path[0] = path
         runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
         return
-    from importlib.machinery import SourceFileLoader
-
-    path = os.path.abspath(path)
     if not _safe_path():
         sys.path[0] = os.path.dirname(os.path.realpath(path))
-    main_module.__dict__.update(
-        __file__=path, __package__=None, __loader__=SourceFileLoader("__main__", path)
-    )
-    if sys.version_info < (3, 15):
-        main_module.__dict__["__cached__"] = None
+    _say_where(main_module, path, SourceFileLoader("__main__", path))
     with io.open_code(path) as f:
         source = f.read()
     exec(compile(source, path, "exec", dont_inherit=True), main_module.__dict__)
+
+
+def _say_where(main_module: types.ModuleType, path: str, loader: Any) -> None:
+    main_module.__dict__.update(__file__=path, __package__=None, __loader__=loader)
+    if sys.version_info < (3, 15):
+        main_module.__dict__["__cached__"] = None
 
 
 def _safe_path() -> bool:
@@ -199,18 +209,34 @@ def _is_source(path: str) -> bool:
 
 
 def _report_error(error: BaseException) -> int:
-    error.__traceback__ = traceback = _of_program(error.__traceback__)
-    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback
-    if sys.version_info >= (3, 12):
-        sys.last_exc = error
-    sys.excepthook(type(error), error, traceback)
+    _set_traceback(error, _of_program(error.__traceback__))
+    sys.excepthook(type(error), error, error.__traceback__)
     return 1
 
 
+def _set_traceback(error: BaseException, traceback: TracebackType | None) -> None:
+    error.__traceback__ = traceback
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+
+
+def _begin_at_program(error: BaseException) -> None:
+    """Python shows it when it has left stator's own frames, which are in its traceback then."""
+    traceback, hook = _of_program(error.__traceback__), sys.excepthook
+
+    def show(kind: type[BaseException], value: BaseException, whole: TracebackType | None) -> None:
+        sys.excepthook = hook
+        if value is error:
+            _set_traceback(value, whole := traceback)
+        hook(kind, value, whole)
+
+    sys.excepthook = show
+
+
 def _of_program(traceback: TracebackType | None) -> TracebackType | None:
-    """The part of it behind the frames that started the program."""
-    starters = (__file__, "<frozen runpy>")
+    """The part of it behind the frames of this file, which started the program."""
     at: Any = traceback
-    while at is not None and at.tb_frame.f_code.co_filename in starters:
+    while at is not None and at.tb_frame.f_code.co_filename == __file__:
         at = at.tb_next
     return at
