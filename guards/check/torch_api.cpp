@@ -174,6 +174,10 @@ const TensorApi* tensor_api() {
     if (!torch) return nullptr;
     const PendingError pending;
     // While torch is being imported not all of it is there; another module of this name never has it.
+    PyObject* initializing = attr(torch, {"__spec__", "_initializing"});
+    const bool imported = initializing != Py_True;
+    Py_XDECREF(initializing);
+    if (!imported) return nullptr;  // a sample made now would import parts of it before those they need
     PyObject* whole = attr(torch, {"_C", "_functorch"});
     PyObject* last = attr(torch, {"nn", "Parameter"});
     const bool there = whole && last;
@@ -184,8 +188,14 @@ const TensorApi* tensor_api() {
     const bool busy = modes && state(modes);
     Py_XDECREF(modes);
     if (busy) return nullptr;  // asked again later
+    // It runs Python, in which this is asked again, and torch must not be asked for a sample while it makes
+    // one: what it does once it does under a lock. Another thread may do the same.
+    static thread_local bool loading = false;
+    if (loading) return nullptr;
     TensorApi fresh{};
-    const bool loaded = load(torch, fresh);  // runs Python: another thread may do the same
+    loading = true;
+    const bool loaded = load(torch, fresh);
+    loading = false;
     PyErr_Clear();
     if (status == Unknown) {
         api = fresh;

@@ -102,6 +102,23 @@ def test_paths_stay_as_they_are_written(tmp_path):
         assert (under.stdout, under.stderr) == (plain.stdout, plain.stderr)
 
 
+def test_a_library_that_is_imported_while_functions_are_looked_at(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+        import numpy as np
+        import torch
+        def f(x):
+            return (torch.from_numpy(x) * 2.0).numpy()
+        for _ in range(60):
+            y = f(np.ones(8))
+        print(y)
+        """
+    write(tmp_path, "program.py", text)
+    for _ in range(3):  # how far the import has come when torch is met is a matter of time
+        plain, under = both(tmp_path, (), ["program.py"])
+        assert (under.stdout, under.stderr) == (plain.stdout, plain.stderr)
+
+
 def test_mistakes_on_the_command_line(tmp_path):
     for arguments, says in [
         ([], "run needs a script"),
