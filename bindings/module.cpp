@@ -18,6 +18,7 @@
 #include "bindings/shared_states.h"
 #include "bindings/testing.h"
 #include "frontend/cpython/builtins.h"
+#include "frontend/cpython/evaluated.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/drive/ledger.h"
 #include "frontend/hosts/host.h"
@@ -26,6 +27,7 @@
 #include "frontend/replay/trace.h"
 #include "guards/check/check.h"
 #include "guards/check/names.h"
+#include "guards/check/own_code.h"
 
 namespace py = pybind11;
 
@@ -448,6 +450,8 @@ PYBIND11_MODULE(_stator_bindings, m) {
     m.attr("__version__") = STATOR_VERSION;
     check_hosts();
     stator::frontend::builtins_at_import();
+    stator::guards::OwnCode::compile_all();
+    stator::frontend::make_caller();
     if (!add_compiled_function(m.ptr())) throw py::error_already_set();
     add_inspection(m);
     add_functions(m);

@@ -11,6 +11,7 @@
 #include "frontend/cpython/builtins.h"
 #include "frontend/cpython/recursion.h"
 #include "frontend/once.h"
+#include "guards/check/own_code.h"
 
 namespace stator::frontend {
 
@@ -18,7 +19,7 @@ namespace {
 
 // A frame counts as complete from its RESUME on: without one nothing ever sees it. Code without optimized
 // locals is offered to no handler of the eval-frame hook.
-constexpr char kSource[] = R"(
+guards::OwnCode caller_code(R"(
 def call(f, args, kwargs):
     return f(*args, **kwargs)
 
@@ -33,15 +34,15 @@ def hide(f):
     f.__code__ = code.replace(co_code=bytes(units), co_flags=code.co_flags & ~optimized)
 
 hide(call)
-)";
+)",
+                            Py_file_input);
 
 PyObject* caller() {
     return once([] {
         const PyRef globals =
             PyRef::steal(Py_BuildValue("{s:O,s:i,s:i,s:i}", "__builtins__", builtins_at_import(), "RESUME",
                                        RESUME, "NOP", NOP, "CACHE", CACHE));
-        const PyRef done = PyRef::steal(
-            globals ? PyRun_String(kSource, Py_file_input, globals.get(), globals.get()) : nullptr);
+        const PyRef done = PyRef::steal(globals ? caller_code.run(globals.get()) : nullptr);
         PyObject* call = done ? PyDict_GetItemString(globals.get(), "call") : nullptr;
         PyErr_Clear();
         return Py_XNewRef(call);
@@ -62,6 +63,8 @@ bool has_others_than_numbers(PyObject* iterable) {
 }
 
 }  // namespace
+
+void make_caller() { caller(); }
 
 bool applies_operators(PyObject* callable, PyObject* const* args, size_t positional) {
     const std::span operands(args, positional);

@@ -21,4 +21,7 @@ PyObject* vectorcall_from_evaluator(PyObject* callable, PyObject* const* args, s
                                     PyObject* names);
 PyObject* call_from_evaluator(PyObject* callable, PyObject* args, PyObject* kwargs);
 
+// What they need, made when stator is imported: it runs code that the program's audit hooks would be told of.
+void make_caller();
+
 }  // namespace stator::frontend

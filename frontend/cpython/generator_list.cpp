@@ -38,6 +38,12 @@ constexpr int kReturnConst = RETURN_CONST;
 constexpr int kReturnConst = -1;
 #endif
 
+#if PY_VERSION_HEX >= 0x030C0000
+constexpr auto& new_code = PyUnstable_Code_NewWithPosOnlyArgs;
+#else
+constexpr auto& new_code = PyCode_NewWithPosOnlyArgs;
+#endif
+
 #if PY_VERSION_HEX >= 0x030F0000
 constexpr int kLoadNone = LOAD_COMMON_CONSTANT;
 #else
@@ -137,14 +143,16 @@ PyRef as_list(PyCodeObject* code, bool as_iterator) {
     PyRef bytes = PyRef::steal(PyBytes_FromStringAndSize(reinterpret_cast<char*>(units.data()), length));
     PyRef original = PyRef::steal(PyTuple_Pack(1, code));
     PyRef consts = original ? PyRef::steal(PySequence_Concat(code->co_consts, original.get())) : PyRef();
-    PyRef replace = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "replace"));
-    PyRef nothing = PyRef::steal(PyTuple_New(0)), changes, list;
-    if (bytes && consts)
-        changes = PyRef::steal(Py_BuildValue("{s:O,s:O,s:i,s:i}", "co_code", bytes.get(), "co_consts",
-                                             consts.get(), "co_flags", code->co_flags & ~CO_GENERATOR,
-                                             "co_stacksize", code->co_stacksize + 1));
-    if (replace && nothing && changes)
-        list = PyRef::steal(PyObject_Call(replace.get(), nothing.get(), changes.get()));
+    const PyRef variables = PyRef::steal(PyCode_GetVarnames(code)),
+                free = PyRef::steal(PyCode_GetFreevars(code)), cells = PyRef::steal(PyCode_GetCellvars(code));
+    PyRef list;
+    // As code.replace() does, of which the program's audit hooks would be told.
+    if (bytes && consts && variables && free && cells)
+        list = PyRef::steal(reinterpret_cast<PyObject*>(new_code(
+            code->co_argcount, code->co_posonlyargcount, code->co_kwonlyargcount, code->co_nlocals,
+            code->co_stacksize + 1, code->co_flags & ~CO_GENERATOR, bytes.get(), consts.get(), code->co_names,
+            variables.get(), free.get(), cells.get(), code->co_filename, code->co_name, code->co_qualname,
+            code->co_firstlineno, code->co_linetable, code->co_exceptiontable)));
     PyErr_Clear();
     return list;
 }

@@ -8,6 +8,7 @@
 
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/pending.h"
+#include "guards/check/own_code.h"
 #if PY_VERSION_HEX >= 0x030D0000
 #include "internal/pycore_ceval.h"
 #endif
@@ -20,10 +21,11 @@ void show_pending_call(PyInterpreterState* interp) { raw::set_eval_breaker(inter
 
 namespace {
 
+guards::OwnCode empty_function_code("lambda: None", Py_eval_input);
+
 PyObject* make_empty_function() {
     PyRef globals = PyRef::steal(PyDict_New());
-    PyRef text = PyRef::steal(Py_CompileString("lambda: None", "<stator>", Py_eval_input));
-    return globals && text ? PyEval_EvalCode(text.get(), globals.get(), globals.get()) : nullptr;
+    return globals ? empty_function_code.run(globals.get()) : nullptr;
 }
 
 void drop_own_traceback_entry(PyObject* function) {

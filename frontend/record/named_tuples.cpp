@@ -7,14 +7,14 @@ namespace stator::frontend {
 
 namespace {
 
-// A class as collections makes them: its methods have the code of all such classes' methods.
+// A class that collections has made: its methods have the code of all such classes' methods. It is one of the
+// standard library's, since making one runs code that the program's audit hooks would be told of.
 PyObject* sample() {
     return once([] {
-        const PyRef module = PyRef::steal(PyImport_ImportModule("collections"));
-        PyObject* made =
-            module ? PyObject_CallMethod(module.get(), "namedtuple", "ss", "Sample", "a b") : nullptr;
-        if (!made) PyErr_Clear();
-        return made;
+        const PyRef module = PyRef::steal(PyImport_ImportModule("functools"));
+        PyObject* found = module ? PyObject_GetAttrString(module.get(), "_CacheInfo") : nullptr;
+        if (!found) PyErr_Clear();
+        return found;
     });
 }
 
@@ -26,7 +26,7 @@ PyObject* sample_part(const char* name) {
 
 PyTypeObject* field_type() {
     PyObject* type = once([] {
-        const PyRef field = PyRef::steal(sample_part("a"));
+        const PyRef field = PyRef::steal(sample_part("hits"));
         return field ? Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(field.get()))) : nullptr;
     });
     return reinterpret_cast<PyTypeObject*>(type);

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "guards/check/numpy_api.h"
+#include "guards/check/own_code.h"
 
 namespace stator::guards {
 namespace {
@@ -44,14 +45,14 @@ struct Sample {
     }
 };
 
-constexpr const char* kMakeSample =
+OwnCode make_sample(
     "cupy.ndarray((3, 5, 7), 'int16', cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory("
-    "0x7e5700123400, 4096, None, 0), 0x60), (352, 64, 6))";
+    "0x7e5700123400, 4096, None, 0), 0x60), (352, 64, 6))",
+    Py_eval_input);
 
 bool take_sample(PyObject* cupy, Sample* s) {
     PyObject* globals = PyDict_New();
-    if (globals && PyDict_SetItemString(globals, "cupy", cupy) == 0)
-        s->array = PyRun_String(kMakeSample, Py_eval_input, globals, globals);
+    if (globals && PyDict_SetItemString(globals, "cupy", cupy) == 0) s->array = make_sample.run(globals);
     PyErr_Clear();
     Py_XDECREF(globals);
     s->data = s->array ? attr(s->array, {"data"}) : nullptr;

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "guards/check/own_code.h"
+
 namespace stator::guards {
 namespace {
 
@@ -88,12 +90,18 @@ bool find_keys(TensorApi& api, const Sample* samples, int count) {
     return api.keys_at >= 0;
 }
 
-PyObject* run(const char* expression) {
+OwnCode plain_sample("torch.inference_mode(False)(torch.ones)(3)", Py_eval_input);
+OwnCode inference_sample("torch.inference_mode(True)(torch.ones)(3)", Py_eval_input);
+OwnCode meta_sample("torch.ones(3, device='meta')", Py_eval_input);
+OwnCode plain_cuda_sample("torch.inference_mode(False)(torch.ones)(3, device='cuda')", Py_eval_input);
+OwnCode inference_cuda_sample("torch.inference_mode(True)(torch.ones)(3, device='cuda')", Py_eval_input);
+
+PyObject* run(OwnCode& expression) {
     PyObject* globals = PyDict_New();
     PyObject* torch = PyImport_ImportModule("torch");
     PyObject* result = nullptr;
     if (globals && torch && PyDict_SetItemString(globals, "torch", torch) == 0)
-        result = PyRun_String(expression, Py_eval_input, globals, globals);
+        result = expression.run(globals);
     PyErr_Clear();
     Py_XDECREF(globals);
     Py_XDECREF(torch);
@@ -138,9 +146,9 @@ bool load(PyObject* torch, TensorApi& api) {
     // Samples must not be made under a mode that changes what they are.
     if (state(api.function_modes) || state(api.dispatch_modes)) return false;
     Sample samples[3];
-    const bool sampled = take_sample(torch, run("torch.inference_mode(False)(torch.ones)(3)"), &samples[0]) &&
-                         take_sample(torch, run("torch.inference_mode(True)(torch.ones)(3)"), &samples[1]) &&
-                         take_sample(torch, run("torch.ones(3, device='meta')"), &samples[2]);
+    const bool sampled = take_sample(torch, run(plain_sample), &samples[0]) &&
+                         take_sample(torch, run(inference_sample), &samples[1]) &&
+                         take_sample(torch, run(meta_sample), &samples[2]);
     if (!sampled || !find_keys(api, samples, 3)) return false;
     api.plain_keys = samples[0].keys;
     api.inference_keys = samples[1].keys;
@@ -234,8 +242,8 @@ void meet_tensor(PyObject* tensor) {
     // Samples must not be made under a mode that changes what they are.
     Sample plain, inference;
     if (torch && !state(api->function_modes) && !state(api->dispatch_modes) &&
-        take_sample(torch, run("torch.inference_mode(False)(torch.ones)(3, device='cuda')"), &plain) &&
-        take_sample(torch, run("torch.inference_mode(True)(torch.ones)(3, device='cuda')"), &inference)) {
+        take_sample(torch, run(plain_cuda_sample), &plain) &&
+        take_sample(torch, run(inference_cuda_sample), &inference)) {
         api->cuda_keys[0] = plain.keys;
         api->cuda_keys[1] = inference.keys;
     }

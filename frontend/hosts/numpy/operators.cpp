@@ -12,6 +12,7 @@
 #include "frontend/hosts/numpy/operators.h"
 #include "frontend/once.h"
 #include "frontend/trace_builder/array_meta.h"
+#include "guards/check/own_code.h"
 
 namespace stator::frontend::numpy {
 
@@ -43,7 +44,7 @@ PyObject* operator_named(const char* name) {
     return cache->emplace(name, found).first->second;
 }
 
-constexpr const char kPowerProbe[] = R"(
+guards::OwnCode power_probe_code(R"(
 def make():
     import numpy
     class Probe(numpy.ndarray):
@@ -60,13 +61,14 @@ def make():
         return Probe.seen
     return probe
 probe = make()
-)";
+)",
+                                 Py_file_input);
 
 PyObject* power_probe() {
     return once([] {
         PyRef globals = PyRef::steal(PyDict_New());
         PyDict_SetItemString(globals.get(), "__builtins__", builtins_at_import());
-        PyRef done = PyRef::steal(PyRun_String(kPowerProbe, Py_file_input, globals.get(), globals.get()));
+        PyRef done = PyRef::steal(power_probe_code.run(globals.get()));
         PyObject* found = done ? PyDict_GetItemString(globals.get(), "probe") : nullptr;
         Py_XINCREF(found);
         PyErr_Clear();

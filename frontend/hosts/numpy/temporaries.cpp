@@ -12,24 +12,29 @@
 #include "frontend/hosts/numpy/operators.h"
 #include "frontend/once.h"
 #include "guards/check/numpy_api.h"
+#include "guards/check/own_code.h"
 
 namespace stator::frontend::numpy {
 
 namespace {
 
-constexpr char kElisionProbe[] = R"(
+// An array is told by its memory: programs may hear of calls of `id`.
+guards::OwnCode elision_probe_code(R"(
 def probe():
     import numpy, operator
     c = numpy.zeros((256, 256))
     seen = []
+    def memory(a):
+        return a.__array_interface__['data']
     def noted(a):
-        seen.append(id(a))
+        seen.append(memory(a))
         return a
     reuses = (c.T * 1.0 + c).flags.f_contiguous
-    behind_number = id(numpy.float64(1) * noted(c * 1.0)) == seen[0]
+    behind_number = memory(numpy.float64(1) * noted(c * 1.0)) == seen[0]
     by_call = operator.add(c.T * 1.0, c).flags.f_contiguous
     return reuses + 2 * behind_number + 4 * by_call
-)";
+)",
+                                   Py_file_input);
 
 enum Reuses : long { kReuses = 1, kBehindNumber = 2, kByCall = 4 };
 
@@ -39,7 +44,7 @@ bool numpy_reuses(Reuses how) {
     const long answers = once([] {
         const PyRef globals = PyRef::steal(PyDict_New());
         PyDict_SetItemString(globals.get(), "__builtins__", builtins_at_import());
-        PyRef done = PyRef::steal(PyRun_String(kElisionProbe, Py_file_input, globals.get(), globals.get()));
+        PyRef done = PyRef::steal(elision_probe_code.run(globals.get()));
         PyObject* probe = done ? PyDict_GetItemString(globals.get(), "probe") : nullptr;
         const PyRef answer = PyRef::steal(probe ? PyObject_CallNoArgs(probe) : nullptr);
         const long found = answer ? PyLong_AsLong(answer.get()) : 0;
