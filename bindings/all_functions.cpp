@@ -21,6 +21,7 @@
 
 #include "bindings/candidates.h"
 #include "bindings/core_library.h"
+#include "bindings/departures.h"
 #include "bindings/later.h"
 #include "frontend/clock.h"
 #include "frontend/cpython/frame.h"
@@ -128,6 +129,7 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
     o.async = options().async;
     c.state = FunctionState::create(frame.function(), o);
     PyErr_Clear();
+    if (c.state) note_state(c);
     c.refused = !c.state || c.state->impl()->given_up;
     if (c.refused) return false;
     c.state->impl()->has_to_earn = true;
@@ -254,6 +256,7 @@ void start_all() {
 
 void end_all() {
     end_later();
+    end_departures();
     // Finalizers run when they go, and may call functions: the table is whole by then.
     std::vector<std::unique_ptr<FunctionState>> gone;
     for_each_candidate([&](Candidate& c) {

@@ -23,7 +23,7 @@ std::unordered_map<const void*, Candidate>& table() {
     return *candidates;
 }
 
-// A code object goes. One that a state keeps does not.
+// A code object goes. One that a state keeps does not (departures.h).
 void forget(void* extra) {
     if (!extra) return;
     const void* code = static_cast<Candidate*>(extra)->code;

@@ -17,9 +17,10 @@ namespace stator::bindings {
 
 struct Candidate {
     const void* code = nullptr;
-    std::unique_ptr<frontend::FunctionState> state;  // keeps the code object alive
+    std::unique_ptr<frontend::FunctionState> state;  // keeps the code object alive (departures.h)
     int64_t calls = 0;
     bool running = false;
+    int age = 0;  // the youngest generation of the collector that the state is looked at in (departures.h)
     bool refused = false;
     frontend::Reason why = frontend::Reason::FewCalls;  // it has no state
 };

@@ -411,6 +411,7 @@ void FunctionState::sweep() {
 }
 
 int FunctionState::traverse(visitproc visit, void* arg) const {
+    Py_VISIT(impl_->code_object.get());
     Py_VISIT(impl_->globals.get());
     for (auto& [code, pair] : impl_->clones) {
         Py_VISIT(pair.first.get());

@@ -679,6 +679,7 @@ int CompiledRegion::traverse(visitproc visit, void* arg) const {
     for (const auto& [slot, o] : built_->same) Py_VISIT(o.get());
     for (const Followed& fn : built_->functions) {
         Py_VISIT(fn.function.get());
+        Py_VISIT(fn.code.get());
         Py_VISIT(fn.defaults.get());
         Py_VISIT(fn.kwdefaults.get());
     }
