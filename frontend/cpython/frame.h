@@ -128,6 +128,8 @@ PyObject* call_with_frame(PyObject* clone, FrameBody body, void* ctx);
 // Whether tracing, profiling or monitoring (of everything or of `code`) is active so that frames must be left
 // alone.
 bool is_traced(PyThreadState* ts, PyCodeObject* code = nullptr);
+// Whether monitoring of this code alone is active (3.12 on): what it is a part of must not run without it.
+bool is_watched(PyCodeObject* code);
 bool eval_breaker_set(PyThreadState* ts);
 int recursion_left(PyThreadState* ts);  // calls of Python functions until RecursionError
 // How often one thread has followed another in running Python; more than one thread could.

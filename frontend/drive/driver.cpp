@@ -4,6 +4,8 @@
 
 #include "frontend/drive/driver.h"
 
+#include <algorithm>
+
 #include "frontend/clock.h"
 #include "frontend/cpython/operators.h"
 #include "frontend/cpython/pending.h"
@@ -327,6 +329,11 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
     }
     if (recording_on_this_thread() || is_traced(f_.ts()) || region_serves(fs_, places_, pc_)) return Flow::On;
     if (!fs_.may_invest()) return Flow::On;
+    // What would be recorded now is not wanted any more when nobody watches.
+    if (std::ranges::any_of(place->traces, [](const auto& t) { return is_watched(*t); })) {
+        fs_.remark(Reason::Traced, "", code_, code_.insns[pc_]);
+        return Flow::On;
+    }
     if (refused(CallLimits::Recording)) return raised(result);
     start_recording(place);
     return Flow::On;

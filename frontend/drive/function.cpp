@@ -428,6 +428,7 @@ int FunctionState::traverse(visitproc visit, void* arg) const {
             for (auto& t : place->traces) {
                 if (int stop = t->guards.traverse(visit, arg)) return stop;
                 for (auto& o : t->objects) Py_VISIT(o.get());
+                for (auto& o : t->followed) Py_VISIT(o.get());
             }
     }
     return 0;

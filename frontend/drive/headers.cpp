@@ -344,6 +344,10 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             h.attempts >= policy().header_attempts || waits_for_code(h) || h.one_round || forbidden(fs) ||
             !fs.may_invest())
             break;
+        if (std::ranges::any_of(h.regions, [](const auto& r) { return r->is_watched(); })) {
+            fs.remark(Reason::Traced, "", code, code.insns[static_cast<size_t>(*pc)]);
+            break;
+        }
         // It is not a matter of kinds where one that was given up would be entered.
         for (const auto& region : h.regions)
             if (region->retired && region->would_admit(f)) {

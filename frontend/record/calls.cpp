@@ -19,7 +19,7 @@ namespace {
 bool inlinable(PyObject* func) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
     constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-    if (code->co_flags & kGenerators) return false;
+    if (code->co_flags & kGenerators || is_watched(code)) return false;
     return CodeInfo::get(code) != nullptr;
 }
 

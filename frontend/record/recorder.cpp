@@ -216,6 +216,7 @@ bool Recorder::emit_guard(const ShadowRef& cond, bool value) {
 }
 
 void Recorder::enter_inlined(Frame& frame, const CodeInfo& code) {
+    b_.note_followed(code.code);
     auto level = std::make_unique<Level>();
     level->frame = &frame;
     level->code = &code;

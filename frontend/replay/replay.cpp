@@ -610,9 +610,17 @@ Outcome not_entered(int failed_guard) {
 
 }  // namespace
 
+bool is_watched(const Trace& t) {
+    return std::ranges::any_of(t.followed, [](const PyRef& code) {
+        return is_watched(reinterpret_cast<PyCodeObject*>(code.get()));
+    });
+}
+
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
     const Timed timed(Activity::Launch, [&] { return entry_line(t); });
     const int sources = t.source_count, inputs = t.input_count;
+    if (is_watched(t)) [[unlikely]]
+        return not_entered(-1);
     if (t.device_slot && !receive_device_code(t)) [[unlikely]]
         return not_entered(-1);
     if (t.gpu >= 0 && !t.device_code) [[unlikely]]

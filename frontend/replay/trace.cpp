@@ -469,6 +469,7 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->guards = std::move(b.guards);
     t->objects = std::move(b.objects);
     t->location_globals = std::move(b.location_globals);
+    t->followed = std::move(b.followed);
     Cutter cutter{*t, options, wanted_values(t->graph), {}, {}};
     cutter.gpu = t->gpu >= 0;
     if (cutter.gpu) mark_host_numbers(t->graph);

@@ -122,6 +122,7 @@ struct Trace {
     guards::GuardProgram guards;
     std::vector<PyRef> objects;
     std::vector<int32_t> location_globals;  // per location of the graph, in `objects`
+    std::vector<PyRef> followed;            // code of the functions that are parts of it
     std::vector<Segment> segments;
     int gpu = -1;  // ordinal of the GPU on which all its arrays live: its programs are for there only
     graph::HostId gpu_host = graph::HostId::NumPy;  // whose arrays they are
@@ -166,6 +167,8 @@ struct Trace {
                            [](const Segment& s) { return s.awaits_code(); });
     }
 };
+// Whether monitoring wants to see some function that is a part of it: then it is not entered.
+bool is_watched(const Trace& t);
 // Finds the trace's lines.
 const SourceLine* entry_line(Trace& t);
 

@@ -2,6 +2,8 @@
 
 #include "frontend/trace_builder/trace_builder.h"
 
+#include <algorithm>
+
 namespace stator::frontend {
 
 using graph::Recipe;
@@ -19,6 +21,12 @@ int32_t TraceBuilder::object_index(PyObject* obj) {
         if (objects[i].get() == obj) return static_cast<int32_t>(i);
     objects.push_back(PyRef::borrow(obj));
     return static_cast<int32_t>(objects.size()) - 1;
+}
+
+void TraceBuilder::note_followed(PyCodeObject* code) {
+    auto* object = reinterpret_cast<PyObject*>(code);
+    if (std::ranges::none_of(followed, [&](const PyRef& o) { return o.get() == object; }))
+        followed.push_back(PyRef::borrow(object));
 }
 
 void TraceBuilder::set_location(int32_t loc, PyObject* globals) {

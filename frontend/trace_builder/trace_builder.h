@@ -50,6 +50,7 @@ class TraceBuilder {
     guards::GuardProgram guards;
     std::vector<PyRef> objects;  // the trace's object table (recipes and library nodes refer to it)
     std::vector<int32_t> location_globals;  // per location of the graph: of its frame, in `objects`
+    std::vector<PyRef> followed;            // code of the functions that are parts of the trace
 
     // The trace is for a GPU: what the host's bits on the CPU hang on (strides seen by a loop, the order of a
     // sum) decides nothing.
@@ -248,6 +249,7 @@ class TraceBuilder {
     int kernel_nodes() const;  // nodes that do array work
     // Nodes that follow are of this location, in a frame with these globals.
     void set_location(int32_t loc, PyObject* globals);
+    void note_followed(PyCodeObject* code);
     std::function<int32_t()>* snapshot_hook =
         nullptr;  // set by the recorder: snapshot at the current instruction
 

@@ -11,13 +11,17 @@ inline bool any_tool(const uint8_t* tools, size_t n) {
     return false;
 }
 
+// sys.monitoring.set_local_events
+inline bool watched(PyCodeObject* co) {
+    if (!co->_co_monitoring) return false;
+    const auto& local = co->_co_monitoring->local_monitors.tools;
+    return any_tool(local, sizeof local);
+}
+
 inline bool traced(PyThreadState* ts, PyCodeObject* co) {
     if (ts->c_tracefunc || ts->c_profilefunc) return true;
     const auto& global = ts->interp->monitors.tools;
-    if (any_tool(global, sizeof global)) return true;
-    if (!co || !co->_co_monitoring) return false;
-    const auto& local = co->_co_monitoring->local_monitors.tools;
-    return any_tool(local, sizeof local);
+    return any_tool(global, sizeof global) || (co && watched(co));
 }
 
 }  // namespace stator::frontend::raw

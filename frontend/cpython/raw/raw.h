@@ -12,7 +12,7 @@
 //   current, set_current      the frame that sys._getframe() finds.
 //   clear_and_pop             what the evaluator does to a frame it has finished (3.11: left to the caller).
 //   recursion, c_recursion    what is left of the recursion limits (c_recursion: NULL where C levels are not
-//   counted). eval_breaker, traced, set_function_version
+//   counted). eval_breaker, traced, watched (the code alone), set_function_version
 //   gil_switches              how often the GIL has gone from one thread to another.
 //
 // A new CPython version: add raw/v3NN.h and opcodes/v3NN.h, move the rows of opcodes that it has no more from

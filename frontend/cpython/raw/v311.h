@@ -43,6 +43,8 @@ inline const volatile int32_t* breaker_word(PyThreadState* ts, int32_t* mask) {
     return reinterpret_cast<const volatile int32_t*>(&ts->interp->ceval.eval_breaker._value);
 }
 
+inline bool watched(PyCodeObject*) { return false; }
+
 inline bool traced(PyThreadState* ts, PyCodeObject*) {
     return ts->cframe->use_tracing || ts->c_tracefunc || ts->c_profilefunc;
 }

@@ -40,6 +40,7 @@ bool Builder::call_function(const Value& callable, std::vector<Value>& args, PyO
     if (!callee || s_.levels.size() >= policy().region_levels) return unknown(named);
     for (const Level& l : s_.levels)
         if (l.code == callee) return unknown(named + ", which calls itself");
+    if (is_watched(co)) return unknown(named + ", which is monitored");
     if (co->co_ncellvars) return unknown(named + ", whose variables others share");
     for (Value& v : args) {
         if (v.kind == Kind::Empty || has_iterator(v) || (v.kind == Kind::List && !v.whole && names_of(v) > 0))

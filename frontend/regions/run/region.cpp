@@ -279,9 +279,16 @@ bool CompiledRegion::can_store(const BuiltRegion::Cell& c) const {
     return guards::GuardProgram::can_store(owner, c.name.get());
 }
 
+bool CompiledRegion::is_watched() const {
+    return std::ranges::any_of(built_->functions, [](const Followed& fn) {
+        return frontend::is_watched(reinterpret_cast<PyCodeObject*>(fn.code.get()));
+    });
+}
+
 bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     const BuiltRegion& b = *built_;
-    if (f.depth() != b.depth || (stores_behind_others_ && has_other_threads(f.ts()))) return false;
+    if (f.depth() != b.depth || is_watched() || (stores_behind_others_ && has_other_threads(f.ts())))
+        return false;
     for (int i = 0; i < b.depth; ++i)
         if (!f.slot_is_object(i)) return false;
     entry_.clear();

@@ -104,6 +104,8 @@ class CompiledRegion {
     bool retired = false;                       // what it saves does not pay for entering and leaving it
     // Whether a retired region would have been entered here: then it is not a matter of other kinds.
     bool would_admit(Frame& f);
+    // Whether monitoring wants to see some function that is a part of it: then it is not entered.
+    bool is_watched() const;
     bool was_replaced = false;  // its code, by better code, while it ran: its loop will be entered again
 
   private:
