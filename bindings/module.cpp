@@ -137,6 +137,7 @@ py::dict function_options(py::handle f) {
 
 // Compilation is counted where it happens, in the core; a function's own share is what its traces asked for.
 py::dict function_counters(const frontend::FunctionState& f) {
+    const frontend::FunctionState::InUse in_use(f);
     Counters c = f.counters();
     for (const frontend::Trace* t : f.traces())
         for (const frontend::Segment& s : t->segments) {
@@ -165,6 +166,7 @@ kernels::Artifacts region_artifacts(const frontend::RegionInfo& r) {
 
 std::vector<TraceInfo> traces(py::handle f) {
     std::vector<TraceInfo> all;
+    const frontend::FunctionState::InUse in_use(state(f));
     for (const frontend::Trace* t : state(f).traces()) all.push_back(frontend::describe(*t));
     return all;
 }
@@ -401,7 +403,10 @@ void add_functions(py::module_& m) {
         },
         py::arg("function") = py::none());
     m.def("traces", &traces);
-    m.def("regions", [](py::handle f) { return state(f).regions(); });
+    m.def("regions", [](py::handle f) {
+        const frontend::FunctionState::InUse in_use(state(f));
+        return state(f).regions();
+    });
     m.def("profiled", &profiled);
     m.def("remarks", [](py::handle f) { return state(f).remarks(); });
     m.def("stance", &stance_name);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "bindings/departures.h"
 #include "bindings/giving_back.h"
 #include "frontend/drive/driver.h"
 #include "frontend/policy.h"
@@ -96,6 +97,7 @@ SharedState* acquire_state(PyObject* function, const FunctionOptions& options) {
         auto state = frontend::FunctionState::create(function, options);
         if (!state) return nullptr;
         shared = new SharedState{std::move(state)};
+        begin_departures();
         of.latest = shared;
     }
     of.function = PyRef::steal(PyWeakref_NewRef(function, nullptr));

@@ -101,8 +101,19 @@ class FunctionState {
     bool ever_looks_again() const;  // false: it cannot be decoded
     bool looked_in_vain() const;    // the last look found nothing new
     void look_again();
-    const CallLimits* limit(const CallLimits* limits);  // sets them, returns those before
-    int traverse(visitproc visit, void* arg) const;     // for the owner's tp_traverse
+    const CallLimits* limit(const CallLimits* limits);   // sets them, returns those before
+    int traverse(visitproc visit, void* arg) const;      // for the owner's tp_traverse
+    int traverse_own(visitproc visit, void* arg) const;  // without what its parts keep (drive/parts.h)
+    // While one of these lives nothing of the state is dropped, as while a call is in progress.
+    class InUse {
+      public:
+        explicit InUse(const FunctionState& state);
+        ~InUse();
+        InUse(const InUse&) = delete;
+
+      private:
+        const FunctionState& state_;
+    };
     struct Impl;
     Impl* impl() const { return impl_.get(); }
     FunctionState();

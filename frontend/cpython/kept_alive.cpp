@@ -108,9 +108,10 @@ void KeptAlive::want_all() {
     }
 }
 
-std::vector<size_t> KeptAlive::useless(const std::vector<Keeper>& keepers, size_t most_objects) {
+std::optional<std::vector<size_t>> KeptAlive::useless(const std::vector<Keeper>& keepers,
+                                                      size_t most_objects) {
     KeptAlive all(most_objects);
-    if (!all.count(keepers)) return {};
+    if (!all.count(keepers)) return std::nullopt;
     for (auto& [o, node] : all.nodes_)
         if (Py_REFCNT(o) > node.seen) all.want(o);
     all.want_all();

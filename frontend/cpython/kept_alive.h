@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -25,9 +26,10 @@ class KeptAlive {
         std::function<int(visitproc, void*)> traverse;
         std::vector<PyObject*> needed;
     };
-    // Indices of the keepers that are of no use any more. None when that would take looking at more objects.
-    // Runs no code of the program.
-    static std::vector<size_t> useless(const std::vector<Keeper>& keepers, size_t most_objects);
+    // Indices of the keepers that are of no use any more; nothing when finding out would take looking at more
+    // objects. Runs no code of the program.
+    static std::optional<std::vector<size_t>> useless(const std::vector<Keeper>& keepers,
+                                                      size_t most_objects);
 
   private:
     struct Node {

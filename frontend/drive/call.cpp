@@ -404,6 +404,7 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
         passes_unlooked(fs, PyVectorcall_NARGS(nargsf), [&](Py_ssize_t i) { return args[i]; }))
         return plain();
     if (fs.given_up || recording_on_this_thread()) return plain();
+    const InUse in_use(*this);
     ++fs.counters.calls;
     if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get()) {
         ++fs.counters.eager_calls;
@@ -437,6 +438,7 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
 
 PyObject* FunctionState::run(Frame& frame) {
     Impl& fs = *impl_;
+    const InUse in_use(*this);
     // Whatever ends the frame takes the arguments with it.
     const Given all = given(fs, frame);
     const auto plain = [&] { return finish_default(frame, frame.unit()); };

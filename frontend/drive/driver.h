@@ -188,6 +188,8 @@ struct FunctionState::Impl {
     const CallLimits* limits = nullptr;
     bool at_opaque_step = false;  // while frames are set up for one that a trace has ended before
 
+    int in_use = 0;  // FunctionState::InUse
+
     explicit Impl(PyObject* f) : binder(f) {}
     CodePlaces& places(const CodeInfo& code);
     Place* place(const CodeInfo& code, int pc, bool create);
@@ -211,6 +213,8 @@ struct FunctionState::Impl {
     PyRef clone_of(PyObject* function);
     bool is_judged() const;  // whether plain Python may serve where it is quicker
 };
+
+std::vector<FunctionState*> function_states();  // all that live
 
 // For those who watch.
 const SourceLine* line_of(const CodeInfo& code, int pc);

@@ -17,7 +17,7 @@ namespace stator::frontend {
 
 namespace {
 // Every live function, and what functions that are gone had counted.
-std::vector<const FunctionState*> registry;
+std::vector<FunctionState*> registry;
 Counters departed;
 bool verifying = false, retiring = true;
 std::string (*remark_text)(const Remark&) = nullptr;
@@ -270,6 +270,8 @@ FunctionReport report_of(const FunctionState& state) {
 
 }  // namespace
 
+std::vector<FunctionState*> function_states() { return registry; }
+
 std::vector<FunctionReport> function_reports() {
     std::vector<FunctionReport> all = departed_reports;
     for (const FunctionState* state : registry) all.push_back(report_of(*state));
@@ -410,28 +412,7 @@ void FunctionState::sweep() {
     fs.sweep_at = 2 * std::max({fs.codes.size(), fs.clones.size(), size_t{32}});
 }
 
-int FunctionState::traverse(visitproc visit, void* arg) const {
-    Py_VISIT(impl_->code_object.get());
-    Py_VISIT(impl_->globals.get());
-    for (auto& [code, pair] : impl_->clones) {
-        Py_VISIT(pair.first.get());
-        Py_VISIT(pair.second.get());
-    }
-    // Guards hold the globals they read, which hold the compiled function: a cycle only the collector can
-    // free.
-    for (auto& [code, cp] : impl_->codes) {
-        Py_VISIT(cp->code_object.get());
-        for (auto& [pc, h] : cp->headers)
-            for (auto& r : h.regions)
-                if (int stop = r->traverse(visit, arg)) return stop;
-        for (auto& [pc, place] : cp->by_pc)
-            for (auto& t : place->traces) {
-                if (int stop = t->guards.traverse(visit, arg)) return stop;
-                for (auto& o : t->objects) Py_VISIT(o.get());
-                for (auto& o : t->followed) Py_VISIT(o.get());
-            }
-    }
-    return 0;
-}
+FunctionState::InUse::InUse(const FunctionState& state) : state_(state) { ++state.impl_->in_use; }
+FunctionState::InUse::~InUse() { --state_.impl_->in_use; }
 
 }  // namespace stator::frontend

@@ -229,4 +229,30 @@ int GuardProgram::traverse(visitproc visit, void* arg) const {
     return 0;
 }
 
+std::vector<PyObject*> GuardProgram::needed() const {
+    std::vector<PyObject*> all;
+    const auto add = [&](PyObject* o) {
+        if (o) all.push_back(o);
+    };
+    const auto add_items = [&](PyObject* tuple, Py_ssize_t from, Py_ssize_t each) {
+        for (Py_ssize_t i = from; tuple && i < PyTuple_GET_SIZE(tuple); i += each)
+            add(PyTuple_GET_ITEM(tuple, i));
+    };
+    for (const Guard& g : impl_->guards) switch (g.kind) {
+            case GuardKind::Type:
+            case GuardKind::TypeAttrs:
+            case GuardKind::Stored:
+            case GuardKind::Is: add(g.obj); break;
+            case GuardKind::Function:
+                add(g.code);
+                add(PyFunction_GET_GLOBALS(g.obj));
+                add_items(g.name, 0, 1);
+                add_items(g.keywords, 1, 2);
+                if (g.flag) add_items(g.found, 0, 1);
+                break;
+            default: break;
+        }
+    return all;
+}
+
 }  // namespace stator::guards

@@ -189,6 +189,8 @@ class GuardProgram {
     std::string explain(int guard, PyObject* const* slots) const;  // "expected ..., found ..."
     std::vector<std::string> texts() const;
     int traverse(visitproc visit, void* arg) const;  // the references that the program owns
+    // Objects without which a check cannot hold any more: they have to be the very same ones.
+    std::vector<PyObject*> needed() const;  // borrowed
 
     struct Impl;
 

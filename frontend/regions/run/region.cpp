@@ -704,4 +704,22 @@ int CompiledRegion::traverse(visitproc visit, void* arg) const {
     return 0;
 }
 
+std::vector<PyObject*> CompiledRegion::needed() const {
+    std::vector<PyObject*> all;
+    for (const auto& [slot, o] : built_->same)
+        if (o) all.push_back(o.get());
+    for (const Followed& fn : built_->functions) all.push_back(fn.code.get());
+    for (const Pinned& p : built_->pinned) {
+        all.push_back(p.dict.get());
+        if (p.value) all.push_back(p.value.get());
+    }
+    for (const auto& [slot, o] : built_->same_code) {
+        all.push_back(PyFunction_GET_CODE(o.get()));
+        all.push_back(PyFunction_GET_GLOBALS(o.get()));
+        if (PyObject* defaults = PyFunction_GET_DEFAULTS(o.get())) all.push_back(defaults);
+        if (PyObject* defaults = PyFunction_GET_KW_DEFAULTS(o.get())) all.push_back(defaults);
+    }
+    return all;
+}
+
 }  // namespace stator::frontend::regions

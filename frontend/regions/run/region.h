@@ -88,6 +88,7 @@ class CompiledRegion {
     std::string text() const;
     const std::shared_ptr<kernels::RegionRequest>& request() const { return request_; }
     int traverse(visitproc visit, void* arg) const;
+    std::vector<PyObject*> needed() const;  // borrowed: objects without which it cannot be entered any more
     const DeviceRegion* device() const { return device_.get(); }
     // Whether what it does is worth copying lists each time that it is entered.
     bool copies_pay() const;
