@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import stator
@@ -145,7 +147,9 @@ def test_as_eager(cls, function):
         for m, p in held(b):
             for q, r in held(b):
                 assert (getattr(a, m) is getattr(a, q)) == (p is r) or not isinstance(p, np.ndarray)
-    assert compiled.regions and any(r.entries for r in compiled.regions)
+    # With other threads about, one that calls NumPy between its stores is Python's: theirs would be lost.
+    others = len(sys._current_frames()) > 1 and function is names_of_numpys
+    assert compiled.regions and (others or any(r.entries for r in compiled.regions))
 
 
 def raises(sim, n, at):

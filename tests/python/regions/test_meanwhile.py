@@ -1,6 +1,7 @@
 """What other threads, signals, finalizers and the garbage collector do while a loop is entered, runs and is left."""
 
 import gc
+import os
 import signal
 import threading
 import time
@@ -34,11 +35,12 @@ def test_arrays_that_overlap_themselves():
 
     a, b = stator.compile(all_of_it), stator.compile(rows)
     v = np.arange(30.0).reshape(10, 3)
-    for n in (4, 8, 3):
+    for n in (4, 8, 3, 8):
         assert a(windows(), n).tobytes() == all_of_it(windows(), n).tobytes()
         assert b(windows(), v, n).tobytes() == rows(windows(), v, n).tobytes()
         plain = windows().copy()
         assert a(plain.copy(), n).tobytes() == all_of_it(plain.copy(), n).tobytes()
+        stator.wait()
 
 
 STOP = {"now": False}
@@ -94,6 +96,7 @@ def test_no_update_of_another_thread_is_lost(where):
     c = Counter()
     compiled = stator.compile(loop) if where == "loop" else calls
     compiled(c, 3)
+    stator.wait()
     done = threading.Event()
 
     def other():
@@ -108,6 +111,13 @@ def test_no_update_of_another_thread_is_lost(where):
     done.set()
     thread.join()
     assert c.n % 1000 == 100 and c.n > 1000
+
+
+def interrupt_after(seconds):
+    """Timers of CPU time may come to a thread of the BLAS's, where CPython does not notice them."""
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    return timer
 
 
 def test_interrupts_come_between_calls_of_a_library():
@@ -125,16 +135,18 @@ def test_interrupts_come_between_calls_of_a_library():
 
     a = np.ones((300, 300))
     g = stator.compile(f)
-    g(np.ones((2, 2)), 2), g(np.ones((2, 2)), 2)
-    before = signal.signal(signal.SIGVTALRM, handler)
+    g(np.ones((2, 2)), 2)
+    stator.wait()
+    g(np.ones((2, 2)), 2)
+    before = signal.signal(signal.SIGUSR1, handler)
     try:
         with pytest.raises(Stop):
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
+            timer = interrupt_after(0.05)
             g(a, 1)
             pytest.fail("the loop ran to its end")
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_what_a_handler_raises_is_not_lost_while_recording():
@@ -152,20 +164,21 @@ def test_what_a_handler_raises_is_not_lost_while_recording():
         return d["k"], x
 
     a = np.full(3_000_000, 1.5)
-    before = signal.signal(signal.SIGVTALRM, handler)
+    before = signal.signal(signal.SIGUSR1, handler)
     try:
         for _ in range(10):
             handled.clear()
             with pytest.raises(Stop):
-                signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
+                timer = interrupt_after(0.005)
                 stator.compile(f)(a, {"k": 1})
                 deadline = time.process_time() + 20
                 while not handled:
                     assert time.process_time() < deadline, "the signal was not served"
+            timer.join()
             assert handled == [1]
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ def both(f, *calls):
                 except TypeError as error:
                     told.append(str(error))
             assert told[0] == told[1], (told, compiled.stats())
+            stator.wait()
     return compiled
 
 
