@@ -35,9 +35,6 @@ struct RegionArgs {
     const RegionCallTarget* calls;
     const volatile int32_t* breaker;  // the interpreter wants attention when *breaker & breaker_mask
     int32_t breaker_mask;
-    // Not 0 when another thread has run meanwhile, in a library routine: what was read at entry may have
-    // changed. Polls of regions that call library routines look at it.
-    const volatile int32_t* disturbed = nullptr;
     // Memory for `scratch`: cell ints[0] of the instruction keeps what it got last time (graph::scratch_cells
     // says how many there are). Cells start zeroed.
     struct ScratchCell {
@@ -54,6 +51,9 @@ struct RegionArgs {
     // Where code for now finds `breaker` anew at each header: to be led elsewhere, out of the loop, when
     // there is better code (RegionSlot). Optimized code does not look at it.
     const volatile int32_t* volatile* breaker_cell = nullptr;
+    // Not 0 when another thread has run meanwhile, in a library routine: what was read at entry may have
+    // changed. Polls of regions that call library routines look at it.
+    const volatile int32_t* disturbed = nullptr;
 };
 
 // Runs the region; returns the exit taken.

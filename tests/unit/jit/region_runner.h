@@ -79,7 +79,9 @@ class RegionRunner {
                                        1,
                                        cells_.data(),
                                        &trust_,
-                                       grow};
+                                       grow,
+                                       nullptr,
+                                       &disturbed_};
         return code_.region(&args);
     }
     // The exit's value in slot k.
@@ -115,6 +117,7 @@ class RegionRunner {
     std::vector<kernels::RegionCallTarget> targets_;
     std::vector<kernels::RegionArgs::ScratchCell> cells_;
     kernels::RegionArgs::Trust trust_;
+    int32_t disturbed_ = 0;
     volatile int32_t breaker_ = 0;
 };
 
