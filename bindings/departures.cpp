@@ -129,6 +129,11 @@ void ask_collector() {
 
 }  // namespace
 
+void prepare_departures() {
+    PyRef::steal(PyImport_ImportModule("gc"));
+    PyErr_Clear();
+}
+
 void begin_departures() {
     static bool asked = false;
     if (!std::exchange(asked, true)) ask_collector();

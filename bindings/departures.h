@@ -16,6 +16,8 @@ namespace stator::bindings {
 
 struct Candidate;
 
+// Imports what begin_departures needs: later, audit hooks of the program would hear of it.
+void prepare_departures();
 // From now on the collector asks.
 void begin_departures();
 // The candidate has been given a state.

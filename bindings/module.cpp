@@ -11,6 +11,7 @@
 #include "bindings/core_library.h"
 #include "bindings/cuda.h"
 #include "bindings/cuda_launcher.h"
+#include "bindings/departures.h"
 #include "bindings/function_object.h"
 #include "bindings/giving_back.h"
 #include "bindings/inspector.h"
@@ -456,6 +457,7 @@ PYBIND11_MODULE(_stator_bindings, m) {
     check_hosts();
     stator::frontend::builtins_at_import();
     stator::guards::OwnCode::compile_all();
+    prepare_departures();
     stator::frontend::make_caller();
     if (!add_compiled_function(m.ptr())) throw py::error_already_set();
     add_inspection(m);

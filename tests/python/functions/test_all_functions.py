@@ -232,7 +232,7 @@ def main(n):
         for j in range(64):
             s += x[j] * i
     return s
-print(main(3000))
+print(main(20000))
 stats = stator.stats()
 print(stats["regions"] > 0, stats["kernels_launched"] > 0)
 """
