@@ -49,7 +49,9 @@ def both(folder, options, arguments, input=None):
         "import warnings; warnings.warn('once', stacklevel=1)",
         "import os; os._exit(7)",
         "def f():\n    raise KeyboardInterrupt('x')\n\nf()",
+        # Python forgets an interrupt when anything is imported after it: what is needed is there.
         "import sys, traceback\n"
+        "try: 1 / 0\nexcept Exception as e: traceback.format_exception(e)\n"
         "sys.excepthook = lambda k, e, t: print(traceback.format_exception(k, e, t), sys.last_traceback is t)\n"
         "raise KeyboardInterrupt",
         "import pickle\nclass C: pass\nprint(type(pickle.loads(pickle.dumps(C()))) is C)",
