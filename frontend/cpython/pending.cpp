@@ -6,6 +6,7 @@
 // raw.h must come first.
 #include <frameobject.h>
 
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/pending.h"
 #include "guards/check/own_code.h"
@@ -53,19 +54,21 @@ class Untraced {
     PyThreadState* ts_;
 };
 
-bool serve(PyThreadState* ts) {
-    // Making it runs code, in which a signal may be served that raises: then it is made next time.
-    static PyObject* function = nullptr;
-    if (Py_MakePendingCalls() < 0) return false;
+// Lets go of the GIL, and raises what another thread has this one raise. A signal that comes meanwhile, from
+// the thread that gets the GIL, say, waits: its handler would be given the empty function's frame.
+bool serve_others(PyThreadState* ts) {
+    const DeferredSignals later;
     const Untraced ours(ts);
+    static PyObject* function = nullptr;
     if (!function && !(function = make_empty_function())) return false;
     PyObject* none = PyObject_CallNoArgs(function);
-    if (!none) {
-        if (function) drop_own_traceback_entry(function);
-        return false;
-    }
+    if (!none) return drop_own_traceback_entry(function), false;
     Py_DECREF(none);
     return true;
+}
+
+bool serve(PyThreadState* ts) {
+    return Py_MakePendingCalls() == 0 && serve_others(ts) && Py_MakePendingCalls() == 0;
 }
 
 }  // namespace

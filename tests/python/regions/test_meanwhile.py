@@ -128,14 +128,19 @@ def test_interrupts_come_between_calls_of_a_library():
     class Stop(Exception):
         pass
 
+    arrived = []
+
     def handler(number, frame):
+        arrived.append(frame.f_locals["done"])
         raise Stop
 
     def f(a, n):
+        done = 0
         for _ in range(n):
             for _ in range(1000):
                 x = a @ a
-        return x
+                done += 1
+        return x, done
 
     a = np.ones((300, 300))
     g = stator.compile(f)
@@ -148,6 +153,7 @@ def test_interrupts_come_between_calls_of_a_library():
             timer = interrupt_after(0.05)
             g(a, 1)
             pytest.fail("the loop ran to its end")
+        assert arrived[0] < 1000  # not when the inner loop was done
     finally:
         timer.join()
         signal.signal(signal.SIGUSR1, before)
