@@ -173,6 +173,13 @@ def test_what_a_handler_raises_is_not_lost_while_recording():
         x = a**1.51
         return d["k"], x
 
+    # In a function of its own: CPython may leave the end of a `with` out of what its handler covers.
+    def call():
+        stator.compile(f)(a, {"k": 1})
+        deadline = time.process_time() + 20
+        while not handled:
+            assert time.process_time() < deadline, "the signal was not served"
+
     a = np.full(3_000_000, 1.5)
     before = signal.signal(signal.SIGUSR1, handler)
     try:
@@ -180,10 +187,7 @@ def test_what_a_handler_raises_is_not_lost_while_recording():
             handled.clear()
             with pytest.raises(Stop):
                 timer = interrupt_after(0.005)
-                stator.compile(f)(a, {"k": 1})
-                deadline = time.process_time() + 20
-                while not handled:
-                    assert time.process_time() < deadline, "the signal was not served"
+                call()
             timer.join()
             assert handled == [1]
     finally:
