@@ -7,7 +7,9 @@
 //                        left one rounded down to a multiple of 8. The recursion is a loop with a stack here,
 //                        and the leaves compute the operand on the fly.
 //   float multiply       from left to right
-//   float maximum, minimum  the lanes of NumPy's SIMD loop, which decide between zeros of different sign
+//   float maximum, minimum  the lanes of NumPy's SIMD loop, which decide between zeros of different sign, and
+//                        give the positive quiet NaN if one of them is any NaN; the rest one by one, which
+//                        keeps a NaN as it is
 //   integers, logic      any order: wide accumulators
 //   other dtypes         the host's loop over memory
 // Sequential reductions run along the last kept axis in chunks, one accumulator per element in scratch.
@@ -258,6 +260,8 @@ Value* NestEmitter::run_extremum(int i, Value* acc, Value* begin, Value* end) {
                              : b_.CreateShuffleVector(a, lanes_from(n / 2, n / 2));
         a = n > swap_above ? f(high, low, n / 2) : f(low, high, n / 2);
     }
+    Value* nan = b_.CreateAnd(b_.CreateFCmpUNO(a, a), b_.CreateICmpSLT(begin, end));
+    a = b_.CreateSelect(nan, llvm::ConstantFP::getNaN(a->getType()), a);
     return run_scalar(i, a, at, end);
 }
 

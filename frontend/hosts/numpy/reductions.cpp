@@ -101,6 +101,17 @@ bool reduces_in_order(TraceBuilder& tb, const Reduction& r) {
     return tb.for_gpu || c_contiguous(tb, *r.array) || (r.axes.size() == 1 && ordered_view(tb, *r.array));
 }
 
+namespace {
+
+// Runs of elements that are adjacent go through another loop of NumPy's than those with gaps, which chooses
+// among 0.0 and -0.0, and NaNs, in another order.
+bool lies_as_kernels_take_it(TraceBuilder& tb, const Reduction& r, std::string_view ufunc, Id reduce) {
+    const bool extremum = ufunc == "maximum" || ufunc == "minimum";
+    return !extremum || kernels::trailing_run(tb.graph, reduce) == 0 || c_contiguous(tb, *r.array);
+}
+
+}  // namespace
+
 Id reduce_node(TraceBuilder& tb, const Reduction& r, const char* ufunc, DType dtype) {
     const Shape shape = tb.shape(r.array->shadow);
     DType source = r.array->shadow->dtype;
@@ -115,8 +126,9 @@ Id reduce_node(TraceBuilder& tb, const Reduction& r, const char* ufunc, DType dt
     v = tb.cast(v, dtype);
     if (ordered) settle_extremum_order();
     Id id = tb.reduce(ufunc, v, r.axes, dtype);
-    if (kernels::can_reduce(tb.graph, id, !ordered) && (!ordered || run_is_whole(tb, id, shape, r.axes)))
-        return id;
+    const bool same =
+        !ordered || (lies_as_kernels_take_it(tb, r, ufunc, id) && run_is_whole(tb, id, shape, r.axes));
+    if (same && kernels::can_reduce(tb.graph, id, !ordered)) return id;
     if (id + 1 == static_cast<Id>(tb.graph.nodes.size()))
         tb.graph.nodes.pop_back();  // the reduction just appended
     return kNone;
