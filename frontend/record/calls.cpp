@@ -289,6 +289,40 @@ ShadowRef Recorder::slice_of(std::span<const Operand> args, PyObject* kwnames) {
     return s;
 }
 
+namespace {
+
+PyObject* class_name() {
+    static PyObject* const name = PyUnicode_InternFromString("__class__");
+    return name;
+}
+
+PyObject* getattribute_name() {
+    static PyObject* const name = PyUnicode_InternFromString("__getattribute__");
+    return name;
+}
+
+// Whether `obj.__class__`, which isinstance asks for where the type is none of the classes, is the type: not
+// so where a class has a property of that name (mocks have), and of weak references' proxies.
+bool has_class_of_its_own_type(PyTypeObject* type) {
+    const auto found = [&](PyTypeObject* in, PyObject* name) { return _PyType_Lookup(in, name); };
+    if (found(type, class_name()) != found(&PyBaseObject_Type, class_name())) return false;
+    return type->tp_getattro == PyObject_GenericGetAttr || type->tp_getattro == PyModule_Type.tp_getattro ||
+           type == &PyType_Type ||
+           found(type, getattribute_name()) == found(&PyBaseObject_Type, getattribute_name());
+}
+
+bool is_subtype_of(PyTypeObject* type, PyObject* classes) {
+    const auto of = [&](PyObject* c) {
+        return PyType_Check(c) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(c));
+    };
+    if (!PyTuple_CheckExact(classes)) return of(classes);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
+        if (of(PyTuple_GET_ITEM(classes, i))) return true;
+    return false;
+}
+
+}  // namespace
+
 bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, ShadowRef* out) {
     if (args.size() != 2) return false;
     for (const Operand& a : args)
@@ -313,13 +347,18 @@ bool Recorder::call_isinstance(std::span<const Operand> args, PyObject* result, 
     }
     const Shadow& asked = *args[0].shadow;
     PyTypeObject* type = Py_TYPE(args[0].obj);
-    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-        reinterpret_cast<PyObject*>(type) != args[1].obj)  // its bases may change
-        b_.guards.expect_mro(asked.source != guards::kNoSource ? asked.source
-                             : asked.example != guards::kNoSource
-                                 ? asked.example
-                                 : b_.guards.object(args[0].obj, "an object"),
-                             type);
+    const bool by_type = is_subtype_of(type, args[1].obj);
+    if (!by_type && !has_class_of_its_own_type(type)) return false;
+    // Its bases may change, and what its class says that its class is.
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && reinterpret_cast<PyObject*>(type) != args[1].obj) {
+        const guards::SourceId source = asked.source != guards::kNoSource ? asked.source
+                                        : asked.example != guards::kNoSource
+                                            ? asked.example
+                                            : b_.guards.object(args[0].obj, "an object");
+        b_.guards.expect_mro(source, type);
+        for (PyObject* name : {class_name(), getattribute_name()})
+            if (!by_type) b_.guards.expect_type_attrs(source, type, name);
+    }
     *out = b_.constant(result);
     return true;
 }

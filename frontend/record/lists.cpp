@@ -56,6 +56,7 @@ ShadowRef Recorder::list_method(PyObject* callable, std::span<const Operand> arg
     for (const Operand& a : args)
         if (!b_.resolve(a.shadow, a.obj)) return nullptr;
     const ShadowRef& list = args[0].shadow;
+    if (is_walked(*list)) return nullptr;
     *items = list->items;
     const auto constant_index = [&](const Operand& o) {
         return PyLong_CheckExact(o.obj) && b_.require_constant(o.shadow, o.obj);
@@ -107,7 +108,7 @@ ShadowRef Recorder::list_method(PyObject* callable, std::span<const Operand> arg
 bool Recorder::list_store(std::vector<ShadowRef>* items) {
     const Operand &value = ops_[0], &list = ops_[1], &key = ops_[2];
     if (!PyLong_CheckExact(key.obj) || !b_.require_constant(key.shadow, key.obj) ||
-        !can_be_item(*value.shadow, *list.shadow))
+        !can_be_item(*value.shadow, *list.shadow) || is_walked(*list.shadow))
         return false;
     const auto n = static_cast<Py_ssize_t>(list.shadow->items.size());
     const Py_ssize_t i = PyLong_AsSsize_t(key.obj), at = i < 0 ? i + n : i;

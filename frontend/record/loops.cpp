@@ -63,6 +63,28 @@ bool walks_dict(const Shadow& s) {
            std::any_of(s.items.begin() + 2, s.items.end(), [](const ShadowRef& i) { return walks_dict(*i); });
 }
 
+// Whether it is an iterator of which two users each take what the other does not: zip, enumerate and their
+// like, but no range and no view.
+bool gives_once(const Shadow& s) {
+    return s.kind == ShadowKind::Made && !made_by(s, kRange) && !is_dict_view(s);
+}
+
+// Whether one such iterator is found in it twice, as in zip(e, e).
+bool shares_iterator(const ShadowRef& s, std::vector<const Shadow*>* met) {
+    if (!gives_once(*s)) return false;
+    if (std::ranges::find(*met, s.get()) != met->end()) return true;
+    met->push_back(s.get());
+    return std::any_of(s->items.begin() + 2, s->items.end(),
+                       [&](const ShadowRef& item) { return shares_iterator(item, met); });
+}
+
+// Whether what an iterator gives comes from a list, or from this one.
+bool walks_list(const Shadow& s, const Shadow* list = nullptr) {
+    if (s.kind == ShadowKind::List) return !list || &s == list;
+    return gives_once(s) && std::any_of(s.items.begin() + 2, s.items.end(),
+                                        [&](const ShadowRef& item) { return walks_list(*item, list); });
+}
+
 PyObject* iter_function() {
     static PyObject* const function = builtin("iter");
     return function;
@@ -251,15 +273,20 @@ bool Recorder::on_get_iter(const Insn& insn) {
     if (!begins_comprehension(insn)) return loop_over(over);
     if (PyIter_Check(over.obj) || PyDict_CheckExact(over.obj) ||
         is_dict_view(*over.shadow)) {  // zip, enumerate
-        auto items = PyDict_CheckExact(over.obj) ? keys_of(over.shadow) : known_items(over.shadow);
+        std::vector<const Shadow*> met;
+        auto items = PyDict_CheckExact(over.obj)          ? keys_of(over.shadow)
+                     : shares_iterator(over.shadow, &met) ? std::nullopt
+                                                          : known_items(over.shadow);
         if (!items || std::ssize(*items) > policy().unrolled_items) return refuse(Reason::UnknownOp, what);
         auto iter = std::make_shared<Shadow>();
         iter->kind = ShadowKind::Iter;
         iter->length = static_cast<int>(items->size());
         ShadowRef given = b_.tuple(std::move(*items));
         iter->items = {given};
-        // A dict's iterator notices when the dict changes, so one that is left in the middle is such a one.
-        if ((iter->walks = walks_dict(*over.shadow))) {
+        // A dict's iterator notices when the dict changes, and a list's gives what the list holds by then, so
+        // one that is left in the middle is such a one.
+        iter->walks = walks_dict(*over.shadow);
+        if (iter->walks || walks_list(*over.shadow)) {
             const bool once = over.shadow->kind == ShadowKind::Made && !is_dict_view(*over.shadow);
             iter->items = {once ? std::make_shared<Shadow>(*over.shadow) : over.shadow, given};
         }
@@ -298,6 +325,17 @@ bool Recorder::on_get_iter(const Insn& insn) {
     pop();
     push(std::move(iter));
     return true;
+}
+
+// Whether a loop of the trace goes through zip and enumerate over the list, whose items it has asked for
+// already.
+bool Recorder::is_walked(const Shadow& list) const {
+    return std::ranges::any_of(levels_, [&](const Level* l) {
+        return std::ranges::any_of(l->slots, [&](const ShadowRef& s) {
+            return s && s->kind == ShadowKind::Iter && walks_list(*s->items[0], &list) &&
+                   s->items[0].get() != &list;
+        });
+    });
 }
 
 // Whether the jump or FOR_ITER belongs to a loop that the trace follows.

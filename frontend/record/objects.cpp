@@ -112,7 +112,7 @@ ShadowRef Recorder::made_object(const CallParts& call, PyObject* result) {
             return nullptr;
         auto* type = reinterpret_cast<PyTypeObject*>(args[0].obj);
         const bool known = args[1].shadow->kind == ShadowKind::Tuple && PyTuple_CheckExact(args[1].obj);
-        if (!known || !fields_of(type) || !Py_IS_TYPE(result, type)) return nullptr;
+        if (!known || !fields_of(type) || !Py_IS_TYPE(result, type) || !b_.example_of(type)) return nullptr;
         return b_.named_tuple(type, args[1].shadow->items);
     }
     if (callable == set_attribute && args.size() == 3 && args[0].shadow->kind == ShadowKind::Instance &&
@@ -150,7 +150,8 @@ ShadowRef Recorder::replaced_fields(const CallParts& call, PyObject* result) {
     if (call.args.size() != given + 1) return nullptr;
     const Operand& from = call.args[0];
     const PyRef fields = fields_of(Py_TYPE(from.obj));
-    if (!fields || !Py_IS_TYPE(result, Py_TYPE(from.obj))) return nullptr;
+    if (!fields || !Py_IS_TYPE(result, Py_TYPE(from.obj)) || !b_.example_of(Py_TYPE(from.obj)))
+        return nullptr;
     std::vector<ShadowRef> items;
     if (from.shadow->kind == ShadowKind::Tuple) {
         items = from.shadow->items;
@@ -191,6 +192,9 @@ bool Recorder::may_return() {
         return refuse(Reason::UnknownCall, "an __init__ that returns something");
     if (caller.kept && !caller.constructs && value == Py_NotImplemented)
         return refuse(Reason::UnknownOp, "an operator that is not implemented");
+    // What it merely passes on may be that another time.
+    if ((caller.constructs || caller.kept) && !b_.resolve(top().slots.back(), value))
+        return refuse(b_.reason, b_.reason_detail);
     return true;
 }
 

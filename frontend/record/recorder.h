@@ -164,6 +164,7 @@ class Recorder {
     ShadowRef list_method(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                           std::vector<ShadowRef>* items);
     bool list_store(std::vector<ShadowRef>* items);
+    bool is_walked(const Shadow& list) const;  // record/loops.cpp
     ShadowRef sequence_of(PyObject* type, std::span<const Operand> args, PyObject* kwnames);
     ShadowRef make_iterable(PyObject* callable, std::span<const Operand> args, PyObject* kwnames);
     bool loop_over(const Operand& over);

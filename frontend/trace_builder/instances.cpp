@@ -16,7 +16,38 @@ bool has_plain_metaclass(PyTypeObject* type) {
     return meta->tp_call == PyType_Type.tp_call && meta->tp_getattro == PyType_Type.tp_getattro;
 }
 
+// Whether a named tuple is asked for its length, its items and its truth, compared and added to as any tuple:
+// a trace knows its items and does that without asking its class.
+bool has_ways_of_tuples(const PyTypeObject* type) {
+    const PyTypeObject& tuple = PyTuple_Type;
+    const PySequenceMethods *own = type->tp_as_sequence, *plain = tuple.tp_as_sequence;
+    const bool sequence = own && own->sq_length == plain->sq_length && own->sq_concat == plain->sq_concat &&
+                          own->sq_repeat == plain->sq_repeat && own->sq_item == plain->sq_item &&
+                          own->sq_contains == plain->sq_contains && !own->sq_inplace_concat &&
+                          !own->sq_inplace_repeat;
+    const PyNumberMethods* n = type->tp_as_number;
+    const bool number =
+        n && (n->nb_bool || n->nb_add || n->nb_multiply || n->nb_inplace_add || n->nb_inplace_multiply);
+    return sequence && !number && type->tp_as_mapping &&
+           type->tp_as_mapping->mp_subscript == tuple.tp_as_mapping->mp_subscript &&
+           type->tp_iter == tuple.tp_iter && type->tp_richcompare == tuple.tp_richcompare;
+}
+
 }  // namespace
+
+// What has_ways_of_tuples has seen, what a `_replace` runs, and the fields.
+void TraceBuilder::expect_ways_of_tuples(PyTypeObject* type, guards::SourceId source) {
+    for (const char* name : {"__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__eq__",
+                             "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__radd__",
+                             "__iadd__", "__mul__", "__rmul__", "__imul__", "_make", "_fields"}) {
+        const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
+        guards.expect_type_attrs(source, type, text.get());
+    }
+    const PyRef fields = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_fields"));
+    if (!fields || !PyTuple_CheckExact(fields.get())) return PyErr_Clear();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields.get()); ++i)
+        guards.expect_type_attrs(source, type, PyTuple_GET_ITEM(fields.get(), i));
+}
 
 const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
     for (const auto& known : examples_)
@@ -29,6 +60,7 @@ const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
     if (!named && (type->tp_new != PyBaseObject_Type.tp_new || type->tp_getattro != PyObject_GenericGetAttr ||
                    type->tp_itemsize != 0))
         return nullptr;
+    if (named && !has_ways_of_tuples(type)) return nullptr;
     const PyRef nothing = PyRef::steal(PyTuple_New(0));
     const newfunc make = named ? PyTuple_Type.tp_new : PyBaseObject_Type.tp_new;
     PyRef object = PyRef::steal(make(type, nothing.get(), nullptr));
@@ -39,6 +71,7 @@ const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
         const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
         guards.expect_type_attrs(source, type, text.get());
     }
+    if (named) expect_ways_of_tuples(type, source);
     auto* const object_of_type = reinterpret_cast<PyObject*>(type);
     if (PyTypeObject* meta = Py_TYPE(object_of_type); meta != &PyType_Type)
         for (const char* name : {"__call__", "__getattribute__", "__getattr__"}) {

@@ -2,6 +2,7 @@
 
 import abc
 import types
+import weakref
 
 import numpy as np
 import stator
@@ -211,3 +212,105 @@ def test_a_module_gets_a_class():
             # Not what eager gives: CPython 3.14 goes on reading the module's dict in code that it has specialized.
             assert compiled(x).flat[0] == answer
             stator.wait()
+
+
+class Chosen:
+    """Says which class it is of."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    @property
+    def __class__(self):
+        return self.kind
+
+
+class First:
+    pass
+
+
+class Second:
+    pass
+
+
+def test_what_says_which_class_it_is_of():
+    def straight(a, p):
+        return a * 2 + (1 if isinstance(p, First) else 0), isinstance(p, (int, First))
+
+    def loop(a, p):
+        s = 0.0
+        for i in range(len(a)):
+            if isinstance(p, First):
+                s += a[i]
+        return s
+
+    def made(a, k):
+        return a * 2, isinstance(Chosen(k), First), isinstance(First(), First), isinstance(Second(), First)
+
+    first, second, a = First(), Second(), np.ones(400)
+    for f in (straight, loop):
+        both(f, (a, Chosen(First)), (a, Chosen(Second)), (a, first), (a, second))
+        both(f, (a, weakref.proxy(first)), (a, weakref.proxy(second)))
+        both(f, (a, 1), (a, 2.0), (a, "x"), (a, np), (a, First), (a, a))
+    both(made, (a, First), (a, Second))
+
+
+class Added:
+    def __add__(self, other):
+        return other.given
+
+    def __matmul__(self, other):
+        return HELD[0]
+
+
+class AddedFromTheRight:
+    def __init__(self, given):
+        self.given = given
+
+    def __radd__(self, other):
+        return "from the right"
+
+
+HELD = [3.0]
+
+
+def test_an_operator_passes_on_that_it_is_not_implemented():
+    def add(a, p, q):
+        return a * 2, p + q
+
+    def in_place(a, p, q):
+        p += q
+        return a * 2, p
+
+    def product(a, p, q):
+        return a * 2, p @ q
+
+    a = np.ones(2)
+    declined, given = AddedFromTheRight(NotImplemented), AddedFromTheRight(4.0)
+    for f in (add, in_place):
+        both(f, (a, Added(), given), (a, Added(), declined), (a, Added(), given))
+    both(product, (a, Added(), 1), lambda: HELD.__setitem__(0, NotImplemented), (a, Added(), 1))
+    HELD[0] = 3.0
+
+
+def test_an_init_passes_on_something():
+    class Made:
+        def __init__(self, given):
+            self.x = 1
+            return given
+
+    class MadeOfAnother:
+        def __init__(self, other):
+            self.x = 1
+            return other.given
+
+    def direct(a, given):
+        return a * 2, Made(given).x
+
+    def attribute(a, other):
+        made = MadeOfAnother(other)
+        return a * 2, made.x
+
+    a = np.ones(2)
+    both(direct, (a, None), (a, 5), (a, None))
+    both(attribute, (a, AddedFromTheRight(None)), (a, AddedFromTheRight("x")))
