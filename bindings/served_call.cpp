@@ -83,19 +83,21 @@ PyObject* new_error(PyObject* module, const char* name, const char* doc) {
 }  // namespace
 
 PyObject* settle(SharedState* shared, PyObject* result) {
-    if (shared->running > 0) {
-        // The rest of a recursion is CPython's, too.
-        if (shared->owners > 0 && shared->state->wants_python()) give_back(shared);
-        return result;
-    }
+    const bool inner = shared->running > 0;
+    if (inner && (shared->owners == 0 || !shared->state->wants_python())) return result;
+    // All of this may run code: the program's exception must not meet it.
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
-    if (std::exchange(shared->reset_wanted, false)) reset_state(shared);
-    if (shared->state->wants_sweep()) shared->state->sweep();
-    if (shared->owners == 0)
-        drop_unowned(shared);  // its last owner went away in this call
-    else if (shared->state->wants_python())
-        give_back(shared);
+    if (inner) {
+        give_back(shared);  // the rest of a recursion is CPython's, too
+    } else {
+        if (std::exchange(shared->reset_wanted, false)) reset_state(shared);
+        if (shared->state->wants_sweep()) shared->state->sweep();
+        if (shared->owners == 0)
+            drop_unowned(shared);  // its last owner went away in this call
+        else if (shared->state->wants_python())
+            give_back(shared);
+    }
     PyErr_Restore(kind, value, trace);
     return result;
 }

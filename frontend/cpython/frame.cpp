@@ -130,6 +130,11 @@ PyObject* finish_raise(Frame& f, const CodeInfo& code, int insn_index) {
 
 bool is_traced(PyThreadState* ts, PyCodeObject* code) { return raw::traced(ts, code); }
 bool is_watched(PyCodeObject* code) { return raw::watched(code); }
+bool Frame::is_held() const {
+    auto* object = reinterpret_cast<PyObject*>(raw_->frame_obj);
+    return object && Py_REFCNT(object) > 1;
+}
+
 int recursion_left(PyThreadState* ts) { return raw::recursion(ts); }
 bool eval_breaker_set(PyThreadState* ts) { return raw::eval_breaker(ts); }
 unsigned long thread_switches(PyThreadState* ts) { return raw::gil_switches(ts); }

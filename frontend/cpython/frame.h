@@ -46,6 +46,8 @@ class Frame {
     // How many slots of the calling frame's stack hold the object, while its call is executed step by step:
     // they are released when the call returns. 0 where CPython hands arguments over.
     int held_by_caller(const PyObject* o) const;
+    // Whether somebody has its frame object, and may look at its line and its variables when it has ended.
+    bool is_held() const;
     PyThreadState* ts() const { return ts_; }
     _PyInterpreterFrame* raw() const { return raw_; }
 

@@ -23,6 +23,8 @@ namespace stator::frontend {
 namespace {
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit Recorder* active_recorder = nullptr;
+// Drivers of this thread that are inside each other.
+[[gnu::tls_model("initial-exec")]] thread_local constinit int driven_frames = 0;
 
 // What is recorded from here to the end of the block is an investment. It takes microseconds; more means that
 // the thread was interrupted.
@@ -54,10 +56,12 @@ class FrameDriver {
           recorder_(recorder),
           places_(fs.places(code)),
           timed_(recorder ? Activity::Recording : Activity::Stepping, kFramesLine, f.raw()) {
+        ++driven_frames;
         if (fs.driving++ == 0) fs.settled_at = now_ns(), fs.invested_before = purse().invested();
     }
     ~FrameDriver() {
         fs_.settle(cost_);
+        --driven_frames;
         if (--fs_.driving == 0) fs_.left_loop = nullptr;
     }
     FrameDriver(const FrameDriver&) = delete;
@@ -316,6 +320,8 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
     if (!place && wants_place_) place = fs_.place(code_, pc_, true);
     wants_place_ = false;
     if (!place || place->dead || stance() == Stance::Eager) return Flow::On;
+    // What a trace runs to the return it leaves behind with the variables and the line of its beginning.
+    if (f_.is_held()) return Flow::On;
     bool entered;
     Flow flow = replay_here(place, result, &entered);
     if (flow == Flow::Done || entered || place->awaits_kernels()) return flow;
@@ -365,7 +371,8 @@ bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
 
 // A call of a Python function with loops that may be regions: its frame is driven, too.
 Step FrameDriver::step_with_loops(const Insn& insn) {
-    if (insn.op == Opcode::Call && regions_on() && fs_.options.has_regions()) {
+    const bool room = driven_frames < policy().driven_frames;
+    if (insn.op == Opcode::Call && room && regions_on() && fs_.options.has_regions()) {
         PyObject* callable = call_operands(f_, insn).callable;
         if (callable && guards::is_function(callable)) {
             const CodeInfo* code =
@@ -490,9 +497,13 @@ bool FrameDriver::at_header(Flow* flow, PyObject** result) {
 
 PyObject* FrameDriver::run(bool skip_place) {
     PyObject* result = nullptr;
+    // The evaluator raises RecursionError where the limit is reached, and needs no C stack for calls of
+    // functions.
+    const bool deep = recursion_left(f_.ts()) <= 0 || driven_frames > policy().driven_frames;
     for (;;) {
         if (!recorder_) {
             const Insn& insn = code_.insns[pc_];
+            if (deep && insn.boundary) return hand_over(insn.unit);
             if (insn.boundary && is_traced(f_.ts(), code_.code)) {  // since an instruction stepped over
                 fs_.remark(Reason::Traced, "", code_, insn);
                 return hand_over(insn.unit);
@@ -505,7 +516,10 @@ PyObject* FrameDriver::run(bool skip_place) {
                     continue;
                 }
             }
-            if (!skip_place && insn.boundary) {
+            // The result of an opaque call that nobody wants goes away before a trace begins, which would
+            // hold it.
+            const bool leftover = wants_place_ && insn.op == Opcode::PopTop;
+            if (!skip_place && insn.boundary && !leftover) {
                 skip_next_ = false;
                 int before = pc_;
                 if (at_place(&result) == Flow::Done) return result;
