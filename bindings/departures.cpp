@@ -118,7 +118,7 @@ void ask_collector() {
     static PyMethodDef method = {"_stator",
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(collector_calls)),
                                  METH_FASTCALL, "Lets go of functions that only stator refers to."};
-    const auto collector = PyRef::steal(PyImport_ImportModule("gc"));
+    const auto collector = frontend::module_named("gc");
     const auto callbacks =
         PyRef::steal(collector ? PyObject_GetAttrString(collector.get(), "callbacks") : nullptr);
     const auto callback = PyRef::steal(PyCFunction_New(&method, nullptr));
@@ -130,7 +130,7 @@ void ask_collector() {
 }  // namespace
 
 void prepare_departures() {
-    PyRef::steal(PyImport_ImportModule("gc"));
+    frontend::module_named("gc");
     PyErr_Clear();
 }
 

@@ -231,7 +231,7 @@ PyObject* ask_function(const char* name, PyObject* o, PyObject* args, PyObject* 
 // Whoever pickles the function by value, `__dict__` and all, takes this one along.
 PyObject* reduce(PyObject* o, PyObject*) {
     const auto function = PyRef::borrow(as_handle(o)->function);
-    const auto module = PyRef::steal(PyImport_ImportModule("stator._pickle"));
+    const auto module = frontend::module_named("stator._pickle");
     if (!module) return nullptr;
     if (function)
         return PyObject_CallMethod(module.get(), "reduce_handle", "OO", function.get(),

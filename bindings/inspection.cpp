@@ -7,7 +7,7 @@ namespace stator::bindings {
 
 PyObject* inspect(const char* name, PyObject* self, PyObject* args, PyObject* kwargs) {
     using frontend::PyRef;
-    const auto module = PyRef::steal(PyImport_ImportModule("stator._inspect"));
+    const auto module = frontend::module_named("stator._inspect");
     const auto function = PyRef::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
     const auto head = PyRef::steal(function ? PyTuple_Pack(1, self) : nullptr);
     if (!head) return nullptr;

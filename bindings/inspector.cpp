@@ -62,7 +62,7 @@ PyGetSetDef inspector_attributes[] = {{"__qualname__", get_qualname, nullptr, nu
                                       {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyObject* reduce_inspector(PyObject*, PyObject*) {
-    const auto module = PyRef::steal(PyImport_ImportModule("stator._pickle"));
+    const auto module = frontend::module_named("stator._pickle");
     const auto make = PyRef::steal(module ? PyObject_GetAttrString(module.get(), "inspector") : nullptr);
     return make ? Py_BuildValue("O()", make.get()) : nullptr;
 }
@@ -124,7 +124,7 @@ PyObject* compare_now(PyObject* o, PyObject* other, int op) {
 }
 PyObject* reduce_sequence(PyObject* o, PyObject*) {
     auto* s = reinterpret_cast<LiveSequence*>(o);
-    const auto module = PyRef::steal(PyImport_ImportModule("stator._pickle"));
+    const auto module = frontend::module_named("stator._pickle");
     const auto make = PyRef::steal(module ? PyObject_GetAttrString(module.get(), "sequence") : nullptr);
     return make ? Py_BuildValue("O(Os)", make.get(), s->inspector, s->name) : nullptr;
 }

@@ -33,4 +33,12 @@ class PyRef {
     PyObject* o_ = nullptr;
 };
 
+// The module, nothing with an error set where there is none. Of those that are there already the program's
+// own `builtins.__import__` hears nothing.
+inline PyRef module_named(const char* name) {
+    const PyRef text = PyRef::steal(PyUnicode_FromString(name));
+    PyRef found = PyRef::steal(text ? PyImport_GetModule(text.get()) : nullptr);
+    return found || PyErr_Occurred() ? found : PyRef::steal(PyImport_ImportModule(name));
+}
+
 }  // namespace stator::frontend

@@ -65,7 +65,7 @@ PyObject* begin_verified(PyObject* func, PyObject* const* args, size_t nargsf, P
     for (Py_ssize_t i = 0; i < npos; ++i) PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(args[i]));
     for (Py_ssize_t i = 0; i < nkw; ++i)
         if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[npos + i]) < 0) return nullptr;
-    PyRef module = PyRef::steal(PyImport_ImportModule("stator._verify"));
+    PyRef module = module_named("stator._verify");
     PyRef plain = PyRef::steal(module ? copy_of_function(func) : nullptr);  // whose calls are CPython's
     if (!plain) return nullptr;
     return PyObject_CallMethod(module.get(), "Call", "OOO", plain.get(), positional.get(), keywords.get());

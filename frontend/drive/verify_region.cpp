@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kDeepest = 3;  // of tuples, lists and dicts in each other
 
-PyRef verify_module() { return PyRef::steal(PyImport_ImportModule("stator._verify")); }
+PyRef verify_module() { return module_named("stator._verify"); }
 
 // A Python helper that answers yes or no.
 bool ask(const char* name, PyObject* a, PyObject* b) {
@@ -71,7 +71,7 @@ PyRef iterator_like(PyObject* o) {
                                  : nullptr);
     }
     if (Py_TYPE(o) == &PyReversed_Type || regions::is_sequence_iter(o)) {
-        const PyRef copy = PyRef::steal(PyImport_ImportModule("copy"));
+        const PyRef copy = module_named("copy");
         return PyRef::steal(copy ? PyObject_CallMethod(copy.get(), "copy", "O", o) : nullptr);
     }
     return PyRef::borrow(o);
@@ -123,7 +123,7 @@ bool has_effects(const Frame& f, const Insn& insn) {
 // What np.empty leaves in memory is anybody's; regions put zeros there, and so it is here where it counts.
 bool leaves_memory_as_it_was(PyObject* callable) {
     const std::array<PyRef, 2>& makers = once([] {
-        const PyRef module = PyRef::steal(PyImport_ImportModule("numpy"));
+        const PyRef module = module_named("numpy");
         std::array<PyRef, 2> found;
         for (size_t i = 0; module && i < found.size(); ++i)
             found[i] = PyRef::steal(PyObject_GetAttrString(module.get(), i ? "empty_like" : "empty"));

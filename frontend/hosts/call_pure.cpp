@@ -39,7 +39,7 @@ WarningsModule& warnings_module() {
         static PyMethodDef method = {"warn",
                                      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(warn)),
                                      METH_FASTCALL | METH_KEYWORDS, nullptr};
-        const PyRef module = PyRef::steal(PyImport_ImportModule("warnings"));
+        const PyRef module = module_named("warnings");
         WarningsModule w;
         if (module && PyModule_Check(module.get())) {
             w.names = PyRef::borrow(PyModule_GetDict(module.get()));

@@ -32,7 +32,7 @@ Filters& filters_module() {
         static PyType_Slot slots[] = {{Py_tp_methods, methods}, {}};
         static PyType_Spec spec = {"stator.KeptWarnings", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
         Filters f;
-        const PyRef module = PyRef::steal(PyImport_ImportModule("warnings"));
+        const PyRef module = module_named("warnings");
         const PyRef type = PyRef::steal(PyType_FromSpec(&spec));
         const PyRef keeper = PyRef::steal(type ? PyObject_CallNoArgs(type.get()) : nullptr);
         if (module && PyModule_Check(module.get()) && keeper) {

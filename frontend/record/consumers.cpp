@@ -26,7 +26,7 @@ PyObject* all_function() {
 
 PyObject* add_function() {
     return once([] {
-        const PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        const PyRef module = module_named("operator");
         PyObject* add = module ? PyObject_GetAttrString(module.get(), "add") : nullptr;
         if (!add) PyErr_Clear();
         return add;

@@ -11,7 +11,7 @@ namespace {
 // standard library's, since making one runs code that the program's audit hooks would be told of.
 PyObject* sample() {
     return once([] {
-        const PyRef module = PyRef::steal(PyImport_ImportModule("functools"));
+        const PyRef module = module_named("functools");
         PyObject* found = module ? PyObject_GetAttrString(module.get(), "_CacheInfo") : nullptr;
         if (!found) PyErr_Clear();
         return found;

@@ -11,7 +11,7 @@ namespace {
 
 PyObject* partial_type() {
     return once([] {
-        const PyRef module = PyRef::steal(PyImport_ImportModule("functools"));
+        const PyRef module = module_named("functools");
         PyObject* type = module ? PyObject_GetAttrString(module.get(), "partial") : nullptr;
         if (!type) PyErr_Clear();
         return type;

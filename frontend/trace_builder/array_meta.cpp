@@ -32,7 +32,7 @@ bool is_builtin_type(int type_num) {
 bool is_ufunc(PyObject* obj) {
     static PyObject* type = nullptr;
     if (!type) {
-        PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+        PyRef np = module_named("numpy");
         if (np) type = PyObject_GetAttrString(np.get(), "ufunc");
         if (!type) {
             PyErr_Clear();

@@ -578,7 +578,7 @@ ShadowRef TraceBuilder::int_library(PyObject* callable, std::span<const Operand>
 
 static PyObject* getitem_function() {
     return once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        PyRef module = module_named("operator");
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
     });
 }

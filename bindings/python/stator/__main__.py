@@ -115,6 +115,8 @@ def main():
     command = COMMANDS.get(sys.argv[1])
     if command is None:
         return fail(f"unknown command {sys.argv[1]!r}")
+    if command is not demo and sys.argv[2:3] in (["-h"], ["--help"]):
+        return usage([])
     return command(sys.argv[2:])
 
 

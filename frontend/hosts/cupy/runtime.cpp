@@ -19,7 +19,7 @@ struct Objects {
 const Objects& objects() {
     return once([] {
         Objects o{};
-        PyRef module = PyRef::steal(PyImport_ImportModule("cupy"));
+        PyRef module = module_named("cupy");
         PyRef cuda = PyRef::steal(module ? PyObject_GetAttrString(module.get(), "cuda") : nullptr);
         o.alloc = cuda ? PyObject_GetAttrString(cuda.get(), "alloc") : nullptr;
         PyErr_Clear();

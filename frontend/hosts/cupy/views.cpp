@@ -121,7 +121,7 @@ ShadowRef lower_view(TraceBuilder& tb, std::string_view name, const Call& call) 
 
 ShadowRef lower_subscript(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
     PyObject* getitem = once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        PyRef module = module_named("operator");
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
     });
     const Operand args[] = {a, key};

@@ -42,7 +42,7 @@ std::vector<CallRow>& waiting() {
 bool part_is_missing(std::string_view where) {
     size_t dot = where.find('.');
     if (dot == 0 || dot == std::string_view::npos || where.find(':') != std::string_view::npos) return false;
-    PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+    PyRef numpy = module_named("numpy");
     PyObject* names = numpy ? PyModule_GetDict(numpy.get()) : nullptr;
     PyErr_Clear();
     return !names || !PyDict_GetItemString(names, std::string(where.substr(0, dot)).c_str());
@@ -61,7 +61,7 @@ PyRef find_object(std::string_view where) {
         module = path.substr(0, colon);
         path = path.substr(colon + 1);
     }
-    at = PyRef::steal(PyImport_ImportModule(module.c_str()));
+    at = module_named(module.c_str());
     while (at && !path.empty()) {
         size_t dot = path.find('.');
         std::string name = path.substr(0, dot);

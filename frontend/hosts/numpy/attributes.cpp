@@ -50,7 +50,7 @@ ShadowRef matrix_transposed(TraceBuilder& tb, const Operand& a, PyObject* result
 // a.name by NumPy, on replay too: a view of a's memory.
 ShadowRef read_by(TraceBuilder& tb, const char* name, const Operand& a, PyObject* result) {
     const auto getter = [](const char* attribute) {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        PyRef module = module_named("operator");
         return module ? PyObject_CallMethod(module.get(), "attrgetter", "s", attribute) : nullptr;
     };
     static constexpr std::string_view kReal = "real";

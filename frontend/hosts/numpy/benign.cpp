@@ -33,7 +33,7 @@ Warnings& warnings() {
     static Warnings* w = nullptr;
     if (w) return *w;
     auto* made = new Warnings;
-    PyRef module = PyRef::steal(PyImport_ImportModule("warnings"));
+    PyRef module = module_named("warnings");
     PyErr_Clear();
     if (module && PyModule_CheckExact(module.get()) && !filters_by_context())
         made->names = Py_NewRef(PyModule_GetDict(module.get()));

@@ -235,7 +235,7 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
     DType t;
     bool converts = dtype_of_object(call.result, &t) && t != a.shadow->dtype;
     PyObject* always_copies = once([] {
-        PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+        PyRef np = module_named("numpy");
         return np ? PyObject_GetAttrString(np.get(), "array") : nullptr;
     });
     if (!converts && call.callable != always_copies && !known_density(tb, a.shadow))

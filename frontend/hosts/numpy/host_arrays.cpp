@@ -63,7 +63,7 @@ bool complex_number(PyObject* o) {
 }
 
 PyObject* getter(const char* attribute) {
-    PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+    PyRef module = module_named("operator");
     return module ? PyObject_CallMethod(module.get(), "attrgetter", "s", attribute) : nullptr;
 }
 

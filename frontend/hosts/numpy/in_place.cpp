@@ -91,7 +91,7 @@ Sym selected(TraceBuilder& tb, const Operand& a, const Operand& key) {
 }
 
 PyObject* operator_of(const char* name) {
-    PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+    PyRef module = module_named("operator");
     return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
 }
 

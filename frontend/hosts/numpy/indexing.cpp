@@ -90,7 +90,7 @@ bool read_position(TraceBuilder& tb, const Operand& o, bool numbers, Sym* out) {
     const bool number = numbers && PyArray_IsScalar(o.obj, Integer) && tb.resolve(o.shadow, o.obj) &&
                         o.shadow->kind == ShadowKind::Scalar;
     PyObject* index = once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        PyRef module = module_named("operator");
         return module ? PyObject_GetAttrString(module.get(), "index") : nullptr;
     });
     const PyRef value = PyRef::steal(number && index ? PyNumber_Index(o.obj) : nullptr);
@@ -236,7 +236,7 @@ namespace {
 // a[key] by NumPy, on replay too.
 ShadowRef item_of(TraceBuilder& tb, const Operand& a, const Operand& key, PyObject* result) {
     PyObject* getitem = once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        PyRef module = module_named("operator");
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
     });
     const Operand args[] = {a, key};
@@ -256,7 +256,7 @@ ShadowRef gather(TraceBuilder& tb, const Operand& a, const Operand& key, PyObjec
 static bool makes_arrays(PyObject* o) {
     const auto& types = once([] {
         std::vector<PyTypeObject*> all;
-        PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+        PyRef np = module_named("numpy");
         for (const char* name : {"mgrid", "ogrid", "r_", "c_"}) {
             const PyRef maker = PyRef::steal(np ? PyObject_GetAttrString(np.get(), name) : nullptr);
             PyErr_Clear();

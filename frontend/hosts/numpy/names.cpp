@@ -17,7 +17,7 @@ bool begins_with_numpy(PyObject* module) {
 // numpy's names as they were when this was called first.
 const PyRef& numpy_names() {
     return once([] {
-        const PyRef m = PyRef::steal(PyImport_ImportModule("numpy"));
+        const PyRef m = module_named("numpy");
         PyRef names = PyRef::steal(m ? PyDict_Copy(PyModule_GetDict(m.get())) : nullptr);
         PyErr_Clear();
         return names;

@@ -38,7 +38,7 @@ PyObject* operator_named(const char* name) {
     static auto* cache = new std::map<std::string, PyObject*>;
     auto it = cache->find(name);
     if (it != cache->end()) return it->second;
-    PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+    PyRef module = module_named("operator");
     PyObject* found = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
     PyErr_Clear();
     return cache->emplace(name, found).first->second;

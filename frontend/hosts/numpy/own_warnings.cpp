@@ -98,8 +98,7 @@ using Checks = std::unordered_map<PyObject*, Check>;
 // attribute came up, a signal handler's say.
 class Finder {
   public:
-    Finder(const char* module, Checks* checks)
-        : module_(PyRef::steal(PyImport_ImportModule(module))), checks_(checks) {}
+    Finder(const char* module, Checks* checks) : module_(module_named(module)), checks_(checks) {}
     void add(const char* type, const char* name, Check check) {
         PyRef at = module_;
         if (at && type) at = PyRef::steal(PyObject_GetAttrString(at.get(), type));

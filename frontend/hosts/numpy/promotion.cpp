@@ -181,7 +181,7 @@ bool require_fixed(TraceBuilder& tb, const Operand& o) {
 
 const Operand* given(TraceBuilder& tb, const Operand* o) {
     PyObject* no_value = once([] {
-        PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+        PyRef np = module_named("numpy");
         PyObject* v = np ? PyObject_GetAttrString(np.get(), "_NoValue") : nullptr;
         PyErr_Clear();
         return v;

@@ -98,13 +98,13 @@ bool init_runtime(std::string* error) {
         g_descr[i] = PyArray_DescrFromType(graph::kDTypes[i].numpy_type);
         g_own_descr[i] = PyArray_DescrNew(g_descr[i]);
     }
-    PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
+    PyRef umath = module_named("numpy._core.umath");
     if (umath) g_extobj_var = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
     PyErr_Clear();
     // What np.geterr asks, without Python code, in which a signal's handler could run and raise.
     if (umath) g_geterr = PyObject_GetAttrString(umath.get(), "_get_extobj_dict");
     PyErr_Clear();
-    const PyRef np = PyRef::steal(PyImport_ImportModule("numpy"));
+    const PyRef np = module_named("numpy");
     if (!g_geterr && np) g_geterr = PyObject_GetAttrString(np.get(), "geterr");
     register_ufuncs();
     keep_names();

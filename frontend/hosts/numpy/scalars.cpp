@@ -272,7 +272,7 @@ ShadowRef lower_scalar_unary(TraceBuilder& tb, Host::Unary op, const Operand& a,
     if (t == DType::Bool && op == U::Invert && a.shadow->box == Box::NpScalar)
         return finish(tb, tb.pointwise(Op::LogicalNot, in, t), result);
     static constexpr const char* kNames[] = {"neg", "pos", "invert", "abs"};
-    PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+    PyRef module = module_named("operator");
     PyRef f =
         PyRef::steal(module ? PyObject_GetAttrString(module.get(), kNames[static_cast<int>(op)]) : nullptr);
     if (!f) return PyErr_Clear(), tb.fail(Reason::UnknownOp, "this operator");

@@ -20,8 +20,8 @@ struct Callables {
     kernels::HostLoop loops[2];
 
     Callables() : operator_(nullptr), matmul(nullptr), dot(nullptr), method(nullptr), loops{} {
-        const PyRef operators = PyRef::steal(PyImport_ImportModule("operator"));
-        const PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+        const PyRef operators = module_named("operator");
+        const PyRef numpy = module_named("numpy");
         if (operators && numpy) {
             operator_ = PyObject_GetAttrString(operators.get(), "matmul");
             const Ufunc* u = find_ufunc("matmul");

@@ -25,7 +25,7 @@ struct ErrorCapsules {
     bool usable = false;
 
     ErrorCapsules() {
-        PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
+        PyRef umath = module_named("numpy._core.umath");
         if (umath) {
             variable = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
             make = PyObject_GetAttrString(umath.get(), "_make_extobj");

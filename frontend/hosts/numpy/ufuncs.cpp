@@ -68,7 +68,7 @@ std::optional<Op> op_of_host(std::string_view name) {
 void register_ufuncs() {
     Registry& r = registry();
     if (!r.all.empty()) return;
-    PyRef umath = PyRef::steal(PyImport_ImportModule("numpy._core.umath"));
+    PyRef umath = module_named("numpy._core.umath");
     if (!umath) return PyErr_Clear();
     PyObject *key, *value, *dict = PyModule_GetDict(umath.get());
     Py_ssize_t pos = 0;

@@ -61,7 +61,7 @@ struct Tables {
 };
 
 PyRef module(const char* name) {
-    PyRef m = PyRef::steal(PyImport_ImportModule(name));
+    PyRef m = module_named(name);
     if (!m) PyErr_Clear();
     return m;
 }

@@ -12,7 +12,7 @@ namespace {
 
 PyObject* size_type() {
     return once([] {
-        PyRef torch = PyRef::steal(PyImport_ImportModule("torch"));
+        PyRef torch = module_named("torch");
         PyObject* type = torch ? PyObject_GetAttrString(torch.get(), "Size") : nullptr;
         PyErr_Clear();
         return type;

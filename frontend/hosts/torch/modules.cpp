@@ -32,7 +32,7 @@ bool require_part(TraceBuilder& tb, const Operand& module, const char* name, PyT
 
 PyTypeObject* projection_class() {
     return once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("torch.nn.modules.linear"));
+        PyRef module = module_named("torch.nn.modules.linear");
         PyObject* type =
             module ? PyObject_GetAttrString(module.get(), "NonDynamicallyQuantizableLinear") : nullptr;
         PyErr_Clear();

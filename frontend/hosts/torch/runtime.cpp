@@ -14,7 +14,7 @@ using graph::DType;
 namespace {
 
 PyObject* torch_attr(const char* name) {
-    PyRef module = PyRef::steal(PyImport_ImportModule("torch"));
+    PyRef module = module_named("torch");
     PyObject* o = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
     if (!o) PyErr_Clear();
     return o;
@@ -125,7 +125,7 @@ bool iterates_children(PyObject* o) {
         PyObject *name, *sequential, *list;
     };
     const Methods& methods = once([] {
-        const PyRef nn = PyRef::steal(PyImport_ImportModule("torch.nn"));
+        const PyRef nn = module_named("torch.nn");
         const auto iter_of = [&](const char* container) {
             PyRef type = PyRef::steal(nn ? PyObject_GetAttrString(nn.get(), container) : nullptr);
             PyObject* f = type ? PyObject_GetAttrString(type.get(), "__iter__") : nullptr;

@@ -11,7 +11,7 @@ namespace {
 bool bump_version(TraceBuilder& tb, const Operand& written) {
     if (guards::tensor_kind(written.obj) == guards::TensorKind::Inference) return true;  // it has none
     PyObject* increment = once([] {
-        PyRef torch = PyRef::steal(PyImport_ImportModule("torch"));
+        PyRef torch = module_named("torch");
         PyRef module = PyRef::steal(torch ? PyObject_GetAttrString(torch.get(), "_C") : nullptr);
         PyObject* f = module ? PyObject_GetAttrString(module.get(), "_increment_version") : nullptr;
         PyErr_Clear();

@@ -194,7 +194,7 @@ constexpr ViewRow kRows[] = {
 
 static PyObject* getitem_function() {
     return once([] {
-        PyRef module = PyRef::steal(PyImport_ImportModule("operator"));
+        PyRef module = module_named("operator");
         return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
     });
 }

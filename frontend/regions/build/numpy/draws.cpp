@@ -54,7 +54,7 @@ struct Source {
     // Borrowed; nullptr where there is none. Python code runs, during which another thread may make it, too.
     PyObject* generator() {
         if (!sample) {
-            const PyRef m = PyRef::steal(PyImport_ImportModule(module));
+            const PyRef m = module_named(module);
             PyRef made = PyRef::steal(m ? PyObject_CallMethod(m.get(), maker, "i", 0) : nullptr);
             PyErr_Clear();
             if (!sample) sample = made.release();

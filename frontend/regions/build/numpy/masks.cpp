@@ -16,7 +16,7 @@ using graph::RegionOp;
 // np.count_nonzero gives an int, and a NumPy scalar from NumPy 2.4 on.
 bool counts_are_scalars() {
     return once([] {
-        const PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+        const PyRef numpy = module_named("numpy");
         const PyRef n =
             PyRef::steal(numpy ? PyObject_CallMethod(numpy.get(), "count_nonzero", "(i)", 1) : nullptr);
         if (!n) PyErr_Clear();

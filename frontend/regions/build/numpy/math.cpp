@@ -61,7 +61,7 @@ const std::array<MathFunction, kMathFunctions>& math_functions() {
 
 // The name of a function of the module, "" of others.
 std::string_view math_name(PyObject* callable) {
-    static PyObject* const math = PyImport_ImportModule("math");
+    static PyObject* const math = module_named("math").release();
     if (!math || !PyCFunction_Check(callable) || PyCFunction_GET_SELF(callable) != math) return "";
     return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
 }
