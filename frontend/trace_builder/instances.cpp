@@ -7,6 +7,10 @@
 
 #include "frontend/trace_builder/trace_builder.h"
 
+#include <algorithm>
+#include <new>
+#include <vector>
+
 namespace stator::frontend {
 
 namespace {
@@ -17,14 +21,14 @@ bool has_plain_metaclass(PyTypeObject* type) {
 }
 
 // Whether a named tuple is asked for its length, its items and its truth, compared and added to as any tuple:
-// a trace knows its items and does that without asking its class.
+// a trace knows its items and does that without asking its class. (`sq_item` of a class made in Python is no
+// tuple's in any case: `mp_subscript` tells whether there is a `__getitem__`.)
 bool has_ways_of_tuples(const PyTypeObject* type) {
     const PyTypeObject& tuple = PyTuple_Type;
     const PySequenceMethods *own = type->tp_as_sequence, *plain = tuple.tp_as_sequence;
     const bool sequence = own && own->sq_length == plain->sq_length && own->sq_concat == plain->sq_concat &&
-                          own->sq_repeat == plain->sq_repeat && own->sq_item == plain->sq_item &&
-                          own->sq_contains == plain->sq_contains && !own->sq_inplace_concat &&
-                          !own->sq_inplace_repeat;
+                          own->sq_repeat == plain->sq_repeat && own->sq_contains == plain->sq_contains &&
+                          !own->sq_inplace_concat && !own->sq_inplace_repeat;
     const PyNumberMethods* n = type->tp_as_number;
     const bool number =
         n && (n->nb_bool || n->nb_add || n->nb_multiply || n->nb_inplace_add || n->nb_inplace_multiply);
@@ -33,21 +37,35 @@ bool has_ways_of_tuples(const PyTypeObject* type) {
            type->tp_iter == tuple.tp_iter && type->tp_richcompare == tuple.tp_richcompare;
 }
 
-}  // namespace
+PyObject* kept_name(const char* name) {
+    PyObject* text = PyUnicode_InternFromString(name);
+    if (!text) throw std::bad_alloc();
+    static auto* const kept = new std::vector<PyRef>;  // names of this file, of which there are few
+    if (std::ranges::none_of(*kept, [&](const PyRef& k) { return k.get() == text; }))
+        kept->push_back(PyRef::borrow(text));
+    Py_DECREF(text);
+    return text;
+}
 
-// What has_ways_of_tuples has seen, what a `_replace` runs, and the fields.
-void TraceBuilder::expect_ways_of_tuples(PyTypeObject* type, guards::SourceId source) {
+// What making an object of the class asks it for; of a named tuple also what has_ways_of_tuples has seen,
+// what `_replace` runs, and the fields.
+std::vector<PyObject*> ways_to_objects(PyTypeObject* type, bool named) {
+    std::vector<PyObject*> names;
+    for (const char* name : {"__new__", "__init__", "__setattr__", "__getattribute__", "__getattr__",
+                             "__del__", "__abstractmethods__"})
+        names.push_back(kept_name(name));
+    if (!named) return names;
     for (const char* name : {"__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__eq__",
                              "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__radd__",
-                             "__iadd__", "__mul__", "__rmul__", "__imul__", "_make", "_fields"}) {
-        const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
-        guards.expect_type_attrs(source, type, text.get());
-    }
-    const PyRef fields = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_fields"));
-    if (!fields || !PyTuple_CheckExact(fields.get())) return PyErr_Clear();
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields.get()); ++i)
-        guards.expect_type_attrs(source, type, PyTuple_GET_ITEM(fields.get(), i));
+                             "__iadd__", "__mul__", "__rmul__", "__imul__", "_make", "_fields"})
+        names.push_back(kept_name(name));
+    PyObject* fields = _PyType_Lookup(type, kept_name("_fields"));
+    for (Py_ssize_t i = 0; fields && PyTuple_CheckExact(fields) && i < PyTuple_GET_SIZE(fields); ++i)
+        names.push_back(PyTuple_GET_ITEM(fields, i));
+    return names;
 }
+
+}  // namespace
 
 const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
     for (const auto& known : examples_)
@@ -66,18 +84,14 @@ const TraceBuilder::Example* TraceBuilder::example_of(PyTypeObject* type) {
     PyRef object = PyRef::steal(make(type, nothing.get(), nullptr));
     if (!object) return PyErr_Clear(), nullptr;
     const auto source = guards.object(object.get(), std::string(type->tp_name) + "()");
-    for (const char* name : {"__new__", "__init__", "__setattr__", "__getattribute__", "__getattr__",
-                             "__del__", "__abstractmethods__"}) {
-        const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
-        guards.expect_type_attrs(source, type, text.get());
-    }
-    if (named) expect_ways_of_tuples(type, source);
+    guards.expect_type_names(source, type, ways_to_objects(type, named));
     auto* const object_of_type = reinterpret_cast<PyObject*>(type);
-    if (PyTypeObject* meta = Py_TYPE(object_of_type); meta != &PyType_Type)
-        for (const char* name : {"__call__", "__getattribute__", "__getattr__"}) {
-            const PyRef text = PyRef::steal(PyUnicode_InternFromString(name));
-            guards.expect_type_attrs(guards.object(object_of_type, type->tp_name), meta, text.get());
-        }
+    if (PyTypeObject* meta = Py_TYPE(object_of_type); meta != &PyType_Type) {
+        std::vector<PyObject*> names;
+        for (const char* name : {"__call__", "__getattribute__", "__getattr__"})
+            names.push_back(kept_name(name));
+        guards.expect_type_names(guards.object(object_of_type, type->tp_name), meta, names);
+    }
     examples_.push_back(std::make_unique<Example>(Example{std::move(object), source}));
     return examples_.back().get();
 }

@@ -205,7 +205,6 @@ class TraceBuilder {
         guards::SourceId source;
     };
     const Example* example_of(PyTypeObject* type);
-    void expect_ways_of_tuples(PyTypeObject* type, guards::SourceId source);
     ShadowRef new_instance(const Example& of);
     // The tuple of that type, a named one, with these items.
     ShadowRef named_tuple(PyTypeObject* type, std::vector<ShadowRef> items);

@@ -134,6 +134,15 @@ void GuardProgram::expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* n
     g.found = impl_->keep(class_lookup(type, name));
 }
 
+void GuardProgram::expect_type_names(SourceId s, PyTypeObject* type, std::span<PyObject* const> names) {
+    Guard& g = add_guard(*impl_, GuardKind::TypeNames, s);
+    g.obj = impl_->keep(reinterpret_cast<PyObject*>(type));
+    g.number = std::ssize(impl_->type_names);
+    g.count = std::ssize(names);
+    for (PyObject* name : names)
+        impl_->type_names.emplace_back(impl_->keep(name), impl_->keep(class_lookup(type, name)));
+}
+
 void GuardProgram::expect_mro(SourceId s, PyTypeObject* type) {
     Guard& g = add_guard(*impl_, GuardKind::Mro, s);
     g.obj = impl_->keep(reinterpret_cast<PyObject*>(type));
@@ -313,6 +322,7 @@ bool implied(const Guard& g, const Guard& by) {
         case GuardKind::Bool: return type == &PyBool_Type;
         case GuardKind::Complex: return type == &PyComplex_Type;
         case GuardKind::TypeAttrs:
+        case GuardKind::TypeNames:
         case GuardKind::Mro:
         case GuardKind::Stored: return by.obj == g.obj;
         default: return false;
@@ -427,6 +437,7 @@ class Lowering {
         if (g.kind == GuardKind::Int) lower_int(g, in);
         if (g.kind == GuardKind::NpScalar) in.lo = graph::info(g.dtype).size;
         if (g.kind == GuardKind::TypeAttrs || g.kind == GuardKind::Mro) in.value = g.found;
+        if (g.kind == GuardKind::TypeNames) in.hi = in.lo + g.count;
         if (g.kind == GuardKind::NoOverlap) lower_overlap(g, in);
         p_.code.push_back(in);
     }

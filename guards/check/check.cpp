@@ -101,6 +101,20 @@ bool check_type_attrs(const Instr& in, PyObject* o) {
     return method == in.value;
 }
 
+// A version belongs to one state of one class for ever: while it stands nothing need be looked up.
+bool check_type_names(const GuardProgram::Impl& p, const Instr& in, PyObject* o) {
+    auto* type = reinterpret_cast<PyTypeObject*>(in.p);
+    if (Py_TYPE(o) != type) return false;
+    if (const uint64_t version = type->tp_version_tag; version && version == in.tag[0]) [[likely]]
+        return true;
+    for (int64_t i = in.lo; i < in.hi; ++i)
+        if (const auto& [name, value] = p.type_names[static_cast<size_t>(i)];
+            class_lookup(type, name) != value)
+            return false;
+    in.tag[0] = type->tp_version_tag;
+    return true;
+}
+
 bool step(Run& run, const Instr& in) {
     PyObject** objects = run.out.objects;
     PyObject* o = objects[in.src];
@@ -174,6 +188,7 @@ bool step(Run& run, const Instr& in) {
         case Op::Length: return o && check_length(in, o);
         case Op::Keys: return o && check_keys(in, o);
         case Op::TypeAttrs: return o && check_type_attrs(in, o);
+        case Op::TypeNames: return o && check_type_names(run.p, in, o);
         case Op::Mro:
             return o && Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(in.p) && Py_TYPE(o)->tp_mro == in.value;
         case Op::Stored:
@@ -241,6 +256,7 @@ std::vector<PyObject*> GuardProgram::needed() const {
     for (const Guard& g : impl_->guards) switch (g.kind) {
             case GuardKind::Type:
             case GuardKind::TypeAttrs:
+            case GuardKind::TypeNames:
             case GuardKind::Stored:
             case GuardKind::Is: add(g.obj); break;
             case GuardKind::Function:

@@ -143,6 +143,8 @@ class GuardProgram {
     void expect_type_attrs(SourceId s, PyTypeObject* type, PyObject* name);
     // It is of exactly this class, which inherits from the classes that it inherits from now.
     void expect_mro(SourceId s, PyTypeObject* type);
+    // The same of several names in one check, for objects that have no attributes of their own.
+    void expect_type_names(SourceId s, PyTypeObject* type, std::span<PyObject* const> names);
     void expect_stored(SourceId s, PyTypeObject* type, PyObject* name);
     // Code, globals, defaults and keyword defaults as now; with `same_closure` the cells too. Pass false
     // where the cells are read through func_cell, so that a closure made anew for each call still matches.

@@ -37,6 +37,7 @@ std::string expectation(const GuardProgram::Impl& p, const Guard& g) {
     switch (g.kind) {
         case GuardKind::Type:
         case GuardKind::Mro:
+        case GuardKind::TypeNames:
         case GuardKind::TypeAttrs: return reinterpret_cast<PyTypeObject*>(g.obj)->tp_name;
         case GuardKind::NpScalar: {
             const std::string name = reinterpret_cast<PyTypeObject*>(g.obj)->tp_name;
@@ -113,7 +114,8 @@ SourceId unreadable(const GuardProgram::Impl& p, SourceId s, PyObject* const* sl
     }
 }
 
-std::string explain_value(const Guard& g, const std::string& source, PyObject* o) {
+std::string explain_value(const GuardProgram::Impl& p, const Guard& g, const std::string& source,
+                          PyObject* o) {
     const std::string found = ", found " + show(o);
     switch (g.kind) {
         case GuardKind::Function:
@@ -127,6 +129,12 @@ std::string explain_value(const Guard& g, const std::string& source, PyObject* o
                        " to be the method of its class, found an attribute of the object itself";
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
                 return "expected " + show(g.obj) + "." + utf8(g.name) + " as it was, found it changed";
+            return "expected type(" + source + ") to be " + show(g.obj) + found;
+        case GuardKind::TypeNames:
+            for (int64_t i = g.number; i < g.number + g.count; ++i)
+                if (const auto& [name, value] = p.type_names[static_cast<size_t>(i)];
+                    class_lookup(reinterpret_cast<PyTypeObject*>(g.obj), name) != value)
+                    return "expected " + show(g.obj) + "." + utf8(name) + " as it was, found it changed";
             return "expected type(" + source + ") to be " + show(g.obj) + found;
         case GuardKind::Mro:
             if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(g.obj))
@@ -188,7 +196,7 @@ std::string GuardProgram::explain(int guard, PyObject* const* slots) const {
             if (g.kind == GuardKind::NoOverlap && failed == guard)
                 s = explain_overlap(p, in, scratch.objects.data());
         }
-        if (s.empty()) s = explain_value(g, p.sources[g.source].text, o);
+        if (s.empty()) s = explain_value(p, g, p.sources[g.source].text, o);
         if (s.empty()) s = "expected " + text(guard) + ", found " + show(o);
         Py_XDECREF(o);
     }

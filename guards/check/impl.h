@@ -22,7 +22,8 @@ struct Guard {
     PyObject* found = nullptr;   // TypeAttrs: what the class has under that name; Function: expected closure
     PyObject* code = nullptr;    // Function: expected code
     PyObject* keywords = nullptr;  // Function: tuple (name, value, ...) of keyword defaults
-    int64_t number = 0;            // Length
+    int64_t number = 0;            // Length; TypeNames: index of the first into type_names
+    int64_t count = 0;             // TypeNames
     int input = -1;                // graph input
     ArraySpec spec;                // Array, Tensor
     graph::Sym a, b;               // Int: a; Relation: both
@@ -56,13 +57,14 @@ struct Instr {
     int32_t src = -1;    // index into objects
     int32_t other = -1;  // base or second source; NoOverlap: count of `others`
     int32_t input = -1;
-    int32_t first = -1;                 // Array: index into axes; NoOverlap: index into others; Int: symbol
-    int32_t device = -1;                // Tensor, Cupy: ordinal of its GPU
-    int32_t perm = -1;                  // Array: index into perms, -1 = order need not be looked at
-    uint32_t mask = 0, want = 0;        // Array: flags; Tensor: axes of stride 0, what else is wanted
-    PyObject* p = nullptr;              // expectation, or the dictionary to read
-    PyObject* q = nullptr;              // builtins, name, key
-    int64_t lo = 0, hi = 0;             // Int: bounds; Length, ReadFuncCell, ReadItem: lo; NpScalar: size
+    int32_t first = -1;           // Array: index into axes; NoOverlap: index into others; Int: symbol
+    int32_t device = -1;          // Tensor, Cupy: ordinal of its GPU
+    int32_t perm = -1;            // Array: index into perms, -1 = order need not be looked at
+    uint32_t mask = 0, want = 0;  // Array: flags; Tensor: axes of stride 0, what else is wanted
+    PyObject* p = nullptr;        // expectation, or the dictionary to read
+    PyObject* q = nullptr;        // builtins, name, key
+    int64_t lo = 0,
+            hi = 0;  // Int: bounds; Length, ReadFuncCell, ReadItem: lo; NpScalar: size; TypeNames: range
     mutable uint64_t tag[2] = {0, 0};   // dictionary versions under which `value` was read
     mutable PyObject* value = nullptr;  // borrowed; alive while the versions stand
 };
@@ -94,6 +96,8 @@ struct GuardProgram::Impl {
     std::vector<int8_t> perms;
     std::vector<int32_t> others;  // NoOverlap: sources of the other arrays
     std::vector<RelationInstr> relations;
+    // TypeNames: a name, and what the class holds under it, nothing too.
+    std::vector<std::pair<PyObject*, PyObject*>> type_names;
 
     PyObject* keep(PyObject* o) {
         Py_XINCREF(o);
