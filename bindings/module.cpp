@@ -118,6 +118,16 @@ PyObject* compile_plainly(PyObject*, PyObject* function) {
     return make_compiled(function, wanted);
 }
 
+PyObject* call_as_program(PyObject*, PyObject* args) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(args);
+    if (count == 0) return PyErr_SetString(PyExc_TypeError, "call_as_program needs a callable"), nullptr;
+    PyObject* rest = PyTuple_GetSlice(args, 1, count);
+    PyObject* result = rest ? frontend::call_as_program(PyTuple_GET_ITEM(args, 0), rest) : nullptr;
+    Py_XDECREF(rest);
+    return result;
+}
+
+PyMethodDef call_as_program_method = {"call_as_program", call_as_program, METH_VARARGS, nullptr};
 PyMethodDef compile_plainly_method = {"compile_plainly", compile_plainly, METH_O, nullptr};
 
 py::object disable(py::object callable) {
@@ -426,6 +436,8 @@ void add_functions(py::module_& m) {
     m.def("forget_kept_states", &forget_kept_states);
     m.attr("compile_plainly") =
         py::reinterpret_steal<py::object>(PyCFunction_New(&compile_plainly_method, nullptr));
+    m.attr("call_as_program") =
+        py::reinterpret_steal<py::object>(PyCFunction_New(&call_as_program_method, nullptr));
     m.def("at_exit", [] {
         apply_stance(frontend::Stance::Eager);
         end_all();

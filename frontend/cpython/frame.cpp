@@ -128,6 +128,27 @@ PyObject* finish_raise(Frame& f, const CodeInfo& code, int insn_index) {
     return unwind(f, code, &pc) ? finish_default(f, code.insns[pc].unit) : finish_unwound(f);
 }
 
+PyObject* call_as_program(PyObject* callable, PyObject* args) {
+    PyThreadState* const ts = PyThreadState_Get();
+    raw::IFrame* const around = raw::current(ts);
+    int frames = 0;
+    for (PyFrameObject* f = PyThreadState_GetFrame(ts); f; ++frames) {
+        PyFrameObject* const outer = PyFrame_GetBack(f);
+        Py_DECREF(f);
+        f = outer;
+    }
+#if PY_VERSION_HEX >= 0x030F0000
+    raw::set_current(ts, ts->base_frame);
+#else
+    raw::set_current(ts, nullptr);
+#endif
+    raw::recursion(ts) += frames;
+    PyObject* const result = PyObject_CallObject(callable, args);
+    raw::recursion(ts) -= frames;
+    raw::set_current(ts, around);
+    return result;
+}
+
 bool is_traced(PyThreadState* ts, PyCodeObject* code) { return raw::traced(ts, code); }
 bool is_watched(PyCodeObject* code) { return raw::watched(code); }
 bool Frame::is_held() const {

@@ -127,6 +127,10 @@ using FrameBody = PyObject* (*)(void* ctx, Frame& frame);
 // frame.
 PyObject* call_with_frame(PyObject* clone, FrameBody body, void* ctx);
 
+// Calls a program from its outermost frame: what it calls sees no frame of ours around it, by
+// `sys._getframe`, in stacks that are printed, and in how deep it may recurse.
+PyObject* call_as_program(PyObject* callable, PyObject* args);
+
 // Whether tracing, profiling or monitoring (of everything or of `code`) is active so that frames must be left
 // alone.
 bool is_traced(PyThreadState* ts, PyCodeObject* code = nullptr);

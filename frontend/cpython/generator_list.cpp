@@ -243,6 +243,8 @@ bool unpacks_few(const CodeInfo& info, size_t made, PyObject* generator) {
 // else a call, which is as good, and which lies behind. Instruction `load` is of the call's part.
 void prefer_call([[maybe_unused]] CodeInfo& info, [[maybe_unused]] size_t load) {
 #if PY_VERSION_HEX >= 0x030F0000
+    // What no program has.
+    static PyObject* const nobody = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
     for (size_t i = 3; i < load; ++i) {
         Insn* const in = &info.insns[i];
         const bool asks = in->op == Opcode::PopJumpIfFalse && in[-1].op == Opcode::IsOp &&
@@ -255,7 +257,7 @@ void prefer_call([[maybe_unused]] CodeInfo& info, [[maybe_unused]] size_t load) 
             std::all_of(
                 begin + static_cast<long>(to) + 1, begin + static_cast<long>(load),
                 [](const Insn& k) { return k.op == Opcode::LoadFast || k.op == Opcode::BuildTuple; }))
-            in[-2].obj = Py_None;
+            in[-2].obj = nobody;
     }
 #endif
 }

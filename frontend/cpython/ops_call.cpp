@@ -41,6 +41,10 @@ namespace {
 Step finish_call(const Op& o, int operands, PyObject* result) {
     const int pc = *o.pc;
     Step s = replace_many(o, operands, result);
+#if PY_VERSION_HEX >= 0x030F0000
+    // After the call of an __enter__ no interrupt is served: it would leave without the __exit__ (gh-148874).
+    if (pc > 0 && (&o.in - 1)->op == Opcode::LoadSpecial) return s;
+#endif
     if (s == Step::Next && !serve_breaker(o)) {
         *o.pc = pc;
         return Step::Raised;

@@ -223,13 +223,18 @@ Step op_LoadBuildClass(const Op& o) {
 
 Step op_ImportName(const Op& o) {
     static PyObject* const name = PyUnicode_InternFromString("__import__");
-    PyObject* import = PyDict_GetItemWithError(o.frame->f_builtins, name);
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* found = nullptr;  // builtins may be any mapping
+    PyMapping_GetOptionalItem(o.frame->f_builtins, name, &found);
+    const PyRef import = PyRef::steal(found);
+#else
+    const PyRef import = PyRef::borrow(PyDict_GetItemWithError(o.frame->f_builtins, name));
+#endif
     PyObject* result = nullptr;
     if (import) {
         PyObject* locals = raw::locals_dict(o.frame);
-        PyRef keep = PyRef::borrow(import);
         PyObject* args[] = {o.in.obj, o.frame->f_globals, locals ? locals : Py_None, top(o), top(o, 1)};
-        result = PyObject_Vectorcall(import, args, 5, nullptr);
+        result = PyObject_Vectorcall(import.get(), args, 5, nullptr);
     } else if (!PyErr_Occurred()) {
         PyErr_SetString(PyExc_ImportError, "__import__ not found");
     }

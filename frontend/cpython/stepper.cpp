@@ -72,7 +72,11 @@ bool unwind(Frame& f, const CodeInfo& code, int* pc) {
     raw::IFrame* frame = f.raw();
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
     if (!raw::incomplete(frame) && !is_reraise(f.ts(), in)) {
+        // Where there is no memory for the frame's object the exception goes on without its entry.
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
         PyFrameObject* object = PyThreadState_GetFrame(f.ts());
+        PyErr_Restore(type, value, traceback);
         if (object) PyTraceBack_Here(object);
         Py_XDECREF(object);
     }

@@ -161,7 +161,17 @@ def _run_module(options: Options) -> None:
     import runpy
 
     sys.argv = [options.name, *options.arguments]
-    runpy._run_module_as_main(options.name)  # type: ignore[attr-defined]
+    _call(runpy._run_module_as_main, options.name)  # type: ignore[attr-defined]
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> None:
+    """Without the frames of this file around it, where stator is there."""
+    import stator
+
+    if stator._stator is None:
+        function(*arguments)
+    else:
+        stator._stator.call_as_program(function, *arguments)
 
 
 def _run_script(options: Options, main_module: types.ModuleType) -> None:
@@ -173,7 +183,7 @@ def _run_script(options: Options, main_module: types.ModuleType) -> None:
         if not _safe_path():
             sys.path[0] = ""
         _say_where(main_module, "<stdin>", BuiltinImporter)
-        exec(compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), main_module.__dict__)
+        _call(exec, compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), main_module.__dict__)
         return
     if not os.path.isabs(path):
         path = os.path.join(os.getcwd(), path)  # Python leaves ./ and ../ in it
@@ -181,14 +191,14 @@ def _run_script(options: Options, main_module: types.ModuleType) -> None:
         import runpy
 
         sys.path[0] = path
-        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
+        _call(runpy._run_module_as_main, "__main__", False)  # type: ignore[attr-defined]
         return
     if not _safe_path():
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     _say_where(main_module, path, SourceFileLoader("__main__", path))
     with io.open_code(path) as f:
         source = f.read()
-    exec(compile(source, path, "exec", dont_inherit=True), main_module.__dict__)
+    _call(exec, compile(source, path, "exec", dont_inherit=True), main_module.__dict__)
 
 
 def _say_where(main_module: types.ModuleType, path: str, loader: Any) -> None:

@@ -55,6 +55,10 @@ def both(folder, options, arguments, input=None):
         "sys.excepthook = lambda k, e, t: print(traceback.format_exception(k, e, t), sys.last_traceback is t)\n"
         "raise KeyboardInterrupt",
         "import pickle\nclass C: pass\nprint(type(pickle.loads(pickle.dumps(C()))) is C)",
+        "import inspect, sys, traceback\n"
+        "def f(n): return n if n == 0 else f(n - 1)\n"
+        "print([i.function for i in inspect.stack()], f(980), sys._getframe().f_back)\n"
+        "traceback.print_stack()",
     ],
 )
 def test_scripts_are_run_as_python_runs_them(tmp_path, text, options):
