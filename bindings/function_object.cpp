@@ -11,6 +11,7 @@
 #include "bindings/giving_back.h"
 #include "bindings/inspection.h"
 #include "bindings/inspector.h"
+#include "frontend/cpython/c_stack.h"
 #include "frontend/cpython/functions.h"
 #include "frontend/drive/driver.h"
 #include "frontend/pyref.h"
@@ -69,7 +70,7 @@ PyObject* call_deeply(SharedState* shared, PyObject* function, PyObject* const* 
 
 PyObject* call(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     SharedState* const shared = tail(function).shared;
-    if (shared->running >= kDeepest) [[unlikely]]
+    if (shared->running >= kDeepest || frontend::c_stack_is_scarce()) [[unlikely]]
         return call_deeply(shared, function, args, nargsf, kwnames);
     return call_served(shared, function, args, nargsf, kwnames);
 }

@@ -7,9 +7,9 @@
 // cannot tell who else holds it).
 //
 // A hooked call needs C stack, an unhooked one none, and 3.12 and later limit C recursion to far less than
-// the recursion limit. So beyond hook_depth hooked calls (policy.def) the hook is taken off for as long as
-// the deepest of them runs: what it calls is not offered to anyone and recurses as deep as it would without
-// us.
+// the recursion limit. So beyond hook_depth hooked calls (policy.def), or where the stack is small, the hook
+// is taken off for as long as the deepest of them runs: what it calls is not offered to anyone and recurses
+// as deep as it would without us.
 //
 // call_with_frame needs the very next frame of one function object, and must not let its code run should the
 // hook not see it: it puts the hook on top for as long as the frame takes to appear. The frame is recognised
@@ -18,6 +18,7 @@
 // raw.h must come first.
 #include <utility>
 
+#include "frontend/cpython/c_stack.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/recursion.h"
 #include "frontend/policy.h"
@@ -158,7 +159,7 @@ PyObject* hook(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     PendingCall* pending = thread.pending;
     if (pending && raw::function(frame) == pending->clone) return run_pending(ts, frame, pending);
     PyObject* result;
-    if (++thread.depth <= policy().hook_depth) {
+    if (++thread.depth <= policy().hook_depth && !c_stack_is_scarce()) {
         result = offer(ts, frame, throwflag);
     } else {
         Suspension suspension(ts->interp);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "frontend/clock.h"
+#include "frontend/cpython/c_stack.h"
 #include "frontend/cpython/operators.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/drive/headers.h"
@@ -371,7 +372,7 @@ bool callee_handler(void* ctx, Frame& frame, PyObject** result) {
 
 // A call of a Python function with loops that may be regions: its frame is driven, too.
 Step FrameDriver::step_with_loops(const Insn& insn) {
-    const bool room = driven_frames < policy().driven_frames;
+    const bool room = driven_frames < policy().driven_frames && !c_stack_is_scarce();
     if (insn.op == Opcode::Call && room && regions_on() && fs_.options.has_regions()) {
         PyObject* callable = call_operands(f_, insn).callable;
         if (callable && guards::is_function(callable)) {
@@ -499,7 +500,8 @@ PyObject* FrameDriver::run(bool skip_place) {
     PyObject* result = nullptr;
     // The evaluator raises RecursionError where the limit is reached, and needs no C stack for calls of
     // functions.
-    const bool deep = recursion_left(f_.ts()) <= 0 || driven_frames > policy().driven_frames;
+    const bool deep =
+        recursion_left(f_.ts()) <= 0 || driven_frames > policy().driven_frames || c_stack_is_scarce();
     for (;;) {
         if (!recorder_) {
             const Insn& insn = code_.insns[pc_];

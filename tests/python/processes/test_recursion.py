@@ -133,3 +133,34 @@ def test_a_deep_recursion_that_is_allowed():
     for environment in ({}, {"STATOR_RETIRE": "1"}):
         done = run_program(program, **environment)
         assert done.stdout == "True\n", done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("way", ["decorated", "all"])
+@pytest.mark.parametrize("size", [1 << 16, 1 << 17, 1 << 18, 1 << 20])
+def test_threads_with_small_stacks(size, way):
+    """Calls of functions take no C stack in CPython."""
+    program = f"""
+    import threading
+    import numpy as np, stator
+    def f(n):
+        return 0 if n == 0 else 1 + f(n - 1)
+    def g(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i] * 2
+        return s + (x * 2 + 1).sum()
+    if {way == "decorated"}:
+        f, g = stator.compile(f), stator.compile(g)
+    threading.stack_size({size})
+    found = []
+    def work():
+        for k in range(6):
+            found.append((f(900), g(np.arange(500.0))))
+    for _ in range(2):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    print(set(found))
+    """
+    done = run_program(program, **({"STATOR": "all"} if way == "all" else {}))
+    assert done.stdout == "{(900, np.float64(499500.0))}\n", done.stderr[-2000:]
