@@ -1,6 +1,7 @@
 """Functions that call themselves, as deep as the limit allows and deeper."""
 
 import ast
+import sys
 
 import pytest
 from process import run_program
@@ -139,6 +140,10 @@ def test_a_deep_recursion_that_is_allowed():
 @pytest.mark.parametrize("size", [1 << 16, 1 << 17, 1 << 18, 1 << 20])
 def test_threads_with_small_stacks(size, way):
     """Calls of functions take no C stack in CPython."""
+    if way == "all" and hasattr(sys, "_jit") and sys._jit.is_enabled():
+        pytest.skip(
+            "the JIT of 3.15 may crash where the evaluator is set and reset for each call: docs/dev/plan.md"
+        )
     program = f"""
     import threading
     import numpy as np, stator
