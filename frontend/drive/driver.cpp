@@ -321,7 +321,8 @@ FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
     if (!place && wants_place_) place = fs_.place(code_, pc_, true);
     wants_place_ = false;
     if (!place || place->dead || stance() == Stance::Eager) return Flow::On;
-    // What a trace runs to the return it leaves behind with the variables and the line of its beginning.
+    // A trace that runs to the return changes neither the frame's variables nor its line: whoever keeps the
+    // frame object would see those of the trace's beginning.
     if (f_.is_held()) return Flow::On;
     bool entered;
     Flow flow = replay_here(place, result, &entered);
