@@ -10,7 +10,7 @@ namespace stator::frontend {
 
 namespace {
 
-constexpr uintptr_t kNeeded = 128 * 1024;  // recording and building a trace takes some 30 KiB
+constexpr uintptr_t kNeeded = 128 * 1024;  // chosen: recording and a hundred frames have to fit
 constexpr uintptr_t kNever = 1;
 
 // Below it the stack is scarce; 0: nobody has asked.
