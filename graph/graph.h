@@ -201,12 +201,19 @@ struct CellContents {
     int32_t read = -1;
 };
 
+// A variable that a frame has and that nothing reads any more. It is not built with the frame, and nothing is
+// kept for it: who needs it after all computes it again from the recorded graph.
+struct LostVariable {
+    int32_t slot, recipe;
+};
+
 // Where Python goes on, innermost frame last.
 struct SnapFrame {
     int32_t code = -1;           // object index of the code object; the function for frames above the first
     int32_t func = -1;           // recipe of the function of an inlined frame, -1 for the entry frame
     int32_t unit = 0;            // code unit to resume at (outer frames: the unit of the call in progress)
     std::vector<int32_t> slots;  // recipe per localsplus slot, then stack
+    std::vector<LostVariable> lost = {};  // of a recorded graph; the passes know of none
 };
 struct Snapshot {
     std::vector<SnapFrame> frames;

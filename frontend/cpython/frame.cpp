@@ -7,6 +7,7 @@
 // raw.h must come first.
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/generator_list.h"
+#include "frontend/cpython/kept_error.h"
 #include "frontend/cpython/recursion.h"
 #include "frontend/cpython/stepper.h"
 
@@ -119,6 +120,17 @@ PyObject* finish_unwound(Frame& f) {
     raw::clear_and_pop(f.ts(), f.raw());
     if (generator) stop_iteration_is_error();
     return nullptr;
+}
+
+void fill_ended(PyFrameObject* frame, int i, PyRef value) {
+    raw::slot_t& slot = frame->f_frame->localsplus[i];
+    if (!raw::slot_object(slot)) slot = raw::slot_steal(value.release());
+}
+
+PyFrameObject* KeptError::outermost_frame(const PyObject* code) const {
+    if (!traceback_ || !PyTraceBack_Check(traceback_)) return nullptr;
+    PyFrameObject* const frame = reinterpret_cast<PyTracebackObject*>(traceback_)->tb_frame;
+    return reinterpret_cast<const PyObject*>(raw::code(frame->f_frame)) == code ? frame : nullptr;
 }
 
 PyObject* finish_raise(Frame& f, const CodeInfo& code, int insn_index) {

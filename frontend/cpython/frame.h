@@ -60,6 +60,8 @@ class Frame {
 // eval-frame function returns.
 PyObject* finish_return(Frame& f, const CodeInfo& code, PyObject* steal_value);  // as RETURN_VALUE would
 PyObject* finish_default(Frame& f, int unit);  // unlinked; the default evaluator continues at `unit`
+// The variable in slot `i` of a frame that has ended and whose object is still there, if it has none.
+void fill_ended(PyFrameObject* frame, int i, PyRef value);
 PyObject* finish_raise(Frame& f, const CodeInfo& code,
                        int insn_index);  // a Python error is set; raised at the
                                          // instruction: traceback, handlers and `__context__` as eager's

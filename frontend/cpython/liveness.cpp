@@ -3,8 +3,9 @@
 // An instruction's live set is what it reads, plus what its successors need less what it overwrites. The
 // handler of a protected instruction is a successor too, and the instruction may raise before it has written:
 // so what the handler needs is never killed by the instruction itself. Cells and free variables can be read
-// by any function that shares them and are always live. The result is an over-approximation, so "dead" can be
-// relied on.
+// by any function that shares them and are always live; so are those that some instruction deletes, because
+// the slot of a dead local may be left empty, and what is empty must not have been deleted. The result is an
+// over-approximation, so "dead" can be relied on.
 #include "frontend/cpython/raw/raw.h"
 
 #include <algorithm>
@@ -52,6 +53,8 @@ void CodeInfo::compute_liveness() const {
         auto kind = PyBytes_AS_STRING(code->co_localspluskinds)[s];
         if (kind & (CO_FAST_CELL | CO_FAST_FREE)) always[s / 64] |= uint64_t{1} << (s % 64);
     }
+    for (const Insn& insn : insns)
+        if (insn.op == Opcode::DeleteFast) always[insn.arg / 64] |= uint64_t{1} << (insn.arg % 64);
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = n - 1; i >= 0; i--) {

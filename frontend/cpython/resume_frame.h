@@ -1,6 +1,7 @@
 // A frame in which Python goes on, before it is one.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "frontend/pyref.h"
@@ -14,12 +15,27 @@ inline PyObject* under_construction() {
     return mark;
 }
 
+// Variables that a frame had and that were not built with it, because nothing reads them any more. They are
+// computed when an exception has left the frame: then people look at them.
+class LostVariables {
+  public:
+    struct Variable {
+        int slot;
+        PyRef value;
+    };
+    virtual ~LostVariables() = default;
+    virtual const std::vector<int>& slots() const = 0;
+    // Those that what they are made of still allows to compute. No Python error may be set, and none is.
+    virtual std::vector<Variable> compute() = 0;
+};
+
 // One frame to go on in; owned references, NULL for empty slots.
 struct ResumeFrame {
     PyRef func;  // inlined frames only
     int unit = 0;
     std::vector<PyObject*> slots;
     bool pending = false;  // the interpreter wants attention first
+    std::shared_ptr<LostVariables> lost;
     ResumeFrame() = default;
     ResumeFrame(ResumeFrame&&) = default;
     ResumeFrame& operator=(ResumeFrame&&) = default;

@@ -8,6 +8,7 @@
 
 #include "frontend/clock.h"
 #include "frontend/cpython/c_stack.h"
+#include "frontend/cpython/kept_error.h"
 #include "frontend/cpython/operators.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/drive/headers.h"
@@ -92,12 +93,10 @@ class FrameDriver {
     PyObject* constructed(PyObject* steal);
     PyObject* operated(int nb_op, PyObject* steal);
     void fill(ResumeFrame& rf);
+    void keep_lost(std::shared_ptr<LostVariables> lost);
+    void find_lost();
     bool refused(CallLimits::What what);
-    // The rest of the frame is the default evaluator's.
-    PyObject* hand_over(int unit) {
-        timed_.change(Activity::Plain);
-        return finish_default(f_, unit);
-    }
+    PyObject* hand_over(int unit);
     bool anything_ahead() const { return places_.last_ahead >= code_.first_ahead[static_cast<size_t>(pc_)]; }
 
     FunctionState::Impl& fs_;
@@ -110,6 +109,7 @@ class FrameDriver {
     bool skip_header_ = false;  // a region has left right here: Python goes on
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
+    std::vector<std::shared_ptr<LostVariables>> lost_;  // of this frame, those of the last exit last
     // Since the accounts were settled, beyond what the evaluator would take, ns.
     int64_t cost_ = policy().frame_cost;
     Timed timed_;
@@ -236,10 +236,70 @@ void FrameDriver::finish_recording(graph::EndKind end) {
         r->let_go();
 }
 
+// Whether the handler that begins here is a `finally`: what it does is done before the exception goes on. Of
+// an `except` the first thing is to look at the type or to take the exception off the stack.
+bool begins_finally(const CodeInfo& code, int pc) {
+    if (code.insns[static_cast<size_t>(pc)].op != Opcode::PushExcInfo) return false;
+    for (int i = pc + 1;; ++i) {
+        const Insn& insn = code.insns[static_cast<size_t>(i)];
+        if (insn.op == Opcode::PopTop && i == pc + 1) return false;
+        if (insn.op == Opcode::CheckExcMatch || insn.op == Opcode::WithExceptStart) return false;
+        if (insn.op == Opcode::Reraise) return true;
+        if (insn.target >= 0 || insn.op == Opcode::ReturnValue || i + 1 == static_cast<int>(code.insns.size()))
+            return true;
+    }
+}
+
 FrameDriver::Flow FrameDriver::raised(PyObject** result) {
-    if (unwind(f_, code_, &pc_)) return Flow::On;
+    if (unwind(f_, code_, &pc_)) {
+        if (begins_finally(code_, pc_)) find_lost();
+        return Flow::On;
+    }
+    find_lost();
     *result = finish_unwound(f_);
     return Flow::Done;
+}
+
+// The variables that traces have lost, by slot: what the last exit says counts.
+std::vector<LostVariables::Variable> computed(const std::vector<std::shared_ptr<LostVariables>>& lost) {
+    std::vector<LostVariables::Variable> out;
+    std::vector<int> known;
+    for (auto it = lost.rbegin(); it != lost.rend(); ++it) {
+        for (LostVariables::Variable& v : (*it)->compute())
+            if (std::ranges::find(known, v.slot) == known.end()) out.push_back(std::move(v));
+        known.insert(known.end(), (*it)->slots().begin(), (*it)->slots().end());
+    }
+    return out;
+}
+
+// An exception leaves the frame, now or when a `finally` has run: its variables are all there.
+void FrameDriver::find_lost() {
+    if (lost_.empty()) return;
+    const KeptError error;
+    for (LostVariables::Variable& v : computed(lost_))
+        if (!f_.slot(v.slot)) f_.set_slot(v.slot, v.value.release());
+    lost_.clear();
+}
+
+// The rest of the frame is the default evaluator's.
+PyObject* FrameDriver::hand_over(int unit) {
+    timed_.change(Activity::Plain);
+    const PyRef code = PyRef::borrow(reinterpret_cast<PyObject*>(code_.code));
+    PyObject* result = finish_default(f_, unit);
+    if (!result && !lost_.empty()) {
+        const KeptError error;
+        if (PyFrameObject* ended = error.outermost_frame(code.get()))
+            for (LostVariables::Variable& v : computed(lost_))
+                fill_ended(ended, v.slot, std::move(v.value));
+    }
+    return result;
+}
+
+void FrameDriver::keep_lost(std::shared_ptr<LostVariables> lost) {
+    std::erase_if(lost_, [&](const auto& before) {
+        return std::ranges::includes(lost->slots(), before->slots());
+    });
+    lost_.push_back(std::move(lost));
 }
 
 // A trace that ends before an instruction which is not part of a loop's machinery ends in an opaque step.
@@ -544,6 +604,7 @@ void FrameDriver::fill(ResumeFrame& rf) {
         f_.init_slot(static_cast<int>(i), std::exchange(rf.slots[i], nullptr));
     f_.set_depth(static_cast<int>(rf.slots.size()));
     rf.slots.clear();
+    if (rf.lost) keep_lost(std::move(rf.lost));
     pc_ = code_.index_at(rf.unit);
 }
 

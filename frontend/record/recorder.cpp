@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "frontend/cpython/operators.h"
 #include "frontend/record/locations.h"
 #include "frontend/trace_builder/array_meta.h"
 #include "guards/check/names.h"
@@ -34,6 +35,54 @@ static bool droppable(const Shadow& s) {
     }
     return std::all_of(s.items.begin(), s.items.end(),
                        [](const ShadowRef& item) { return droppable(*item); });
+}
+
+// Whether having it costs next to nothing: no memory, and on the CPU numbers are computed anyway, for what
+// has used them.
+static bool costs_nothing(const Shadow& s, bool on_gpu) {
+    switch (s.kind) {
+        case ShadowKind::Null:
+        case ShadowKind::Object:
+        case ShadowKind::Int: return true;
+        case ShadowKind::Scalar: return s.obj || !on_gpu;
+        case ShadowKind::Tuple:
+        case ShadowKind::Slice:
+            return s.maker.empty() && std::ranges::all_of(s.items, [&](const ShadowRef& item) {
+                       return costs_nothing(*item, on_gpu);
+                   });
+        default: return false;
+    }
+}
+
+// Whether it can be computed again from what there was at entry, as an object that is like the first one.
+static bool can_be_recomputed(const Shadow& s) {
+    switch (s.kind) {
+        case ShadowKind::Opaque: return s.value != graph::kNone;
+        case ShadowKind::Array: return !s.base || s.base->source != guards::kNoSource || can_be_recomputed(*s.base);
+        case ShadowKind::Scalar: return true;
+        case ShadowKind::Tuple:
+        case ShadowKind::List:
+        case ShadowKind::Slice:
+        case ShadowKind::Dict:
+            return std::ranges::all_of(s.items, [](const ShadowRef& item) {
+                return costs_nothing(*item, false) || item->source != guards::kNoSource || can_be_recomputed(*item);
+            });
+        default: return false;
+    }
+}
+
+// Whether elements of some array may be stored to, from instruction `at` of a frame on.
+static bool stores_ahead(const Level& l, int at) {
+    const std::vector<Insn>& insns = l.code->insns;
+    for (auto i = static_cast<size_t>(l.code->first_ahead[static_cast<size_t>(at)]); i < insns.size(); ++i) {
+        if (insns[i].op == Opcode::StoreSubscr) return true;
+        const bool in_place = insns[i].op == Opcode::BinaryOp && insns[i].arg >= kOperators;
+        if (!in_place || i + 1 == insns.size() || insns[i + 1].op != Opcode::StoreFast) continue;
+        const Shadow& target = *l.slots[static_cast<size_t>(insns[i + 1].arg)];
+        if (target.kind == ShadowKind::Array || (target.kind == ShadowKind::Lazy && target.obj && is_any_ndarray(target.obj.get())))
+            return true;
+    }
+    return false;
 }
 
 Recorder::Recorder(Frame& frame, const CodeInfo& code, int pc) {
@@ -103,6 +152,19 @@ int32_t Recorder::take_snapshot() {
     for (const Level* l : levels_)
         for (size_t i = static_cast<size_t>(l->code->nlocalsplus); i < l->slots.size(); ++i)
             on_stack.insert(l->slots[i].get());
+    const bool on_gpu = b_.device >= 0 || b_.for_gpu;
+    struct Dead {
+        size_t frame, slot;
+        ShadowRef shadow;
+    };
+    std::vector<Dead> dead;
+    // Whether what variables were computed from may change before the frame ends, by a store in this frame or in
+    // one above it: then they are kept.
+    std::vector<bool> changes(levels_.size() + 1, false);
+    for (size_t k = levels_.size(); k-- > 0;) {
+        const Level& l = *levels_[k];
+        changes[k] = changes[k + 1] || stores_ahead(l, k + 1 == levels_.size() ? l.pc : l.call_insn);
+    }
     for (size_t k = 0; k < levels_.size(); ++k) {
         Level& l = *levels_[k];
         bool inner = k + 1 == levels_.size();
@@ -114,16 +176,27 @@ int32_t Recorder::take_snapshot() {
         if (l.func && (frame.func = b_.recipe(l.func, nullptr)) < 0) return -1;
         frame.unit = insn.unit;
         for (size_t i = 0; i < l.slots.size(); ++i) {
-            bool local = static_cast<int>(i) < l.code->nlocalsplus;
-            bool dead = local && !locals_seen && !l.code->live(at, static_cast<int>(i)) &&
-                        droppable(*l.slots[i]) && !on_stack.contains(l.slots[i].get());
-            int32_t r = b_.recipe(dead ? b_.null() : l.slots[i], nullptr);
+            const bool local = static_cast<int>(i) < l.code->nlocalsplus;
+            const bool unread = local && !locals_seen && !l.code->live(at, static_cast<int>(i)) &&
+                                droppable(*l.slots[i]) && !costs_nothing(*l.slots[i], on_gpu) &&
+                                (on_gpu || (!changes[k] && !b_.older_than_store(*l.slots[i]))) &&
+                                !on_stack.contains(l.slots[i].get());
+            if (unread) dead.push_back({k, i, l.slots[i]});
+            int32_t r = b_.recipe(unread ? b_.null() : l.slots[i], nullptr);
             if (r < 0) return -1;
             frame.slots.push_back(r);
         }
         snap.frames.push_back(std::move(frame));
     }
+    for (const Dead& d : dead)  // what something else has is there anyway
+        if (const int32_t r = b_.known_recipe(d.shadow); r >= 0) snap.frames[d.frame].slots[d.slot] = r;
     if (!b_.cell_contents(&snap.cells)) return -1;
+    b_.recompute_recipes();
+    for (const Dead& d : dead)
+        if (b_.graph.recipes[static_cast<size_t>(snap.frames[d.frame].slots[d.slot])].kind ==
+            graph::RecipeKind::Null)
+            snap.frames[d.frame].lost.push_back(
+                {static_cast<int32_t>(d.slot), can_be_recomputed(*d.shadow) ? b_.recipe(d.shadow, nullptr) : -1});
     b_.graph.snapshots.push_back(std::move(snap));
     cached_snapshot_ = static_cast<int32_t>(b_.graph.snapshots.size()) - 1;
     return cached_snapshot_;

@@ -397,7 +397,9 @@ Outcome leave(ReplayState& st, Outcome::Kind kind, int snapshot, bool exit) {
     out.exit = exit;
     if (snapshot < 0) return out;  // the entry: nothing to rebuild
     Materializer m(st);
-    if (!m.frames(snapshot, &out.frames)) {
+    if (m.frames(snapshot, &out.frames)) {
+        if (st.trace.lost) st.trace.lost->keep(st, snapshot, out.frames);
+    } else {
         // Memory is short. Python starts over at the entry unless arguments were changed.
         out.frames.clear();
         out.kind = st.committed ? Outcome::Failed : Outcome::Redo;
@@ -614,6 +616,22 @@ bool is_watched(const Trace& t) {
     return std::ranges::any_of(t.followed, [](const PyRef& code) {
         return is_watched(reinterpret_cast<PyCodeObject*>(code.get()));
     });
+}
+
+PyObject* compute_values(Trace& t, guards::EntryState& entry) {
+    ReplayState st{t};
+    st.entry = &entry;
+    std::vector<int64_t> exprs(static_cast<size_t>(t.expr_count) + 1);
+    std::vector<PyObject*> arrays(static_cast<size_t>(t.slot_count) + 1);
+    std::vector<char> scalars(16 * (static_cast<size_t>(t.slot_count) + 1));
+    st.exprs = exprs.data();
+    st.arrays = arrays.data();
+    st.scalars = scalars.data();
+    const Release release{st};
+    if (!st.evaluate_syms()) return nullptr;
+    Counters nobodys;
+    Outcome out = run_steps<true>(st, nobodys);
+    return out.kind == Outcome::Returned ? out.value : nullptr;
 }
 
 Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {

@@ -444,6 +444,44 @@ static bool handles_faults(const graph::Graph& g) {
     });
 }
 
+// From the optimized graph to steps whose operands are looked up. `relations`: symbols that guards compare.
+static void plan(Trace& t, const FunctionOptions& options, std::vector<graph::Sym> relations) {
+    Cutter cutter{t, options, wanted_values(t.graph), {}, {}};
+    cutter.gpu = t.gpu >= 0;
+    if (cutter.gpu) mark_host_numbers(t.graph);
+    cutter.run();
+    number_slots(t);
+    t.shared_graph = std::make_shared<const graph::Graph>(t.graph);
+    t.expr_count = t.graph.syms.size();
+    t.symbol_count = t.graph.syms.symbol_count();
+    t.input_count = static_cast<int>(t.graph.inputs.size());
+    for (const graph::Input& in : t.graph.inputs) t.reads_tensors |= in.host != graph::HostId::NumPy;
+    for (Segment& s : t.segments) plan_segment(t, s);
+    plan_symbols(t, std::move(relations));
+    plan_bindings(t);
+}
+
+std::unique_ptr<Trace> make_values(graph::Graph g, const std::vector<PyRef>& objects) {
+    try {
+        auto t = std::make_unique<Trace>();
+        t->name = g.name + " (variables)";
+        t->graph = std::move(g);
+        t->objects = objects;
+        std::string why = graph::verify(t->graph);
+        if (why.empty()) {
+            graph::run_passes(t->graph);
+            plan(*t, {}, {});
+            for (Segment& s : t->segments) s.code = std::make_shared<kernels::CodeSlot>(), s.quiet = true;
+            return t;
+        }
+        log(LogTopic::Errors, "stator: internal error, variables of a traceback are missing: " + why);
+    } catch (const std::exception& e) {
+        log(LogTopic::Errors,
+            std::string("stator: internal error, variables of a traceback are missing: ") + e.what());
+    }
+    return nullptr;
+}
+
 static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, const FunctionOptions& asked,
                                           std::vector<kernels::CompileRequest>* postponed, Reason* reason,
                                           std::string* why) {
@@ -457,6 +495,9 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     const DeferredSignals deferred;
     b.finish();
     t->recorded = b.graph;
+    if (t->gpu < 0) t->lost = LostPlans::of(b.graph, b.objects);
+    for (graph::Snapshot& s : b.graph.snapshots)
+        for (graph::SnapFrame& f : s.frames) f.lost.clear();
     count_operations(*t, b.graph);
     *why = graph::verify(b.graph);
     if (!why->empty()) return nullptr;
@@ -470,28 +511,16 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     t->objects = std::move(b.objects);
     t->location_globals = std::move(b.location_globals);
     t->followed = std::move(b.followed);
-    Cutter cutter{*t, options, wanted_values(t->graph), {}, {}};
-    cutter.gpu = t->gpu >= 0;
-    if (cutter.gpu) mark_host_numbers(t->graph);
-    cutter.run();
-    number_slots(*t);
-    t->shared_graph = std::make_shared<const graph::Graph>(t->graph);
     t->guards.finish(t->graph.syms, static_cast<int>(t->graph.inputs.size()));
-    t->expr_count = t->graph.syms.size();
-    t->symbol_count = t->graph.syms.symbol_count();
     t->source_count = t->guards.source_count();
-    t->input_count = static_cast<int>(t->graph.inputs.size());
     t->has_relations = t->guards.has_relations();
+    plan(*t, options, std::move(relation_syms));
     const auto reads = [](const std::vector<graph::CellContents>& cells) {
         return std::ranges::any_of(cells, [](const graph::CellContents& c) { return c.read >= 0; });
     };
     t->stores_what_it_read =
         reads(t->graph.end_cells) ||
         std::ranges::any_of(t->graph.snapshots, [&](const graph::Snapshot& s) { return reads(s.cells); });
-    for (const graph::Input& in : t->graph.inputs) t->reads_tensors |= in.host != graph::HostId::NumPy;
-    for (Segment& s : t->segments) plan_segment(*t, s);
-    plan_symbols(*t, std::move(relation_syms));
-    plan_bindings(*t);
     plan_lifetimes(*t);
     plan_donors(*t);
     t->snapshot_exits.assign(t->graph.snapshots.size(), 0);

@@ -17,6 +17,7 @@
 #include "frontend/cpython/resume_frame.h"
 #include "frontend/function.h"
 #include "frontend/profile/doing.h"
+#include "frontend/replay/lost.h"
 #include "frontend/replay/on_gpu.h"
 #include "frontend/trace_builder/trace_builder.h"
 #include "graph/graph.h"
@@ -119,6 +120,7 @@ struct Trace {
     graph::Graph graph;
     std::shared_ptr<const graph::Graph> shared_graph;  // what compile requests refer to
     graph::Graph recorded;                             // before the passes, for inspection
+    std::shared_ptr<LostPlans> lost;                   // or nullptr: no snapshot lacks a variable
     guards::GuardProgram guards;
     std::vector<PyRef> objects;
     std::vector<int32_t> location_globals;  // per location of the graph, in `objects`
@@ -178,6 +180,12 @@ const SourceLine* entry_line(Trace& t);
 std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, const FunctionOptions& options,
                                   std::vector<kernels::CompileRequest>* postponed, Reason* reason,
                                   std::string* why);
+
+// A trace that gives the tuple which the graph returns: without guards, stores or code of its own. nullptr
+// when the graph is defective.
+std::unique_ptr<Trace> make_values(graph::Graph g, const std::vector<PyRef>& objects);
+// What it gives, or nullptr, maybe with a Python error. Floating-point faults are nobody's.
+PyObject* compute_values(Trace& values, guards::EntryState& entry);
 
 // The kernels of a trace that waits for them, or what it does without. False: it waits still, or for ever
 // (Trace::device_error).

@@ -191,6 +191,12 @@ class TraceBuilder {
     int32_t recipe(const ShadowRef& s, PyObject* obj);  // deduplicated per snapshot by shadow identity
     // Starts a new identity scope. What a snapshot names must keep its contents: buffers are marked.
     void begin_recipes(bool snapshot = false);
+    // From here on recipes are for values that are computed again: nothing is kept for them.
+    void recompute_recipes() { in_snapshot_ = false; }
+    // Whether the trace has stored to memory that was there at entry since it computed this, or part of this.
+    bool older_than_store(const Shadow& s);
+    // The recipe that a shadow has since begin_recipes, or -1.
+    int32_t known_recipe(const ShadowRef& s) const;
     int32_t object_index(PyObject* obj);
     // What the cells hold that the recipes since begin_recipes name, or that the trace wrote. False when
     // something in them cannot be rebuilt.
@@ -300,6 +306,7 @@ class TraceBuilder {
     bool overlaps_other_input(int input) const;
     std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
     std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved
+    graph::Id last_store_ = graph::kNone, looked_for_stores_ = 0;  // of nodes before the latter
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;
     struct Attribute {
         ShadowRef owner, name;

@@ -1,0 +1,239 @@
+"""Variables that nothing reads any more, in the frames of tracebacks: a trace has them nowhere, and they are there."""
+
+import sys
+
+import numpy as np
+import pytest
+import stator
+
+
+def shown(value):
+    if isinstance(value, np.ndarray):
+        return ("array", value.dtype.str, value.shape, value.strides, value.tobytes(), value.flags.writeable)
+    if isinstance(value, list | tuple):
+        return (type(value).__name__, *map(shown, value))
+    return (type(value).__name__, repr(value))
+
+
+def frames(function, *args):
+    """The variables of each frame that the call's exception passed through, below this one."""
+    try:
+        function(*args)
+    except Exception as error:
+        trace = error.__traceback__.tb_next
+        out = []
+        while trace:
+            out.append((trace.tb_frame.f_code.co_name, trace.tb_lineno,
+                        {k: shown(v) for k, v in trace.tb_frame.f_locals.items() if not callable(v)}))  # fmt: skip
+            trace = trace.tb_next
+        return out
+    return None
+
+
+def subscript(x):
+    n = len(x)
+    z = x * 2
+    w = z + 1
+    s = z.sum()
+    return w[n + 3] + s
+
+
+def views(x):
+    y = x * 2
+    part = y[1:]
+    turned = part[::-1]
+    both = (part, turned, [y, 3.0])
+    total = y.sum()
+    return [total][len(both)]
+
+
+def shapes(x):
+    a = np.sin(x[:40])
+    b = np.outer(a, a)
+    c = b.reshape(-1)
+    d = b.T + 1
+    e = d.mean(axis=0)
+    return (e + c).sum()
+
+
+def library(x):
+    a = np.sort(-x)
+    b = a[::2] + 1
+    c = b.cumsum()
+    d = c > 0
+    return np.linalg.inv(c) + d
+
+
+def guard(x, way=2):
+    y = x * 2
+    z = y + 1
+    if z.sum() > 0:
+        w = z * y
+        return w[way + 10**6]
+    v = z - y
+    return v[way + 10**6]
+
+
+def falls_through_finally(x):
+    u = x.copy()
+    y = u * 3
+    w = y - 1
+    try:
+        w = w[10**6]
+    finally:
+        u += 1.0
+    return w
+
+
+def fails(p):
+    q = p * 2
+    r = q.sum()
+    return q[int(r) + 10**6]
+
+
+def nested(x):
+    a = x + 1
+    b = a * x
+    c = fails(b)
+    return c + a
+
+
+def handed_over(x):
+    y = x * 2
+    z = y + 1
+    name = type(x).__name__.upper()
+    for item in (0, 1, 10**6):
+        name += str(z[item] > 0)
+    return name
+
+
+def rebound(x):
+    y = x * 2
+    t = y + 1
+    s = t.sum()
+    print(end="")
+    t = x * 5
+    u = t - s
+    print(end="")
+    return u[10**6]
+
+
+def stored(x):
+    y = x * 2
+    z = y + 1
+    x[0] = z.sum()
+    return z[10**6]
+
+
+def stored_later(x):
+    y = x * 2
+    z = y + 1
+    print(end="")
+    x[0] = z.sum()
+    return z[10**6]
+
+
+def increments(x):
+    y = x * 2
+    x += y
+    z = x + 1
+    return z[10**6]
+
+
+def view_of_what_is_stored(x):
+    part = x[1::2]
+    y = part * 2
+    print(end="")
+    x[...] = y.sum()
+    return y[10**6]
+
+
+def deleted(x):
+    y = x * 2
+    z = y + 1
+    del y
+    w = z * z
+    print(end="")
+    return w[10**6]
+
+
+FUNCTIONS = [subscript, views, shapes, library, guard, falls_through_finally, nested, handed_over, rebound, stored,
+             stored_later, increments, view_of_what_is_stored, deleted]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("size", [7, 40_000])
+def test_variables_of_a_traceback(function, size):
+    compiled = stator.compile(function)
+    for turn in range(8):
+        x = np.linspace(-3.0, 4.0, size + turn) * (-1) ** turn
+        expected, found = frames(function, x.copy()), frames(compiled, x.copy())
+        assert found == expected and expected is not None, turn
+        stator.wait()
+    assert compiled.stats()["traces"] > 0
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.complex128, np.int64, bool], ids=lambda t: np.dtype(t).name)
+def test_other_dtypes(kind):
+    def f(x):
+        a = x + x
+        b = a * x
+        c = b != a
+        return c[10**6]
+
+    compiled = stator.compile(f)
+    for turn in range(6):
+        x = np.arange(9 + turn).astype(kind)
+        assert frames(compiled, x) == frames(f, x)
+        stator.wait()
+
+
+def test_what_a_callee_has_changed_is_missing_and_not_wrong():
+    def f(x, change):
+        y = x * 2
+        z = y.sum()
+        change(x)
+        return z
+
+    def change(x):
+        x.fill(7.0)
+        raise ValueError
+
+    compiled = stator.compile(f)
+    for _ in range(6):
+        a, b = np.arange(5.0), np.arange(5.0)
+        (_, _, expected), _ = frames(f, a, change)
+        (_, _, found), _ = frames(compiled, b, change)
+        assert {**expected, **found} == expected
+        assert expected.keys() - found.keys() <= {"y"}
+        stator.wait()
+
+
+def test_nothing_is_kept_when_the_call_has_ended():
+    def f(x):
+        y = x * 2
+        z = y + 1
+        print(end="")
+        return z
+
+    compiled = stator.compile(f)
+    x = np.arange(100.0)
+    for _ in range(6):
+        compiled(x)
+        stator.wait()
+    assert sys.getrefcount(x) == 2
+
+
+def test_the_error_is_not_touched_by_faults_of_what_is_computed():
+    def f(x):
+        with np.errstate(all="ignore"):
+            y = 1.0 / x
+            z = y * 1e308
+        return z[10**6]
+
+    compiled = stator.compile(f)
+    for _ in range(6):
+        x = np.linspace(0.0, 1.0, 12)
+        with np.errstate(all="raise"):
+            assert frames(compiled, x) == frames(f, x)
+        stator.wait()
