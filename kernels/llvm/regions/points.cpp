@@ -19,6 +19,27 @@ llvm::FixedVectorType* vector_of(llvm::Type* t, int lanes) {
     return llvm::FixedVectorType::get(t, static_cast<unsigned>(lanes));
 }
 
+// Before LLVM 20 the alignment is no argument of these two.
+void compress_store(llvm::IRBuilder<>& b, Value* bits, Value* to, llvm::Align align, Value* mask) {
+#if LLVM_VERSION_MAJOR >= 20
+    b.CreateMaskedCompressStore(bits, to, align, mask);
+#else
+    llvm::CallInst* call = b.CreateMaskedCompressStore(bits, to, mask);
+    call->addParamAttr(1, llvm::Attribute::getWithAlignment(b.getContext(), align));
+#endif
+}
+
+Value* expand_load(llvm::IRBuilder<>& b, llvm::Type* type, Value* from, llvm::Align align, Value* mask,
+                   Value* others) {
+#if LLVM_VERSION_MAJOR >= 20
+    return b.CreateMaskedExpandLoad(type, from, align, mask, others);
+#else
+    llvm::CallInst* call = b.CreateMaskedExpandLoad(type, from, mask, others);
+    call->addParamAttr(0, llvm::Attribute::getWithAlignment(b.getContext(), align));
+    return call;
+#endif
+}
+
 }  // namespace
 
 void RegionNest::body(Points p) {
@@ -272,7 +293,7 @@ void RegionNest::append(size_t k, const Points& at) {
 // it is microcode on Zen 4, where Mandelbrot's shrinking arrays were slower than NumPy's.
 void RegionNest::compress(Value* bits, Value* to, llvm::Align align, Value* mask) {
     if (!e_.o_.has_avx512) {
-        b_.CreateMaskedCompressStore(bits, to, align, mask);
+        compress_store(b_, bits, to, align, mask);
         return;
     }
     auto* type = llvm::cast<llvm::FixedVectorType>(bits->getType());
@@ -308,7 +329,7 @@ Val RegionNest::next(const Inst& i, const Points& at) {
     };
     if (at.lanes == 1) return {b_.CreateAlignedLoad(elt, place(i.in[0]), align), false};
     const auto expanded = [&](llvm::Type* type, Value* from, Value* mask, Value* others) {
-        return b_.CreateMaskedExpandLoad(type, from, align, mask, others);
+        return expand_load(b_, type, from, align, mask, others);
     };
     if (!is_part(i.in[0])) {
         Value* from = place(i.in[0]);
