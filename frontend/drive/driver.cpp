@@ -245,7 +245,8 @@ bool begins_finally(const CodeInfo& code, int pc) {
         if (insn.op == Opcode::PopTop && i == pc + 1) return false;
         if (insn.op == Opcode::CheckExcMatch || insn.op == Opcode::WithExceptStart) return false;
         if (insn.op == Opcode::Reraise) return true;
-        if (insn.target >= 0 || insn.op == Opcode::ReturnValue || i + 1 == static_cast<int>(code.insns.size()))
+        if (insn.target >= 0 || insn.op == Opcode::ReturnValue ||
+            i + 1 == static_cast<int>(code.insns.size()))
             return true;
     }
 }
@@ -289,16 +290,14 @@ PyObject* FrameDriver::hand_over(int unit) {
     if (!result && !lost_.empty()) {
         const KeptError error;
         if (PyFrameObject* ended = error.outermost_frame(code.get()))
-            for (LostVariables::Variable& v : computed(lost_))
-                fill_ended(ended, v.slot, std::move(v.value));
+            for (LostVariables::Variable& v : computed(lost_)) fill_ended(ended, v.slot, std::move(v.value));
     }
     return result;
 }
 
 void FrameDriver::keep_lost(std::shared_ptr<LostVariables> lost) {
-    std::erase_if(lost_, [&](const auto& before) {
-        return std::ranges::includes(lost->slots(), before->slots());
-    });
+    std::erase_if(lost_,
+                  [&](const auto& before) { return std::ranges::includes(lost->slots(), before->slots()); });
     lost_.push_back(std::move(lost));
 }
 

@@ -58,14 +58,16 @@ static bool costs_nothing(const Shadow& s, bool on_gpu) {
 static bool can_be_recomputed(const Shadow& s) {
     switch (s.kind) {
         case ShadowKind::Opaque: return s.value != graph::kNone;
-        case ShadowKind::Array: return !s.base || s.base->source != guards::kNoSource || can_be_recomputed(*s.base);
+        case ShadowKind::Array:
+            return !s.base || s.base->source != guards::kNoSource || can_be_recomputed(*s.base);
         case ShadowKind::Scalar: return true;
         case ShadowKind::Tuple:
         case ShadowKind::List:
         case ShadowKind::Slice:
         case ShadowKind::Dict:
             return std::ranges::all_of(s.items, [](const ShadowRef& item) {
-                return costs_nothing(*item, false) || item->source != guards::kNoSource || can_be_recomputed(*item);
+                return costs_nothing(*item, false) || item->source != guards::kNoSource ||
+                       can_be_recomputed(*item);
             });
         default: return false;
     }
@@ -79,7 +81,8 @@ static bool stores_ahead(const Level& l, int at) {
         const bool in_place = insns[i].op == Opcode::BinaryOp && insns[i].arg >= kOperators;
         if (!in_place || i + 1 == insns.size() || insns[i + 1].op != Opcode::StoreFast) continue;
         const Shadow& target = *l.slots[static_cast<size_t>(insns[i + 1].arg)];
-        if (target.kind == ShadowKind::Array || (target.kind == ShadowKind::Lazy && target.obj && is_any_ndarray(target.obj.get())))
+        if (target.kind == ShadowKind::Array ||
+            (target.kind == ShadowKind::Lazy && target.obj && is_any_ndarray(target.obj.get())))
             return true;
     }
     return false;
@@ -158,8 +161,8 @@ int32_t Recorder::take_snapshot() {
         ShadowRef shadow;
     };
     std::vector<Dead> dead;
-    // Whether what variables were computed from may change before the frame ends, by a store in this frame or in
-    // one above it: then they are kept.
+    // Whether what variables were computed from may change before the frame ends, by a store in this frame or
+    // in one above it: then they are kept.
     std::vector<bool> changes(levels_.size() + 1, false);
     for (size_t k = levels_.size(); k-- > 0;) {
         const Level& l = *levels_[k];
@@ -196,7 +199,8 @@ int32_t Recorder::take_snapshot() {
         if (b_.graph.recipes[static_cast<size_t>(snap.frames[d.frame].slots[d.slot])].kind ==
             graph::RecipeKind::Null)
             snap.frames[d.frame].lost.push_back(
-                {static_cast<int32_t>(d.slot), can_be_recomputed(*d.shadow) ? b_.recipe(d.shadow, nullptr) : -1});
+                {static_cast<int32_t>(d.slot),
+                 can_be_recomputed(*d.shadow) ? b_.recipe(d.shadow, nullptr) : -1});
     b_.graph.snapshots.push_back(std::move(snap));
     cached_snapshot_ = static_cast<int32_t>(b_.graph.snapshots.size()) - 1;
     return cached_snapshot_;

@@ -250,7 +250,9 @@ class KeptInputs : public LostVariables {
         for (size_t k = 0; k < inputs_.size(); ++k)
             if (is_array(plan_.inputs[k]) && sample(inputs_[k].get()) != samples_[k])
                 changed.push_back(plan_.inputs[k]);
-        const auto has_changed = [&](int input) { return std::ranges::find(changed, input) != changed.end(); };
+        const auto has_changed = [&](int input) {
+            return std::ranges::find(changed, input) != changed.end();
+        };
         if (!plan_.trace && !owner_->make_trace(plan_)) return out;
         const PyRef values = PyRef::steal(run());
         if (!values) return PyErr_Clear(), std::move(out);

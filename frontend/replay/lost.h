@@ -1,12 +1,13 @@
 // Variables that nothing reads any more where a trace is left, computed after all.
 //
-// Their values are parts of fused kernels and were never in memory. What an exception passes through is looked
-// at, though, by debuggers, by test runners and by people: then each is computed from the graph as it was
-// recorded, interpreted, from the arrays and numbers that the replay was given. Only those are kept meanwhile.
+// Their values are parts of fused kernels and were never in memory. What an exception passes through is
+// looked at, though, by debuggers, by test runners and by people: then each is computed from the graph as it
+// was recorded, interpreted, from the arrays and numbers that the replay was given. Only those are kept
+// meanwhile.
 //
-// That gives eager's bits as long as these arrays hold what they held. A variable that depends on one to which
-// the trace itself has stored since is not computed, nor any where a sample of the elements has changed: such
-// variables stay missing.
+// That gives eager's bits as long as these arrays hold what they held. A variable that depends on one to
+// which the trace itself has stored since is not computed, nor any where a sample of the elements has
+// changed: such variables stay missing.
 #pragma once
 
 #include <map>
@@ -29,17 +30,18 @@ class LostPlans : public std::enable_shared_from_this<LostPlans> {
     static std::shared_ptr<LostPlans> of(const graph::Graph& recorded, const std::vector<PyRef>& objects);
     ~LostPlans();
 
-    // Gives the frames of a snapshot at which a replay is left what it needs. Never leaves a Python error set.
+    // Gives the frames of a snapshot at which a replay is left what it needs. Never leaves a Python error
+    // set.
     void keep(const ReplayState& st, int snapshot, std::vector<ResumeFrame>& frames);
 
     // The variables of one frame at one snapshot.
     struct Plan {
         std::vector<int> slots;
-        std::vector<int32_t> recipes;  // of each; -1: it cannot be computed
+        std::vector<int32_t> recipes;        // of each; -1: it cannot be computed
         std::vector<std::vector<int>> read;  // of each, the inputs whose elements it was computed from
-        std::vector<int> inputs;       // of the graph, that they depend on
-        std::vector<int> sources;      // of the guards, the same
-        std::unique_ptr<Trace> trace;  // which returns them as a tuple; made when first needed
+        std::vector<int> inputs;             // of the graph, that they depend on
+        std::vector<int> sources;            // of the guards, the same
+        std::unique_ptr<Trace> trace;        // which returns them as a tuple; made when first needed
         bool failed = false;
     };
 

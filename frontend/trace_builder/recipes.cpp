@@ -38,8 +38,10 @@ void TraceBuilder::set_location(int32_t loc, PyObject* globals) {
 bool TraceBuilder::older_than_store(const Shadow& s) {
     for (; looked_for_stores_ < static_cast<graph::Id>(graph.nodes.size()); ++looked_for_stores_) {
         const graph::Node& n = graph.nodes[static_cast<size_t>(looked_for_stores_)];
-        const bool visible = n.op == graph::Op::Store && graph.node(graph::buffer_root(graph, looked_for_stores_)).op == graph::Op::Input;
-        if (visible || (n.op == graph::Op::Library && n.ints[3] == graph::kGivesNothing)) last_store_ = looked_for_stores_;
+        const bool visible = n.op == graph::Op::Store &&
+                             graph.node(graph::buffer_root(graph, looked_for_stores_)).op == graph::Op::Input;
+        if (visible || (n.op == graph::Op::Library && n.ints[3] == graph::kGivesNothing))
+            last_store_ = looked_for_stores_;
     }
     if (s.kind == ShadowKind::Array && s.base) return older_than_store(*s.base);
     if (s.kind == ShadowKind::Array) return buffers_[static_cast<size_t>(s.buffer)].version < last_store_;

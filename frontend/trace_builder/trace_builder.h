@@ -304,8 +304,8 @@ class TraceBuilder {
     bool fits_torch(PyObject* tensor, guards::ArraySpec* spec);
     bool share_buffers(std::span<const Operand> args);
     bool overlaps_other_input(int input) const;
-    std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
-    std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved
+    std::vector<PyRef> kept_;                                      // keeps by_object_'s keys alive
+    std::unordered_map<PyObject*, ShadowRef> by_object_;           // entry objects already resolved
     graph::Id last_store_ = graph::kNone, looked_for_stores_ = 0;  // of nodes before the latter
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;
     struct Attribute {

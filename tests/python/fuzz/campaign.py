@@ -173,6 +173,7 @@ def environment(mode: str, cache: str) -> dict[str, str]:
             "STATOR_TEST_WINDOW",
             "STATOR_TEST_FIRST_CODE",
             "STATOR_TEST_VECTORS",
+            "STATOR_TEST_ALL_VARIABLES",
         )
     }
     if mode == "tier0":

@@ -25,7 +25,7 @@ def without_addresses(text: str) -> str:
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
-STRICT = os.environ.get("STATOR_FUZZ_LOCALS") == "1"
+STRICT = os.environ.get("STATOR_TEST_ALL_VARIABLES") == "1"
 
 
 def may_lack(value: tuple) -> bool:
@@ -37,7 +37,7 @@ class Variables(tuple):
     """(function, variables) of each frame that an exception passed through.
 
     A frame that native code of a loop left may lack arrays, and what holds some, that nothing after that place reads.
-    ``STATOR_FUZZ_LOCALS=1`` counts these as differences, too.
+    ``STATOR_TEST_ALL_VARIABLES=1`` counts these as differences, too.
     """
 
     def __eq__(self, other: object) -> bool:
