@@ -182,8 +182,7 @@ int32_t Recorder::take_snapshot() {
             const bool local = static_cast<int>(i) < l.code->nlocalsplus;
             const bool unread = local && !locals_seen && !l.code->live(at, static_cast<int>(i)) &&
                                 droppable(*l.slots[i]) && !costs_nothing(*l.slots[i], on_gpu) &&
-                                (on_gpu || (!changes[k] && !b_.older_than_store(*l.slots[i]))) &&
-                                !on_stack.contains(l.slots[i].get());
+                                (on_gpu || !changes[k]) && !on_stack.contains(l.slots[i].get());
             if (unread) dead.push_back({k, i, l.slots[i]});
             int32_t r = b_.recipe(unread ? b_.null() : l.slots[i], nullptr);
             if (r < 0) return -1;
@@ -195,12 +194,16 @@ int32_t Recorder::take_snapshot() {
         if (const int32_t r = b_.known_recipe(d.shadow); r >= 0) snap.frames[d.frame].slots[d.slot] = r;
     if (!b_.cell_contents(&snap.cells)) return -1;
     b_.recompute_recipes();
-    for (const Dead& d : dead)
-        if (b_.graph.recipes[static_cast<size_t>(snap.frames[d.frame].slots[d.slot])].kind ==
-            graph::RecipeKind::Null)
-            snap.frames[d.frame].lost.push_back(
-                {static_cast<int32_t>(d.slot),
-                 can_be_recomputed(*d.shadow) ? b_.recipe(d.shadow, nullptr) : -1});
+    for (const Dead& d : dead) {
+        graph::SnapFrame& frame = snap.frames[d.frame];
+        int32_t& kept = frame.slots[d.slot];
+        if (b_.graph.recipes[static_cast<size_t>(kept)].kind != graph::RecipeKind::Null) continue;
+        const int32_t r = can_be_recomputed(*d.shadow) ? b_.recipe(d.shadow, nullptr) : -1;
+        if (r >= 0 && !on_gpu && !b_.can_be_recomputed(r))
+            b_.keep(*d.shadow), kept = r;
+        else
+            frame.lost.push_back({static_cast<int32_t>(d.slot), r});
+    }
     b_.graph.snapshots.push_back(std::move(snap));
     cached_snapshot_ = static_cast<int32_t>(b_.graph.snapshots.size()) - 1;
     return cached_snapshot_;

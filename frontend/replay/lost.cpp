@@ -12,11 +12,13 @@
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/replay/materialize.h"
 #include "frontend/replay/trace.h"
+#include "graph/cone.h"
 #include "graph/passes/rewrite.h"
 #include "guards/check/check.h"
 
 namespace stator::frontend {
 
+using graph::Cone;
 using graph::Graph;
 using graph::Id;
 using graph::Node;
@@ -27,89 +29,12 @@ using graph::RecipeKind;
 
 namespace {
 
-// The root of a store to memory that was there before the trace, else kNone.
-Id stored_input(const Graph& g, Id v) {
-    if (g.nodes[v].op != Op::Store) return graph::kNone;
-    const Id root = graph::buffer_root(g, v);
-    return g.nodes[root].op == Op::Input ? root : graph::kNone;
-}
-
-// The nodes and inputs that some recipes need. What was stored to an input is read where it lies.
-class Cone {
-  public:
-    explicit Cone(const Graph& g) : nodes(g.nodes.size(), false), g_(g), recipes_(g.recipes.size(), false) {}
-
-    void add_recipe(int64_t index) {
-        if (index < 0 || recipes_[static_cast<size_t>(index)]) return;
-        recipes_[static_cast<size_t>(index)] = true;
-        const Recipe& r = g_.recipes[static_cast<size_t>(index)];
-        if (r.kind == RecipeKind::Value) add(r.index);
-        if (r.kind == RecipeKind::View) add_view(r.index);
-        if (r.kind == RecipeKind::Slot) sources.push_back(r.index);
-        if (r.kind == RecipeKind::InputObj) inputs.push_back(r.index);
-        for (const int32_t item : r.items) add_recipe(item);
-    }
-
-    std::vector<bool> nodes;
-    std::vector<int> inputs, sources;
-    std::vector<std::pair<Id, Id>> versions;  // of memory that was there: input, node
-
-  private:
-    // A view shows what memory holds by now.
-    void add_view(Id v) {
-        for (; graph::info(g_.nodes[static_cast<size_t>(v)].op).cls == OpClass::View;
-             v = g_.nodes[static_cast<size_t>(v)].in[0])
-            nodes[static_cast<size_t>(v)] = true;
-        const Id root = root_of(v);
-        if (root == graph::kNone) return add(v);
-        nodes[static_cast<size_t>(root)] = nodes[static_cast<size_t>(v)] = true;
-        inputs.push_back(static_cast<int>(g_.nodes[static_cast<size_t>(root)].ints[0]));
-    }
-
-    Id root_of(Id v) const {
-        return g_.nodes[static_cast<size_t>(v)].op == Op::Input ? v : stored_input(g_, v);
-    }
-
-    void add(Id v) {
-        if (v < 0) return;
-        const Node& n = g_.nodes[static_cast<size_t>(v)];
-        const Id root = root_of(v);
-        if (root != graph::kNone) {
-            versions.emplace_back(root, v);
-            nodes[static_cast<size_t>(root)] = nodes[static_cast<size_t>(v)] = true;
-            inputs.push_back(static_cast<int>(g_.nodes[static_cast<size_t>(root)].ints[0]));
-            return;
-        }
-        if (nodes[static_cast<size_t>(v)]) return;
-        nodes[static_cast<size_t>(v)] = true;
-        for (const Id in : n.in) add(in);
-        if (n.op == Op::Library) add_recipe(n.ints[1]), add_recipe(n.ints[2]);
-    }
-
-    const Graph& g_;
-    std::vector<bool> recipes_;
-};
-
 // How many nodes come before the last place at which this snapshot is left.
 Id end_of(const Graph& g, int snapshot) {
     if (g.end_kind == graph::EndKind::Leave && g.end == snapshot) return static_cast<Id>(g.nodes.size());
     for (Id i = static_cast<Id>(g.nodes.size()); i-- > 0;)
         if (graph::info(g.nodes[i].op).cls == OpClass::Guard && g.nodes[i].ints[1] == snapshot) return i;
     return 0;
-}
-
-// Whether what the cone reads is, at the snapshot, what it was when the values were computed first.
-bool still_there(const Graph& g, const Cone& cone, Id end) {
-    std::vector<Id> newest(g.nodes.size(), graph::kNone);  // per input
-    for (Id i = 0; i < end; ++i) {
-        const Node& n = g.nodes[i];
-        if (n.op == Op::Library && n.ints[3] == graph::kGivesNothing) return false;  // it changes an argument
-        if (n.op == Op::Input) newest[static_cast<size_t>(i)] = i;
-        if (const Id root = stored_input(g, i); root != graph::kNone) newest[static_cast<size_t>(root)] = i;
-    }
-    return std::ranges::all_of(cone.versions, [&](const auto& version) {
-        return version.second == newest[static_cast<size_t>(version.first)];
-    });
 }
 
 void sort_and_unique(std::vector<int>& v) {
@@ -177,7 +102,7 @@ std::unique_ptr<LostPlans::Plan> LostPlans::plan(int snapshot, const graph::Snap
         if (lost.recipe < 0) continue;
         Cone cone(recorded_);
         cone.add_recipe(lost.recipe);
-        if (!still_there(recorded_, cone, end)) continue;
+        if (!cone.reads_newest(end)) continue;
         plan->recipes.back() = lost.recipe;
         plan->inputs.insert(plan->inputs.end(), cone.inputs.begin(), cone.inputs.end());
         for (const auto& [root, version] : cone.versions)
@@ -212,7 +137,7 @@ bool LostPlans::make_trace(Plan& plan) const {
     g.end = g.add_recipe(std::move(all));
     std::vector<Id> now(g.nodes.size());
     for (Id i = 0; i < static_cast<Id>(now.size()); ++i) {
-        const Id root = cone.nodes[static_cast<size_t>(i)] ? stored_input(g, i) : graph::kNone;
+        const Id root = cone.nodes[static_cast<size_t>(i)] ? graph::stored_input(g, i) : graph::kNone;
         now[static_cast<size_t>(i)] = root == graph::kNone ? i : root;
         if (root != graph::kNone) cone.nodes[static_cast<size_t>(i)] = false;
     }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "graph/cone.h"
+
 namespace stator::frontend {
 
 using graph::Recipe;
@@ -35,18 +37,26 @@ void TraceBuilder::set_location(int32_t loc, PyObject* globals) {
         location_globals.push_back(object_index(globals));
 }
 
-bool TraceBuilder::older_than_store(const Shadow& s) {
+bool TraceBuilder::has_stored() {
     for (; looked_for_stores_ < static_cast<graph::Id>(graph.nodes.size()); ++looked_for_stores_) {
-        const graph::Node& n = graph.nodes[static_cast<size_t>(looked_for_stores_)];
-        const bool visible = n.op == graph::Op::Store &&
-                             graph.node(graph::buffer_root(graph, looked_for_stores_)).op == graph::Op::Input;
-        if (visible || (n.op == graph::Op::Library && n.ints[3] == graph::kGivesNothing))
-            last_store_ = looked_for_stores_;
+        const graph::Node& n = graph.node(looked_for_stores_);
+        has_stored_ |= graph::stored_input(graph, looked_for_stores_) != graph::kNone ||
+                       (n.op == graph::Op::Library && n.ints[3] == graph::kGivesNothing);
     }
-    if (s.kind == ShadowKind::Array && s.base) return older_than_store(*s.base);
-    if (s.kind == ShadowKind::Array) return buffers_[static_cast<size_t>(s.buffer)].version < last_store_;
-    if (s.value != graph::kNone) return s.value < last_store_;
-    return std::ranges::any_of(s.items, [&](const ShadowRef& item) { return older_than_store(*item); });
+    return has_stored_;
+}
+
+bool TraceBuilder::can_be_recomputed(int32_t recipe) {
+    if (!has_stored()) return true;
+    graph::Cone cone(graph);
+    cone.add_recipe(recipe);
+    return cone.reads_newest(static_cast<graph::Id>(graph.nodes.size()));
+}
+
+void TraceBuilder::keep(const Shadow& s) {
+    if (s.kind == ShadowKind::Array) buffers_[static_cast<size_t>(s.buffer)].named = true;
+    if (s.base) keep(*s.base);
+    for (const ShadowRef& item : s.items) keep(*item);
 }
 
 int32_t TraceBuilder::known_recipe(const ShadowRef& s) const {

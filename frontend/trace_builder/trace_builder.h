@@ -193,8 +193,10 @@ class TraceBuilder {
     void begin_recipes(bool snapshot = false);
     // From here on recipes are for values that are computed again: nothing is kept for them.
     void recompute_recipes() { in_snapshot_ = false; }
-    // Whether the trace has stored to memory that was there at entry since it computed this, or part of this.
-    bool older_than_store(const Shadow& s);
+    // Whether what the recipe gives can be computed later from what inputs hold by now.
+    bool can_be_recomputed(int32_t recipe);
+    // What a recipe was made for after recompute_recipes is kept after all.
+    void keep(const Shadow& s);
     // The recipe that a shadow has since begin_recipes, or -1.
     int32_t known_recipe(const ShadowRef& s) const;
     int32_t object_index(PyObject* obj);
@@ -304,9 +306,12 @@ class TraceBuilder {
     bool fits_torch(PyObject* tensor, guards::ArraySpec* spec);
     bool share_buffers(std::span<const Operand> args);
     bool overlaps_other_input(int input) const;
-    std::vector<PyRef> kept_;                                      // keeps by_object_'s keys alive
-    std::unordered_map<PyObject*, ShadowRef> by_object_;           // entry objects already resolved
-    graph::Id last_store_ = graph::kNone, looked_for_stores_ = 0;  // of nodes before the latter
+    std::vector<PyRef> kept_;                             // keeps by_object_'s keys alive
+    std::unordered_map<PyObject*, ShadowRef> by_object_;  // entry objects already resolved
+    // Whether one of the first so many nodes changes memory that was there at entry.
+    bool has_stored();
+    bool has_stored_ = false;
+    graph::Id looked_for_stores_ = 0;
     std::unordered_map<const Shadow*, int32_t> recipe_memo_;
     struct Attribute {
         ShadowRef owner, name;
