@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     for name, help_ in PARTS.items():
         q = parts.add_parser(name, help=help_, description=help_)
         q.add_argument(
-            "--modes", default="decorated,all", help="compared with plain: decorated, all, control"
+            "--modes", default="decorated,all", help="compared with plain: decorated, all, hook, control"
         )
         q.add_argument("--processes", type=int, default=3, help="fresh processes for each program and mode")
         q.add_argument("--python", default=sys.executable, help="the interpreter that runs the programs")

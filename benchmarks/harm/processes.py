@@ -28,8 +28,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 # What STATOR is in each mode. In plain processes stator is not even imported; control is plain again, so that what differs
-# between the two is noise.
-MODES = {"plain": "0", "control": "0", "decorated": "1", "all": "all"}
+# between the two is noise. With the hook alone STATOR=all looks at frames, and may compile nothing of the program.
+MODES = {"plain": "0", "control": "0", "decorated": "1", "all": "all", "hook": "all"}
 
 # Functions that handle what the programs handle, and that make their arguments; under STATOR=all they would be compiled
 # beside them, and what is gained outside of what is timed would pay for what is lost inside.
@@ -67,6 +67,8 @@ def environment(mode: str, cache: str) -> dict[str, str]:
     out |= {"STATOR": MODES[mode], "STATOR_CACHE_DIR": cache, "PYTHONHASHSEED": "0"}
     if mode == "all":  # decorating asks for the option, which others do not pay for
         out["STATOR_SKIP"] = _OURS
+    if mode == "hook":
+        out["STATOR_ONLY"] = "no_function_has_this_name"
     paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     out["PYTHONPATH"] = os.pathsep.join(paths)
     return out
