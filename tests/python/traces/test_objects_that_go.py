@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,15 @@ import pytest
 import stator
 
 X = np.linspace(0.0, 1.0, 9)
+
+
+@pytest.fixture(autouse=True)
+def few_objects() -> Iterator[None]:
+    """What there was before is not looked through: hundreds of collections would take minutes in a large process."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class Held:
