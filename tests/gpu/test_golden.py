@@ -1,6 +1,7 @@
 """CUDA sources as text: what a change of the printer or of the schedule changes can be read. STATOR_BLESS=1 rewrites them."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ def test_source(name):
     check(name, text)
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="frames list other slots where a loop is left")
 @pytest.mark.parametrize(
     "loop", [region_kinds.masks, region_kinds.sums, region_kinds.axes, region_kinds.element_products]
 )

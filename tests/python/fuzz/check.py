@@ -183,7 +183,7 @@ def _check(program: Program, module: Any) -> Verdict:
         found = observe(compiled, build(specs, k), program.keywords)
         verdict.warned |= any(event[0] == "warning" for event in expected.events)
         verdict.raised |= expected.exception is not None
-        if expected != found:
+        if found != expected:
             again = observe(eager, build(specs, k), program.keywords)
             if difference(expected, again) is None:
                 verdict.failure = f"call {k}: {report(expected, found)}"
@@ -251,7 +251,7 @@ def _run_source(
             seed = seeds[k] if seeds else k
             expected: Outcome = observe(eager, build(specs, seed), keywords)
             found = observe(compiled, build(specs, seed), keywords)
-            if expected != found:
+            if found != expected:
                 return f"call {k}: {report(expected, found)} ({tier} compilation)"
         stator.wait()
     return None
