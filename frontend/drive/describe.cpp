@@ -73,9 +73,9 @@ TraceInfo describe(const Trace& t) {
         info.place = file.substr(file.rfind('/') + 1) + ":" + std::to_string(insn.line) +
                      (t.place->pc == 0 ? " (function entry)" : " (resumed)");
     }
-    info.graph_recorded = graph::print(t.recorded);
+    info.graph_recorded = graph::print(*t.recorded);
     info.graph = graph::print(t.graph);
-    graph::Graph again = t.recorded;
+    graph::Graph again = *t.recorded;
     graph::run_passes(
         again,
         [](const graph::Pass& p, const graph::Graph& g, void* passes) {

@@ -80,33 +80,35 @@ uint64_t sample(PyObject* array) {
 
 }  // namespace
 
-LostPlans::LostPlans(const Graph& recorded, const std::vector<PyRef>& objects)
-    : recorded_(recorded), objects_(objects) {}
+LostPlans::LostPlans(std::shared_ptr<const Graph> recorded, const std::vector<PyRef>& objects)
+    : recorded_(std::move(recorded)), objects_(objects) {}
 LostPlans::~LostPlans() = default;
 
-std::shared_ptr<LostPlans> LostPlans::of(const Graph& recorded, const std::vector<PyRef>& objects) {
+std::shared_ptr<LostPlans> LostPlans::of(std::shared_ptr<const Graph> recorded,
+                                         const std::vector<PyRef>& objects) {
     const auto loses = [](const graph::Snapshot& s) {
         return std::ranges::any_of(s.frames, [](const graph::SnapFrame& f) { return !f.lost.empty(); });
     };
-    if (std::ranges::none_of(recorded.snapshots, loses)) return nullptr;
-    return std::shared_ptr<LostPlans>(new LostPlans(recorded, objects));
+    if (std::ranges::none_of(recorded->snapshots, loses)) return nullptr;
+    return std::shared_ptr<LostPlans>(new LostPlans(std::move(recorded), objects));
 }
 
 std::unique_ptr<LostPlans::Plan> LostPlans::plan(int snapshot, const graph::SnapFrame& frame) const {
     auto plan = std::make_unique<Plan>();
-    const Id end = end_of(recorded_, snapshot);
+    const Id end = end_of(*recorded_, snapshot);
     for (const graph::LostVariable& lost : frame.lost) {
         plan->slots.push_back(lost.slot);
         plan->recipes.push_back(-1);
         plan->read.emplace_back();
         if (lost.recipe < 0) continue;
-        Cone cone(recorded_);
+        Cone cone(*recorded_);
         cone.add_recipe(lost.recipe);
         if (!cone.reads_newest(end)) continue;
         plan->recipes.back() = lost.recipe;
         plan->inputs.insert(plan->inputs.end(), cone.inputs.begin(), cone.inputs.end());
         for (const auto& [root, version] : cone.versions)
-            plan->read.back().push_back(static_cast<int>(recorded_.nodes[static_cast<size_t>(root)].ints[0]));
+            plan->read.back().push_back(
+                static_cast<int>(recorded_->nodes[static_cast<size_t>(root)].ints[0]));
         plan->sources.insert(plan->sources.end(), cone.sources.begin(), cone.sources.end());
     }
     sort_and_unique(plan->inputs);
@@ -117,14 +119,14 @@ std::unique_ptr<LostPlans::Plan> LostPlans::plan(int snapshot, const graph::Snap
 std::vector<std::unique_ptr<LostPlans::Plan>>& LostPlans::at(int snapshot) {
     const auto [it, added] = plans_.try_emplace(snapshot);
     if (added)
-        for (const graph::SnapFrame& f : recorded_.snapshots[static_cast<size_t>(snapshot)].frames)
+        for (const graph::SnapFrame& f : recorded_->snapshots[static_cast<size_t>(snapshot)].frames)
             it->second.push_back(f.lost.empty() ? nullptr : plan(snapshot, f));
     return it->second;
 }
 
 // The recorded graph without all that the variables do not need.
 bool LostPlans::make_trace(Plan& plan) const {
-    Graph g = recorded_;
+    Graph g = *recorded_;
     Cone cone(g);
     for (const int32_t r : plan.recipes) cone.add_recipe(r);
     Recipe all;
@@ -168,7 +170,7 @@ class KeptInputs : public LostVariables {
 
     std::vector<Variable> compute() override {
         std::vector<Variable> out;
-        if (inputs_.size() != plan_.inputs.size() || plan_.failed) return out;
+        if (plan_.failed) return out;
         const DeferredSignals deferred;
         const NoCollection quiet;
         std::vector<int> changed;
@@ -193,7 +195,7 @@ class KeptInputs : public LostVariables {
 
   private:
     bool is_array(int input) const {
-        return owner_->recorded_.inputs[static_cast<size_t>(input)].kind == graph::InputKind::Array;
+        return owner_->recorded_->inputs[static_cast<size_t>(input)].kind == graph::InputKind::Array;
     }
 
     PyObject* run() {

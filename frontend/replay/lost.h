@@ -5,9 +5,10 @@
 // was recorded, interpreted, from the arrays and numbers that the replay was given. Only those are kept
 // meanwhile.
 //
-// That gives eager's bits as long as these arrays hold what they held. A variable that depends on one to
-// which the trace itself has stored since is not computed, nor any where a sample of the elements has
-// changed: such variables stay missing.
+// That gives eager's bits as long as these arrays hold what they held. The recorder therefore keeps, as if it
+// were read, what depends on memory that the trace stores to, or that the code ahead may store to. What a
+// called function changes cannot be foreseen: where a sample of an input's elements has changed, the
+// variables that were computed from it stay missing.
 #pragma once
 
 #include <map>
@@ -27,7 +28,8 @@ struct Trace;
 class LostPlans : public std::enable_shared_from_this<LostPlans> {
   public:
     // nullptr where no snapshot has any.
-    static std::shared_ptr<LostPlans> of(const graph::Graph& recorded, const std::vector<PyRef>& objects);
+    static std::shared_ptr<LostPlans> of(std::shared_ptr<const graph::Graph> recorded,
+                                         const std::vector<PyRef>& objects);
     ~LostPlans();
 
     // Gives the frames of a snapshot at which a replay is left what it needs. Never leaves a Python error
@@ -47,12 +49,12 @@ class LostPlans : public std::enable_shared_from_this<LostPlans> {
 
   private:
     friend class KeptInputs;
-    LostPlans(const graph::Graph& recorded, const std::vector<PyRef>& objects);
+    LostPlans(std::shared_ptr<const graph::Graph> recorded, const std::vector<PyRef>& objects);
     std::vector<std::unique_ptr<Plan>>& at(int snapshot);
     std::unique_ptr<Plan> plan(int snapshot, const graph::SnapFrame& frame) const;
     bool make_trace(Plan& plan) const;
 
-    graph::Graph recorded_;
+    std::shared_ptr<const graph::Graph> recorded_;
     std::vector<PyRef> objects_;
     std::map<int, std::vector<std::unique_ptr<Plan>>> plans_;  // by snapshot, one for each frame, or nullptr
 };

@@ -629,8 +629,8 @@ PyObject* compute_values(Trace& t, guards::EntryState& entry) {
     st.scalars = scalars.data();
     const Release release{st};
     if (!st.evaluate_syms()) return nullptr;
-    Counters nobodys;
-    Outcome out = run_steps<true>(st, nobodys);
+    Counters not_counted;
+    Outcome out = run_steps<true>(st, not_counted);
     return out.kind == Outcome::Returned ? out.value : nullptr;
 }
 

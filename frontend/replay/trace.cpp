@@ -494,8 +494,8 @@ static std::unique_ptr<Trace> build_trace(TraceBuilder& b, std::string name, con
     // What fails here is cleared and left out: a handler's exception would be lost with it.
     const DeferredSignals deferred;
     b.finish();
-    t->recorded = b.graph;
-    if (t->gpu < 0) t->lost = LostPlans::of(b.graph, b.objects);
+    t->recorded = std::make_shared<const graph::Graph>(b.graph);
+    if (t->gpu < 0) t->lost = LostPlans::of(t->recorded, b.objects);
     for (graph::Snapshot& s : b.graph.snapshots)
         for (graph::SnapFrame& f : s.frames) f.lost.clear();
     count_operations(*t, b.graph);

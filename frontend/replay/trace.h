@@ -119,7 +119,7 @@ struct Trace {
     Place* place = nullptr;
     graph::Graph graph;
     std::shared_ptr<const graph::Graph> shared_graph;  // what compile requests refer to
-    graph::Graph recorded;                             // before the passes, for inspection
+    std::shared_ptr<const graph::Graph> recorded;      // before the passes
     std::shared_ptr<LostPlans> lost;                   // or nullptr: no snapshot lacks a variable
     guards::GuardProgram guards;
     std::vector<PyRef> objects;
@@ -184,7 +184,7 @@ std::unique_ptr<Trace> make_trace(TraceBuilder&& builder, std::string name, cons
 // A trace that gives the tuple which the graph returns: without guards, stores or code of its own. nullptr
 // when the graph is defective.
 std::unique_ptr<Trace> make_values(graph::Graph g, const std::vector<PyRef>& objects);
-// What it gives, or nullptr, maybe with a Python error. Floating-point faults are nobody's.
+// What it gives, or nullptr, maybe with a Python error. Floating-point faults are ignored.
 PyObject* compute_values(Trace& values, guards::EntryState& entry);
 
 // The kernels of a trace that waits for them, or what it does without. False: it waits still, or for ever

@@ -157,7 +157,36 @@ def deleted(x):
     return w[10**6]
 
 
-FUNCTIONS = [subscript, views, shapes, library, guard, falls_through_finally, nested, handed_over, rebound, stored,
+def caught_first(x):
+    y = x * 2
+    z = y - 1
+    try:
+        z[10**6]
+    except IndexError:
+        w = z * 3
+    v = w + y
+    return v[10**6]
+
+
+def name_of_a_comprehension(x):
+    v = x * 2
+    w = v + 1
+    sums = [v.sum() for v in (w, w * 2)]
+    return w[10**6 + len(sums)]
+
+
+def in_a_closure(x):
+    y = x * 3
+    z = y - 2
+
+    def inner(q):
+        r = q + z
+        return r[10**6]
+
+    return inner(y)
+
+
+FUNCTIONS = [caught_first, name_of_a_comprehension, in_a_closure, subscript, views, shapes, library, guard, falls_through_finally, nested, handed_over, rebound, stored,
              stored_later, increments, view_of_what_is_stored, deleted]  # fmt: skip
 
 
