@@ -22,14 +22,23 @@ namespace {
 
 struct Entry {
     Lowering lower;
-    bool pure;
-    bool writes;  // into its first argument
-    bool shares;
+    Lowering otherwise;  // where that fails
+    bool writes;         // into its first argument
     const Function* function;
 };
 std::unordered_map<PyObject*, Entry>& table() {
     static auto* t = new std::unordered_map<PyObject*, Entry>;
     return *t;
+}
+
+Lowering whole_call(Gives gives) {
+    switch (gives) {
+        case Gives::Shares: return lower_shared;
+        case Gives::Rounded: return lower_rounded;
+        case Gives::Where: return lower_where_whole;
+        case Gives::Fresh: break;
+    }
+    return lower_library;
 }
 
 // Rows of parts of NumPy that are not imported yet (numpy.fft is imported on first use); asking for them
@@ -79,13 +88,24 @@ PyObject* bound_ufunc(PyObject* callable) {
     return self && ufunc_of(self) ? self : nullptr;
 }
 
+// A bound method of a ufunc, found as one object: the ufunc comes first in the arguments then.
+ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call) {
+    PyObject* self = PyCFunction_GET_SELF(call.callable);
+    std::vector<Operand> args{{tb.constant(self), self}};
+    args.insert(args.end(), call.args.begin(), call.args.end());
+    PyRef name = PyRef::steal(PyObject_GetAttrString(call.callable, "__name__"));
+    PyObject* method = name ? PyDict_GetItem(PyUFunc_Type.tp_dict, name.get()) : nullptr;
+    PyErr_Clear();
+    if (!method) return tb.fail(Reason::UnknownCall, "a method of a ufunc");
+    return numpy_host().lower_call(tb, {method, args, call.kwnames, call.result});
+}
+
 bool init(std::string* error) {
     static bool done = false;
     if (done) return true;
     if (!init_runtime(error)) return false;
     register_functions();
     register_scalars();
-    register_reductions();
     register_closeness();
     register_creation();
     register_assembly();
@@ -116,11 +136,11 @@ ShadowRef lower_call(TraceBuilder& tb, const Call& call) {
     if (it != table().end()) {
         size_t before = tb.graph.nodes.size();
         ShadowRef s = it->second.lower(tb, call);
-        if (s || !(it->second.pure || it->second.shares)) return s;
+        if (s || !it->second.otherwise) return s;
         Reason reason = tb.reason;
         std::string detail = tb.reason_detail;
         tb.rollback(before);
-        s = it->second.shares ? lower_shared(tb, call) : lower_library(tb, call);
+        s = it->second.otherwise(tb, call);
         return s ? s : tb.fail(reason, detail);
     }
     if (ufunc_of(call.callable)) return host_operand ? lower_library(tb, call) : lower_ufunc_call(tb, call);
@@ -149,9 +169,12 @@ void add_rows(std::span<const CallRow> rows) {
             waiting().push_back(row);
             continue;
         }
+        const Lowering otherwise = row.function ? whole_call(row.function->gives)
+                                   : row.shares ? lower_shared
+                                   : row.pure   ? lower_library
+                                                : nullptr;
         if (PyRef o = find_object(row.where);
-            o &&
-            table().emplace(o.get(), Entry{row.lower, row.pure, row.writes, row.shares, row.function}).second)
+            o && table().emplace(o.get(), Entry{row.lower, otherwise, row.writes, row.function}).second)
             o.release();  // singletons: kept for ever
     }
 }
@@ -198,7 +221,7 @@ bool is_pure(PyObject* callable, bool* quiet) {
     *quiet = quiet_about_nothing(callable);
     if (const Ufunc* u = ufunc_of(callable)) return u->nout == 1;
     const Entry& e = table().at(callable);
-    return e.pure || is_always_fresh(e.lower) || is_reduction(e.lower);
+    return is_always_fresh(e.lower) || is_always_fresh(e.otherwise);
 }
 
 }  // namespace stator::frontend::numpy

@@ -1,5 +1,4 @@
-// Elementwise compounds: where and gradient. Each follows NumPy's own steps, so that each
-// rounding is NumPy's.
+// np.gradient, by NumPy's own steps, so that each rounding is NumPy's.
 #include <algorithm>
 
 #include "frontend/hosts/numpy/lower.h"
@@ -7,26 +6,6 @@
 namespace stator::frontend::numpy {
 
 namespace {
-
-ShadowRef lower_where(TraceBuilder& tb, const Call& call) {
-    if (call.kwnames || call.args.size() == 1) return lower_by_values(tb, call);
-    if (call.args.size() != 3 || !is_array(call.result)) return tb.fail(Reason::UnknownCall, "where");
-    Arg args[3];
-    DType t;
-    for (int i = 0; i < 3; i++)
-        if (!read_arg(tb, call.args[i], &args[i])) return nullptr;
-    if (!dtype_of_object(call.result, &t)) return tb.fail(Reason::ArrayKind, "dtype of the result");
-    Id in[3];
-    for (int i = 0; i < 3; i++) {
-        in[i] = arg_id(tb, args[i], i == 0 ? DType::Bool : t);
-        if (in[i] == kNone) return nullptr;
-    }
-    Shape shape;
-    if (!tb.broadcast_shape(in, &shape)) return nullptr;
-    for (Id& v : in)
-        if ((v = tb.broadcast(v, shape)) == kNone) return nullptr;
-    return finish(tb, tb.pointwise(Op::Where, in, t), call.result);
-}
 
 // Elements [from, from + length) along one axis.
 Id part(TraceBuilder& tb, Id v, int axis, Sym from, Sym length) {
@@ -163,7 +142,6 @@ ShadowRef lower_gradient(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kCompoundsRows[] = {
-    {"where", lower_where, true},
     {"gradient", lower_gradient, true},
 };
 

@@ -339,12 +339,18 @@ static bool rounding_gives_back() {
     });
 }
 
-static ShadowRef lower_rounded(TraceBuilder& tb, const Call& call) {
+ShadowRef lower_rounded(TraceBuilder& tb, const Call& call) {
     return rounding_gives_back() ? lower_fixed_ints(tb, call) : lower_library(tb, call);
 }
 
+// np.where: with one argument, its elements decide about the extents.
+ShadowRef lower_where_whole(TraceBuilder& tb, const Call& call) {
+    return call.args.size() == 1 ? lower_by_values(tb, call) : lower_library(tb, call);
+}
+
 bool is_always_fresh(Lowering lower) {
-    return lower == lower_library || (lower == lower_rounded && !rounding_gives_back());
+    return lower == lower_library || lower == lower_where_whole ||
+           (lower == lower_rounded && !rounding_gives_back());
 }
 
 ShadowRef lower_by_values(TraceBuilder& tb, const Call& call) {
@@ -384,7 +390,6 @@ namespace {
 constexpr CallRow kLibraryRows[] = {
 #define FRESH(where) {where, lower_library},
 #define FIXED(where) {where, lower_fixed_ints},
-#define ROUNDED(where) {where, lower_rounded},
 #define VALUES(where) {where, lower_by_values},
 #define VIEW(where) {where, lower_shared},
 #define OBJECT(where) {where, lower_object},
@@ -392,7 +397,6 @@ constexpr CallRow kLibraryRows[] = {
 #include "frontend/hosts/numpy/functions.def"
 #undef FRESH
 #undef FIXED
-#undef ROUNDED
 #undef VALUES
 #undef VIEW
 #undef OBJECT

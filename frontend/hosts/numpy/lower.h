@@ -147,7 +147,6 @@ bool lower_host_store(TraceBuilder& tb, const Operand& a, const Operand& key, co
 ShadowRef lower_host_attr(TraceBuilder& tb, const Operand& a, std::string_view name, PyObject* result);
 
 ShadowRef lower_ufunc_call(TraceBuilder& tb, const Call& call);
-ShadowRef lower_ufunc_method(TraceBuilder& tb, const Call& call);  // np.add.reduce (reductions.cpp)
 
 // --- operators (operators.cpp) ---
 ShadowRef lower_binary(TraceBuilder& tb, int nb_op, const Operand& a, const Operand& b, PyObject* result);
@@ -211,6 +210,9 @@ ShadowRef lower_by_values(TraceBuilder& tb, const Call& call);
 ShadowRef lower_getitem(TraceBuilder& tb, const Call& call);
 // The same where the result may share memory with arguments.
 ShadowRef lower_shared(TraceBuilder& tb, const Call& call);
+// np.round: before NumPy 2.4 ints are given back as they are.
+ShadowRef lower_rounded(TraceBuilder& tb, const Call& call);
+ShadowRef lower_where_whole(TraceBuilder& tb, const Call& call);
 // The same where the result is a list or bytes.
 ShadowRef lower_object(TraceBuilder& tb, const Call& call);
 ShadowRef library_of(TraceBuilder& tb, PyObject* callable, std::initializer_list<Operand> args,
@@ -239,7 +241,6 @@ struct CallRow {
 void add_rows(std::span<const CallRow> rows);
 void register_ufuncs();
 void register_scalars();
-void register_reductions();
 void register_closeness();
 void register_creation();
 void register_assembly();
@@ -261,7 +262,6 @@ struct InPlaceFlag {
     size_t position;
 };
 const InPlaceFlag* in_place_flag(PyObject* callable);
-bool is_reduction(Lowering lower);
 // Whether a row with this lowering promises a fresh result, of whatever values (library.cpp).
 bool is_always_fresh(Lowering lower);
 bool quiet_about_nothing(PyObject* callable);

@@ -11,6 +11,7 @@
 #include "frontend/hosts/numpy/reductions.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "guards/check/names.h"
+#include "kernels/schedule/reduction_order.h"
 
 namespace stator::frontend::numpy {
 
@@ -38,6 +39,18 @@ class TraceSteps final : public Steps {
     bool fixed_bool(Ref v, bool* out) override {
         return v && at(v).kind == Held::Argument && read_fixed_bool(tb_, at(v).operand, out);
     }
+    bool fixed_dtype(Ref v, DType* out) override {
+        return at(v).kind == Held::Argument && read_dtype(tb_, at(v).operand, out);
+    }
+    std::string_view name_of_ufunc(Ref v) override {
+        const Held& h = at(v);
+        const Ufunc* u = h.kind == Held::Argument ? ufunc_of(h.operand.obj) : nullptr;
+        return u && require_fixed(tb_, h.operand) ? std::string_view(u->name) : "";
+    }
+    bool is_numpy_float(Ref v) override;
+    bool in_order_of_c(Ref array) override {
+        return rank(array) <= 1 || (at(array).kind == Held::Argument && c_contiguous(tb_, at(array).operand));
+    }
     bool is_list(Ref v) override { return at(v).kind == Held::Argument && PyList_Check(at(v).operand.obj); }
     bool items(Ref v, std::vector<Ref>* out) override;
 
@@ -58,7 +71,12 @@ class TraceSteps final : public Steps {
         const Id id = id_of(v);
         return id == kNone ? Ref{} : value(tb_.cast(id, t));
     }
-    Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like) override;
+    Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like, DType t) override;
+    Ref accumulate(std::string_view, Ref) override { return decline("a running sum"); }
+    Ref position(bool greatest, Ref array, std::optional<int> axis) override;
+    Ref count_true(Ref) override { return decline("a count"); }
+    void note_reduction(Ref, const Axes&, bool) override {}
+    Ref select(Ref condition, Ref x, Ref y) override;
     Ref dot(Ref x, Ref y) override;
     Ref keep_axes(Ref v, const Axes& axes) override {
         const Id id = id_of(v);
@@ -186,16 +204,64 @@ Steps::Ref TraceSteps::whole_ufunc(std::string_view name, Refs in, Ref out) {
     return made ? hold({.kind = Held::Shadow, .operand = {made, result_}}) : decline(std::string(name));
 }
 
-Steps::Ref TraceSteps::reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like) {
+bool TraceSteps::is_numpy_float(Ref v) {
+    const Held& h = at(v);
+    DType t;
+    return h.kind == Held::Argument && PyArray_CheckScalar(h.operand.obj) && !PyArray_Check(h.operand.obj) &&
+           dtype_of_object(h.operand.obj, &t) && graph::is_float(t) && t != DType::F16 &&
+           tb_.resolve(h.operand.shadow, h.operand.obj);
+}
+
+Steps::Ref TraceSteps::reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like, DType t) {
     Reduction r;
     r.array = &at(like).operand;
     r.axes = axes;
     Id made = kNone;
     if (v.at == like.at)
-        made = reduce_node(tb_, r, std::string(ufunc).c_str(), dtype(v));
-    else if (ufunc == "add" && reduces_in_order(tb_, r))
+        made = reduces_nothing(tb_, r) ? reduce_nothing(tb_, r, ufunc, t, result_)
+                                       : reduce_node(tb_, r, std::string(ufunc).c_str(), t);
+    else if (ufunc == "add" && t == dtype(v) && reduces_in_order(tb_, r))
         made = sum_of_values(tb_, r, id_of(v));
     return made == kNone ? decline("a reduction in an order that is NumPy's own") : value(made);
+}
+
+Steps::Ref TraceSteps::position(bool greatest, Ref array, std::optional<int> axis) {
+    const Shape from = shape(array);
+    const bool nothing =
+        std::any_of(from.begin(), from.end(), [&](Sym s) { return tb_.hint(s) == 0; }) || from.empty();
+    graph::Node n;
+    n.op = Op::ArgReduce;
+    n.dtype = DType::I64;
+    n.name = greatest ? "argmax" : "argmin";
+    n.in = {id_of(array)};
+    n.ints = {axis.value_or(-1)};
+    for (size_t d = 0; d < from.size(); ++d)
+        if (axis && static_cast<int>(d) != *axis) n.shape.push_back(from[d]);
+    if (nothing || n.in[0] == kNone || graph::is_complex(dtype(array)))
+        return decline("the position of an extremum");
+    const Id id = tb_.append(std::move(n));
+    if (kernels::can_reduce(tb_.graph, id, false)) return value(id);
+    tb_.graph.nodes.pop_back();
+    return decline("the position of an extremum");
+}
+
+// Of the dtype that NumPy has returned.
+Steps::Ref TraceSteps::select(Ref condition, Ref x, Ref y) {
+    const Ref given[] = {condition, x, y};
+    Arg args[3];
+    Id in[3];
+    DType t;
+    if (!numpy::is_array(result_) || !dtype_of_object(result_, &t)) return decline("where of numbers");
+    for (size_t i = 0; i < 3; ++i) {
+        if (!arg(given[i], &args[i])) return {};
+        in[i] = arg_id(tb_, args[i], i == 0 ? DType::Bool : t);
+        if (in[i] == kNone) return {};
+    }
+    Shape to;
+    if (!tb_.broadcast_shape(in, &to)) return {};
+    for (Id& v : in)
+        if ((v = tb_.broadcast(v, to)) == kNone) return {};
+    return value(tb_.pointwise(Op::Where, in, t));
 }
 
 // NumPy's own call, of which the result is asked here: the call at hand returned something else.
@@ -331,11 +397,7 @@ void register_functions() {
     std::vector<CallRow> rows;
     for (const auto family : {views(), elementwise(), reductions()})
         for (const Function& f : family)
-            rows.push_back({.where = f.where,
-                            .lower = lower_function,
-                            .pure = !f.shares,
-                            .shares = f.shares,
-                            .function = &f});
+            rows.push_back({.where = f.where, .lower = lower_function, .function = &f});
     add_rows(rows);
 }
 

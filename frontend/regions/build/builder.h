@@ -205,11 +205,10 @@ class Builder {
     friend class RegionSteps;
     Did call_taught(PyObject* callable, const std::vector<Value>& args, Value* out);
 
-    // ---- build/numpy/compounds.cpp: functions that are others of NumPy's put together ----
-    Did call_compound(PyObject* callable, const std::vector<Value>& args, Value* out);
+    // ---- build/numpy/vectors.cpp: routines of whole vectors ----
     bool contiguous_vector(const Value& a, Value* out);
-    Did position(bool greatest, const Value& a, Value* out);
-    Did running_sum(const Value& a, Value* out);
+    bool position(bool greatest, const Value& a, Value* out);
+    bool running_sum(const Value& a, Value* out);
     // ---- build/builtins.cpp ----
     Did call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value> args, Value* out);
@@ -379,16 +378,16 @@ class Builder {
 
     // ---- build/numpy/reductions.cpp ----
     struct Reduction {
-        std::string_view name;  // NumPy's function
         std::vector<int> axes;  // ascending
         bool keepdims = false;
-        bool plain = true;  // no dtype, out, initial or where
     };
+    // The reduction that the call at hand is, also where NumPy does it; no array in other calls.
+    struct {
+        Value array;
+        Reduction reduction;
+    } reducing_;
     std::optional<bool> known_bool(const Value& v) const;
-    bool axes_of(const Value& axis, int rank, std::vector<int>* out) const;
-    std::optional<Reduction> reduction_of(PyObject* callable, const std::vector<Value>& args) const;
-    bool reduce_along(const Reduction& r, const Value& a, Value* out);
-    Did reduce_number(PyObject* callable, const std::vector<Value>& args, Value* out);
+    bool reduce_along(const std::string& ufunc, const Reduction& r, const Value& a, Value* out);
     bool accumulate(graph::Op op, const Reduction& r, const Value& a, Value* out);
     bool keep_reduced_axes(const Reduction& r, Value* v);
     std::vector<ValueId> reduced_extents(const Value& a, const Reduction& r);

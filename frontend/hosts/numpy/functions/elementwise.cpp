@@ -1,4 +1,6 @@
 // Functions that are a few elementwise operations on parts of their arguments.
+#include <cstdlib>
+
 #include "frontend/hosts/numpy/functions/table.h"
 #include "graph/graph.h"
 #include "guards/check/numpy_api.h"
@@ -114,7 +116,39 @@ Ref outer(Steps& s, Refs p) {
     return row ? s.ufunc("multiply", {column, row}) : row;
 }
 
+// PyArray_Round: of floats with decimals the product with a power of ten is rounded, and divided by it.
+Ref round(Steps& s, Refs p) {
+    constexpr int64_t kMost = 8;  // further powers NumPy computes otherwise
+    int64_t decimals = 0;
+    if (p[2] || !s.is_array(p[0])) return s.decline("rounding with out, or of what is no array");
+    const DType t = s.dtype(p[0]);
+    if (t != DType::F64 && t != DType::F32) return s.decline("rounding of this dtype");
+    if (p[1] && !s.fixed_int(p[1], &decimals)) return s.decline("rounding to what is no int");
+    if (s.rank(p[0]) == 0) return s.decline("rounding of an array of one element");
+    if (decimals == 0) return s.ufunc("rint", {p[0]});
+    // What it makes lies in the order of C, or of Fortran where the operand does.
+    if (!s.in_order_of_c(p[0])) return s.decline("rounding of this layout");
+    if (decimals < -kMost || decimals > kMost) return s.decline("rounding to so many decimals");
+    int64_t power = 1;
+    for (int64_t k = 0; k < std::abs(decimals); ++k) power *= 10;
+    const char* const there = decimals > 0 ? "multiply" : "divide";
+    const char* const back = decimals > 0 ? "divide" : "multiply";
+    const Ref by = s.number(s.integer(power), t);
+    const Ref scaled = by ? s.ufunc(there, {p[0], by}) : by;
+    const Ref rounded = scaled ? s.ufunc("rint", {scaled}) : scaled;
+    return rounded ? s.ufunc(back, {rounded, by}) : rounded;
+}
+
+Ref where(Steps& s, Refs p) {
+    if (!p[1] || !p[2]) return s.decline("where of one argument");
+    return s.select(p[0], p[1], p[2]);
+}
+
 constexpr Function kElementwise[] = {
+    {"round", "a decimals out=", round, Gives::Rounded},
+    {"around", "a decimals out=", round, Gives::Rounded},
+    {".round", "self / decimals out=", round, Gives::Rounded},
+    {"where", "condition x y /", where, Gives::Where},
     {"clip", "a a_min a_max out= * min max", clip},
     {".clip", "self / min= max= out=", clip_method},
     {"diff", "a n axis prepend append", diff},

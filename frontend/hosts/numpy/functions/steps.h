@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,13 @@ class Steps {
     virtual int rank(Ref v) = 0;                      // of an array
     virtual bool fixed_int(Ref v, int64_t* out) = 0;  // false: it is none, or no int
     virtual bool fixed_bool(Ref v, bool* out) = 0;
+    virtual bool fixed_dtype(Ref v, graph::DType* out) = 0;  // what a dtype argument says; else declined
+    // The name of a ufunc of NumPy's, "" of other objects.
+    virtual std::string_view name_of_ufunc(Ref v) = 0;
+    // A NumPy number of a dtype that kernels compute with, and a float.
+    virtual bool is_numpy_float(Ref v) = 0;
+    // Whether a fresh array like it lies in the order of C, in all runs.
+    virtual bool in_order_of_c(Ref array) = 0;
     virtual bool is_list(Ref v) = 0;
     virtual bool items(Ref v, std::vector<Ref>* out) = 0;  // of a tuple or a list
 
@@ -79,9 +87,18 @@ class Steps {
     // The call is this ufunc's: its loop sees the operands as they lie, and `out` is its own.
     virtual Ref whole_ufunc(std::string_view name, Refs in, Ref out) = 0;
     virtual Ref cast(Ref v, graph::DType t) = 0;
-    // ufunc.reduce of `v` along `axes`, which are dropped. `v` has the extents of the argument `like` and
-    // lies in memory as that does.
-    virtual Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like) = 0;
+    // ufunc.reduce of `v`, converted to `t`, along `axes`, which are dropped. `v` has the extents of the
+    // argument `like` and lies in memory as that does.
+    virtual Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like, graph::DType t) = 0;
+    // ufunc.accumulate of a vector.
+    virtual Ref accumulate(std::string_view ufunc, Ref vector) = 0;
+    // The index of the greatest or least element of an argument: in the order of C, or along an axis.
+    virtual Ref position(bool greatest, Ref array, std::optional<int> axis) = 0;
+    virtual Ref count_true(Ref bools) = 0;  // as np.count_nonzero counts
+    // What the call gives has the extents of `array` without these axes, or with extent 1 along them: also
+    // where NumPy does the whole call.
+    virtual void note_reduction(Ref array, const Axes& axes, bool keepdims) = 0;
+    virtual Ref select(Ref condition, Ref x, Ref y) = 0;  // np.where
     // x.dot(y) of vectors that are arguments.
     virtual Ref dot(Ref x, Ref y) = 0;
     // The reduced axes again, with extent 1.

@@ -20,12 +20,20 @@ using Parameters = std::vector<Parameter>;
 // may be left out, and for which None means the same.
 Parameters parse_parameters(std::string_view text);
 
+// What NumPy's own call gives, by which traces hold it where a step is declined.
+enum class Gives : uint8_t {
+    Fresh,    // memory of its own
+    Shares,   // it may be a view of an argument, or be it
+    Rounded,  // fresh, but for ints that some NumPys give back
+    Where,    // fresh, and with one argument its elements decide about the extents
+};
+
 struct Function {
     const char* where;       // as in CallRow (lower.h): "flip", ".swapaxes", "linalg.norm"
     const char* parameters;  // see parse_parameters
     // `p`: the arguments by parameter; what was left out is not given.
     Steps::Ref (*lower)(Steps& s, Steps::Refs p);
-    bool shares = false;  // the result may be a view of an argument, or be it; else it is fresh
+    Gives gives = Gives::Fresh;
 };
 
 // The rows, by family.

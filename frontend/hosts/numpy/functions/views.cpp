@@ -115,14 +115,14 @@ Ref rollaxis(Steps& s, Refs p) {
 }
 
 constexpr Function kViews[] = {
-    {"flip", "m axis=", flip, true},
-    {"flipud", "m", flip_axis<0>, true},
-    {"fliplr", "m", flip_axis<1>, true},
-    {"rot90", "m k axes", rot90, true},
-    {"swapaxes", "a axis1 axis2", swapaxes, true},
-    {".swapaxes", "self axis1 axis2 /", swapaxes, true},
-    {"moveaxis", "a source destination", moveaxis, true},
-    {"rollaxis", "a axis start", rollaxis, true},
+    {"flip", "m axis=", flip, Gives::Shares},
+    {"flipud", "m", flip_axis<0>, Gives::Shares},
+    {"fliplr", "m", flip_axis<1>, Gives::Shares},
+    {"rot90", "m k axes", rot90, Gives::Shares},
+    {"swapaxes", "a axis1 axis2", swapaxes, Gives::Shares},
+    {".swapaxes", "self axis1 axis2 /", swapaxes, Gives::Shares},
+    {"moveaxis", "a source destination", moveaxis, Gives::Shares},
+    {"rollaxis", "a axis start", rollaxis, Gives::Shares},
 };
 
 }  // namespace

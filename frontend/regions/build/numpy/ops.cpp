@@ -252,8 +252,9 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         push(std::move(owner));
         return true;
     }
-    if (method && owner.kind == Kind::Known && Py_TYPE(owner.obj) == &PyUFunc_Type && attr == "outer") {
-        push(known(numpy::ufunc_method("outer")));
+    const bool of_ufunc = owner.kind == Kind::Known && Py_TYPE(owner.obj) == &PyUFunc_Type;
+    if (method && of_ufunc && (attr == "outer" || attr == "reduce")) {
+        push(known(numpy::ufunc_method(attr.c_str())));
         push(owner);
         return true;
     }
@@ -532,6 +533,7 @@ bool Builder::on_call(const Insn& insn) {
 // then does no harm.
 bool Builder::call_known(PyObject* callable, const std::vector<Value>& args, PyObject* names, Value* out) {
     std::vector<Value> bound = args;
+    reducing_ = {};
     if (Did did = call_draw(callable, bound, names, out); did.handled()) return did.done();
     const bool bound_all = bind_known(callable, &bound, names);
     return first_known([&] { return bound_all && call_python(callable, bound, out); },
@@ -660,7 +662,6 @@ bool Builder::call_outer(const std::vector<Value>& args, Value* out) {
 bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* out) {
     if (Did did = call_taught(callable, args, out); did.handled()) return did.done();
     if (Did did = call_selecting(callable, args, out); did.handled()) return did.done();
-    if (Did did = call_compound(callable, args, out); did.handled()) return did.done();
     if (const std::string ufunc(numpy::ufunc_name(callable)); !ufunc.empty()) {
         if (args.size() == 1 && (args[0].is_number() || args[0].is_array()))
             return unary_ufunc(ufunc, args[0], out);
@@ -671,9 +672,6 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
     }
     if (callable == numpy::ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
     if (Did did = call_assembly(callable, args, out); did.handled()) return did.done();
-    if (Did did = reduce_number(callable, args, out); did.handled()) return did.done();
-    if (const auto r = reduction_of(callable, args); r && (r->keepdims || std::ssize(r->axes) < args[0].rank))
-        return reduce_along(*r, args[0], out);
     const auto is = [&](const char* name) { return numpy::is_function(callable, name); };
     const auto is_either = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
     if (callable == numpy::array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array)
@@ -686,9 +684,6 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         return is_matrix_product(args[0], args[1]) ? product(args[0], args[1], out)
                                                    : dot(args[0], args[1], false, out);
     if (args.size() == 1 && args[0].is_array()) {
-        if (is_either("sum")) return reduce("add", args[0], out);
-        if (is_either("max") || is("amax")) return reduce("maximum", args[0], out);
-        if (is_either("min") || is("amin")) return reduce("minimum", args[0], out);
         const bool zeros = is("zeros_like") || is("empty_like");
         if (zeros && in_order(args[0])) {
             Value shape = composed(Kind::Tuple, {});

@@ -11,27 +11,6 @@
 
 namespace stator::frontend::regions {
 
-namespace {
-
-// Where the bound arguments of a reduction are (signatures.def).
-struct ReductionRow {
-    std::string_view name;
-    size_t keepdims;
-};
-constexpr size_t kAxis = 1;
-constexpr ReductionRow kReductions[] = {
-    {"sum", 4}, {"prod", 4}, {"mean", 4}, {"max", 3},    {"amax", 3},   {"min", 3}, {"amin", 3},
-    {"any", 3}, {"all", 3},  {"std", 5},  {"argmax", 3}, {"argmin", 3}, {"var", 5},
-};
-
-const ReductionRow* reduction_row(PyObject* callable) {
-    for (const ReductionRow& row : kReductions)
-        if (numpy::is_function_or_method(callable, std::string(row.name).c_str())) return &row;
-    return nullptr;
-}
-
-}  // namespace
-
 // Of a number that was a constant in this block.
 std::optional<bool> Builder::known_bool(const Value& v) const {
     if (v.kind == Kind::Empty) return false;
@@ -39,38 +18,6 @@ std::optional<bool> Builder::known_bool(const Value& v) const {
     for (const graph::Inst& i : r_->blocks[static_cast<size_t>(block_)].insts)
         if (i.result == v.id && i.op == graph::RegionOp::Const) return i.ints[0] != 0;
     return std::nullopt;
-}
-
-// Which axes of `rank` an axis argument names, ascending.
-bool Builder::axes_of(const Value& v, int rank, std::vector<int>* out) const {
-    out->clear();
-    const bool all = v.kind == Kind::Empty || v.is_none();
-    for (int i = 0; all && i < rank; ++i) out->push_back(i);
-    if (all) return true;
-    const std::vector<Value> single{v};
-    for (const Value& item : v.kind == Kind::Tuple ? v.items : single) {
-        const auto k = item.kind == Kind::Int ? known_int(item.id) : std::nullopt;
-        if (!k || *k < -rank || *k >= rank) return false;
-        out->push_back(static_cast<int>(*k < 0 ? *k + rank : *k));
-    }
-    std::sort(out->begin(), out->end());
-    return std::adjacent_find(out->begin(), out->end()) == out->end();
-}
-
-std::optional<Builder::Reduction> Builder::reduction_of(PyObject* callable,
-                                                        const std::vector<Value>& args) const {
-    const ReductionRow* row = reduction_row(callable);
-    if (!row || args.empty() || !args[0].is_array()) return std::nullopt;
-    const auto argument = [&](size_t i) { return i < args.size() ? args[i] : Value{}; };
-    Reduction r;
-    r.name = row->name;
-    const auto kept = known_bool(argument(row->keepdims));
-    if (!kept || !axes_of(argument(kAxis), args[0].rank, &r.axes)) return std::nullopt;
-    r.keepdims = *kept;
-    for (size_t i = kAxis + 1; i < args.size(); ++i)
-        r.plain &= i == row->keepdims || args[i].kind == Kind::Empty ||
-                   (i < row->keepdims && args[i].is_none());  // dtype and out, but not initial and where
-    return r;
 }
 
 std::vector<ValueId> Builder::reduced_extents(const Value& a, const Reduction& r) {
@@ -87,12 +34,11 @@ std::vector<ValueId> Builder::reduced_extents(const Value& a, const Reduction& r
 // Reductions along some axes. Where the last axis is kept and longer than 1, NumPy adds row to row: that is a
 // nest over all points in the order of C, which computes the operand as it goes. Elsewhere it is the ufunc's
 // loop.
-bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
-    const bool sum = r.name == "sum";
-    const bool greatest = r.name == "max" || r.name == "amax", least = r.name == "min" || r.name == "amin";
+bool Builder::reduce_along(const std::string& ufunc, const Reduction& r, const Value& a, Value* out) {
+    const bool sum = ufunc == "add";
     const bool in_order = a.kind == Kind::Lazy ? !a.permuted && !a.mask : is_dense(a);
     const bool types = a.dtype == DType::F64 || a.dtype == DType::F32 || a.dtype == DType::I64;
-    if (!r.plain || (!sum && !greatest && !least) || !types || !in_order || r.axes.empty())
+    if ((!sum && ufunc != "maximum" && ufunc != "minimum") || !types || !in_order || r.axes.empty())
         return unknown("a reduction of " + describe(a));
     const std::vector<ValueId> extents = extents_of(a);
     ValueId count = const_int(1);
@@ -108,7 +54,6 @@ bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
     if (sum && rows) {
         if (!accumulate(graph::Op::Add, flat, a, out)) return false;
     } else {
-        const std::string ufunc = sum ? "add" : greatest ? "maximum" : "minimum";
         LibraryRoutine routine = reduction_routine(ufunc, a.dtype, a.rank, r.axes);
         Value x;
         if (!routine.fn) return unknown("a reduction of " + describe(a));
@@ -117,21 +62,6 @@ bool Builder::reduce_along(const Reduction& r, const Value& a, Value* out) {
             return false;
     }
     return !r.keepdims || keep_reduced_axes(r, out);
-}
-
-// Of a NumPy float, without anything else: its value, but that a sum begins with 0. Declined: another call.
-Did Builder::reduce_number(PyObject* callable, const std::vector<Value>& args, Value* out) {
-    const ReductionRow* row = reduction_row(callable);
-    const bool known = row && args.size() == 1 && args[0].kind == Kind::Scalar &&
-                       graph::is_float(args[0].dtype) &&
-                       (row->name == "sum" || row->name == "prod" || row->name == "max" ||
-                        row->name == "min" || row->name == "amax" || row->name == "amin");
-    if (!known) return Did::Declined;
-    const DType t = args[0].dtype;
-    const ValueId zero = cast(const_int(0), DType::I64, t);
-    *out = scalar_value(
-        t, row->name == "sum" ? pointwise(graph::Op::Add, t, t, {zero, args[0].id}) : args[0].id);
-    return true;
 }
 
 // dest[kept] += a, from 0 on.
@@ -188,8 +118,8 @@ bool Builder::keep_reduced_axes(const Reduction& r, Value* v) {
 void Builder::note_extents(PyObject* callable, const std::vector<Value>& args, const Value& made) {
     if (made.kind != Kind::Array) return;
     std::vector<ValueId> extents;
-    if (const auto r = reduction_of(callable, args)) {
-        extents = reduced_extents(args[0], *r);
+    if (reducing_.array.is_array()) {
+        extents = reduced_extents(reducing_.array, reducing_.reduction);
     } else if (PyObject_TypeCheck(callable, &PyUFunc_Type) &&
                !reinterpret_cast<PyUFuncObject*>(callable)->core_enabled) {
         for (const Value& v : args) {

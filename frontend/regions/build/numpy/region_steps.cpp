@@ -7,6 +7,7 @@
 
 #include "frontend/hosts/numpy/functions/table.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -36,6 +37,17 @@ class RegionSteps final : public Steps {
         const auto k = v && at(v).kind == Kind::Bool ? b_.known_bool(at(v)) : std::nullopt;
         if (k) *out = *k;
         return k.has_value();
+    }
+    bool fixed_dtype(Ref v, DType* out) override { return b_.dtype_argument(at(v), *out, out); }
+    std::string_view name_of_ufunc(Ref v) override {
+        return at(v).kind == Kind::Known ? numpy::ufunc_name(at(v).obj) : std::string_view();
+    }
+    bool is_numpy_float(Ref v) override {
+        return at(v).kind == Kind::Scalar && graph::is_float(at(v).dtype) && at(v).dtype != DType::F16;
+    }
+    bool in_order_of_c(Ref array) override {
+        const Value& v = at(array);
+        return !v.permuted && (v.rank == 1 || b_.is_dense(v));
     }
     // Of what is not looked into, too: it is no int, so that it is declined all the same.
     bool is_list(Ref v) override { return at(v).kind == Kind::List; }
@@ -68,7 +80,24 @@ class RegionSteps final : public Steps {
     }
     Ref whole_ufunc(std::string_view name, Refs in, Ref out) override;
     Ref cast(Ref v, DType t) override;
-    Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like) override;
+    Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like, DType t) override;
+    Ref accumulate(std::string_view, Ref vector) override {
+        Value out;
+        return b_.running_sum(at(vector), &out) ? hold(std::move(out)) : Ref{};
+    }
+    Ref position(bool greatest, Ref array, std::optional<int> axis) override {
+        Value out;
+        if (axis) return decline("positions along an axis");
+        return b_.position(greatest, at(array), &out) ? hold(std::move(out)) : Ref{};
+    }
+    Ref count_true(Ref bools) override {
+        Value out;
+        return b_.reduce_mask("count_nonzero", at(bools), &out) ? hold(std::move(out)) : Ref{};
+    }
+    void note_reduction(Ref array, const Axes& axes, bool keepdims) override {
+        b_.reducing_ = {at(array), {axes, keepdims}};
+    }
+    Ref select(Ref condition, Ref x, Ref y) override;
     Ref dot(Ref x, Ref y) override;
     Ref keep_axes(Ref v, const Axes& axes) override;
     Ref view(Ref array, const std::vector<Axis>& axes) override;
@@ -199,16 +228,37 @@ Steps::Ref RegionSteps::cast(Ref v, DType t) {
     return hold(std::move(x));
 }
 
-Steps::Ref RegionSteps::reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref) {
+Steps::Ref RegionSteps::reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref, DType t) {
+    const bool all = static_cast<int>(axes.size()) == at(v).rank;
     Value out;
-    if (!settle(v)) return {};
+    if (at(v).dtype == DType::Bool) {
+        const char* const name = ufunc == "add"           ? "sum"
+                                 : ufunc == "logical_and" ? "all"
+                                 : ufunc == "logical_or"  ? "any"
+                                                          : nullptr;
+        if (!name || !all || t != (ufunc == "add" ? DType::I64 : DType::Bool))
+            return decline("such a reduction of bools");
+        return b_.reduce_mask(name, at(v), &out) ? hold(std::move(out)) : Ref{};
+    }
+    // NumPy converts other numbers to floats block by block.
+    if (at(v).dtype != t && (!graph::is_integer(at(v).dtype) || !graph::is_integer(t)))
+        return decline("a reduction in another dtype");
+    if (!settle(v) || !(v = cast(v, t))) return {};
     const Value& a = at(v);
-    if (static_cast<int>(axes.size()) == a.rank)
-        return b_.reduce(std::string(ufunc), a, &out) ? hold(std::move(out)) : Ref{};
+    if (all) return b_.reduce(std::string(ufunc), a, &out) ? hold(std::move(out)) : Ref{};
     Builder::Reduction r;
-    r.name = ufunc == "add" ? "sum" : ufunc == "maximum" ? "max" : "min";
     r.axes = axes;
-    return b_.reduce_along(r, a, &out) ? hold(std::move(out)) : Ref{};
+    return b_.reduce_along(std::string(ufunc), r, a, &out) ? hold(std::move(out)) : Ref{};
+}
+
+Steps::Ref RegionSteps::select(Ref condition, Ref x, Ref y) {
+    Value out;
+    for (const Ref r : {condition, x, y}) {
+        const Value& v = at(r);
+        if (!v.is_number() && !v.is_array() && !v.is_complex_number())
+            return decline("where of such operands");
+    }
+    return b_.where(at(condition), at(x), at(y), &out) ? hold(std::move(out)) : Ref{};
 }
 
 Steps::Ref RegionSteps::dot(Ref x, Ref y) {

@@ -1,4 +1,4 @@
-// Calls of NumPy that select, count and store: where, any, all, ufuncs with a place for their result.
+// Calls of ufuncs with a place for their result, and conj.
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
@@ -36,12 +36,7 @@ Did Builder::call_selecting(PyObject* callable, std::vector<Value>& args, Value*
         return Did::Declined;
     }
     const auto is = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
-    if (args.size() == 3 && is("where") && is_operand(args[0]) && is_operand(args[1]) && is_operand(args[2]))
-        return where(args[0], args[1], args[2], out);
     if (args.size() != 1 || !args[0].is_array()) return Did::Declined;
-    if (args[0].dtype == DType::Bool)
-        for (const char* name : {"sum", "count_nonzero", "any", "all"})
-            if (is(name)) return reduce_mask(name, args[0], out);
     // Of real numbers the method returns the array itself.
     if ((callable == numpy::array_method("conj") || callable == numpy::array_method("conjugate")) &&
         !graph::is_complex(args[0].dtype)) {
