@@ -1,4 +1,5 @@
-// Functions that give views: transpose, reshape, ravel, squeeze, broadcast_to and their like, and len.
+// Other shapes of the same elements: reshapes for the steps of NumPy's functions (trace_steps.cpp), squeeze,
+// broadcast_to and their like, and len.
 //
 // Which of view or copy NumPy chose is read off the result's base. Reshapes are modelled for C-contiguous
 // operands; others copy first, as NumPy does, or are left to NumPy.
@@ -6,52 +7,13 @@
 #include <numeric>
 
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/shape_ops.h"
 
 namespace stator::frontend::numpy {
 
 namespace {
 
 int rank_of(TraceBuilder& tb, const Operand& a) { return static_cast<int>(tb.shape(a.shadow).size()); }
-
-ShadowRef view_with_axes(TraceBuilder& tb, const Operand& a, const std::vector<int>& axes, PyObject* result) {
-    return tb.new_view(a.shadow, permuted(tb, tb.shape(a.shadow), axes), result);
-}
-
-bool read_permutation(TraceBuilder& tb, std::span<const Operand> items, int ndim, std::vector<int>* axes) {
-    for (const Operand& o : items) {
-        int64_t axis;
-        int normal;
-        if (!read_fixed_int(tb, o, &axis)) return false;
-        if (!normalize_axis(axis, ndim, &normal)) return tb.fail(Reason::UnknownCall, "axes"), false;
-        axes->push_back(normal);
-    }
-    if (static_cast<int>(axes->size()) != ndim) return tb.fail(Reason::UnknownCall, "axes"), false;
-    return true;
-}
-
-// np.transpose(a, axes) and a.transpose(), a.transpose(axes), a.transpose(*axes).
-ShadowRef lower_transpose(TraceBuilder& tb, const Call& call) {
-    if (call.args.empty() || !array_operand(tb, &call.args[0])) return nullptr;
-    const Operand& a = call.args[0];
-    int ndim = rank_of(tb, a);
-    std::vector<Operand> items(call.args.begin() + 1, call.args.end());
-    if (items.size() == 1) {
-        const Operand* only = given(tb, &items[0]);
-        std::vector<Operand> unpacked;
-        if (!only)
-            items.clear();
-        else if (read_items(tb, *only, &unpacked))
-            items = unpacked;
-    }
-    std::vector<int> axes;
-    if (items.empty()) {
-        axes.resize(ndim);
-        std::iota(axes.rbegin(), axes.rend(), 0);
-    } else if (!read_permutation(tb, items, ndim, &axes)) {
-        return nullptr;
-    }
-    return view_with_axes(tb, a, axes, call.result);
-}
 
 }  // namespace
 
@@ -169,6 +131,8 @@ Reshaping reshaping(TraceBuilder& tb, const Operand& a, const Shape& to) {
     return Reshaping::View;
 }
 
+}  // namespace
+
 ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* result) {
     if (!is_array(result)) return tb.fail(Reason::ModelMismatch, "a reshape");
     if (c_contiguous(tb, a)) return reshape_view(tb, a.shadow, std::move(shape), result);
@@ -184,6 +148,8 @@ ShadowRef reshape_to(TraceBuilder& tb, const Operand& a, Shape shape, PyObject* 
     ShadowRef copy = copied(tb, a, base);
     return copy ? reshape_view(tb, copy, std::move(shape), result) : nullptr;
 }
+
+namespace {
 
 // From 2.5 on NumPy deprecates stores to a shape, so each of them may warn.
 bool shapes_can_be_set() {
@@ -232,43 +198,11 @@ bool lower_set_shape(TraceBuilder& tb, const Operand& a, const Operand& value, b
 
 namespace {
 
-// np.reshape(a, shape) and a.reshape(shape), a.reshape(*shape).
-ShadowRef lower_reshape(TraceBuilder& tb, const Call& call) {
-    size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
-    if (call.args.size() - keywords < 1 || !array_operand(tb, &call.args[0])) return nullptr;
-    std::vector<Operand> items(call.args.begin() + 1, call.args.end() - keywords);
-    for (size_t k = 0; k < keywords; k++) {
-        PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
-        const Operand& value = call.args[call.args.size() - keywords + k];
-        if (PyUnicode_CompareWithASCIIString(name, "order") == 0) {
-            if (!PyUnicode_Check(value.obj) || PyUnicode_CompareWithASCIIString(value.obj, "C") != 0 ||
-                !require_fixed(tb, value))
-                return tb.fail(Reason::UnknownCall, "order=");
-        } else if (PyUnicode_CompareWithASCIIString(name, "shape") == 0) {
-            items.push_back(value);
-        } else {
-            return tb.fail(Reason::UnknownCall, "a keyword argument");
-        }
-    }
-    std::vector<Operand> unpacked;
-    if (items.size() == 1 && read_items(tb, items[0], &unpacked)) items = unpacked;
-    Shape shape;
-    if (!reshaped(tb, tb.shape(call.args[0].shadow), items, &shape)) return nullptr;
-    return reshape_to(tb, call.args[0], std::move(shape), call.result);
-}
-
 Shape flat_shape(TraceBuilder& tb, const Operand& a) {
     return {fixed_extent(tb, tb.syms().product(tb.shape(a.shadow)))};
 }
 
-bool default_order(TraceBuilder& tb, const Operand* order) {
-    order = given(tb, order);
-    if (!order) return true;
-    if (!PyUnicode_Check(order->obj) || PyUnicode_CompareWithASCIIString(order->obj, "C") != 0 ||
-        !require_fixed(tb, *order))
-        return tb.fail(Reason::UnknownCall, "order="), false;
-    return true;
-}
+}  // namespace
 
 // A flat copy, where ravel would give a view of an operand of another layout.
 ShadowRef flat_copy(TraceBuilder& tb, const Operand& a, PyObject* result) {
@@ -285,23 +219,15 @@ ShadowRef flat_copy(TraceBuilder& tb, const Operand& a, PyObject* result) {
     return finish_copy(tb, v, before, result);
 }
 
-ShadowRef lower_ravel(TraceBuilder& tb, const Call& call) {
-    const Operand* p[2];
-    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1]))
-        return nullptr;
-    if (c_contiguous(tb, *p[0])) return reshape_view(tb, p[0]->shadow, flat_shape(tb, *p[0]), call.result);
-    if (!known_density(tb, p[0]->shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
-    if (const ShadowRef straight = in_memory_order(tb, *p[0]))
-        return reshape_view(tb, straight, flat_shape(tb, *p[0]), call.result);
-    return flat_copy(tb, *p[0], call.result);
+ShadowRef raveled(TraceBuilder& tb, const Operand& a, PyObject* result) {
+    if (c_contiguous(tb, a)) return reshape_view(tb, a.shadow, flat_shape(tb, a), result);
+    if (!known_density(tb, a.shadow)) return tb.fail(Reason::UnknownCall, "ravel of this layout");
+    if (const ShadowRef straight = in_memory_order(tb, a))
+        return reshape_view(tb, straight, flat_shape(tb, a), result);
+    return flat_copy(tb, a, result);
 }
 
-ShadowRef lower_flatten(TraceBuilder& tb, const Call& call) {
-    const Operand* p[2];
-    if (!bind(tb, call, {"a", "order"}, p) || !array_operand(tb, p[0]) || !default_order(tb, p[1]))
-        return nullptr;
-    return flat_copy(tb, *p[0], call.result);
-}
+namespace {
 
 ShadowRef lower_squeeze(TraceBuilder& tb, const Call& call) {
     const Operand* p[2];
@@ -425,14 +351,6 @@ constexpr CallRow kShapeOpsRows[] = {
     viewing("real", lower_real),
     {".conj", lower_conjugate, true},
     {".conjugate", lower_conjugate, true},
-    viewing("transpose", lower_transpose),
-    viewing(".transpose", lower_transpose),
-    viewing("permute_dims", lower_transpose),
-    viewing("reshape", lower_reshape),
-    viewing(".reshape", lower_reshape),
-    viewing("ravel", lower_ravel),
-    viewing(".ravel", lower_ravel),
-    {".flatten", lower_flatten, true},
     viewing("squeeze", lower_squeeze),
     viewing(".squeeze", lower_squeeze),
     viewing("expand_dims", lower_expand_dims),

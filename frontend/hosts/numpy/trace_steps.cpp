@@ -10,6 +10,7 @@
 #include "frontend/hosts/numpy/functions/table.h"
 #include "frontend/hosts/numpy/reductions.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/numpy/shape_ops.h"
 #include "guards/check/names.h"
 #include "kernels/schedule/reduction_order.h"
 
@@ -22,6 +23,7 @@ class TraceSteps final : public Steps {
     TraceSteps(TraceBuilder& tb, PyObject* result)
         : tb_(tb), result_(result), nodes_before_(tb.graph.nodes.size()) {}
 
+    Ref items_of(std::vector<Ref> items) { return hold({.kind = Held::Items, .items = std::move(items)}); }
     Ref argument(const Operand& o) { return hold({.kind = Held::Argument, .operand = o}); }
     ShadowRef finish(Ref r);
 
@@ -31,7 +33,8 @@ class TraceSteps final : public Steps {
     }
     bool is_array(Ref v) override {
         Held& h = at(v);
-        return h.kind != Held::Integer && (h.kind != Held::Argument || array_operand(tb_, &h.operand));
+        return h.kind != Held::Integer && h.kind != Held::Items &&
+               (h.kind != Held::Argument || array_operand(tb_, &h.operand));
     }
     DType dtype(Ref v) override;
     int rank(Ref v) override { return static_cast<int>(shape(v).size()); }
@@ -50,6 +53,11 @@ class TraceSteps final : public Steps {
     bool is_numpy_float(Ref v) override;
     bool in_order_of_c(Ref array) override {
         return rank(array) <= 1 || (at(array).kind == Held::Argument && c_contiguous(tb_, at(array).operand));
+    }
+    bool is_text(Ref v, std::string_view text) override {
+        const Held& h = at(v);
+        return h.kind == Held::Argument && PyUnicode_Check(h.operand.obj) &&
+               guards::utf8(h.operand.obj) == text && require_fixed(tb_, h.operand);
     }
     bool is_list(Ref v) override { return at(v).kind == Held::Argument && PyList_Check(at(v).operand.obj); }
     bool items(Ref v, std::vector<Ref>* out) override;
@@ -85,6 +93,15 @@ class TraceSteps final : public Steps {
     Ref view(Ref array, const std::vector<Axis>& axes) override {
         return hold({.kind = Held::View, .of = array.at, .step = step_of(array, axes)});
     }
+    Ref reshape(Ref array, Refs extents) override;
+    Ref ravel(Ref array) override {
+        const Held& h = at(array);
+        return h.kind == Held::Argument ? made(raveled(tb_, h.operand, result_)) : decline("ravel");
+    }
+    Ref flat_copy(Ref array) override {
+        const Held& h = at(array);
+        return h.kind == Held::Argument ? made(numpy::flat_copy(tb_, h.operand, result_)) : decline("a copy");
+    }
     bool broadcast(Refs in, std::vector<Ref>* extents) override;
     Ref fresh(DType t, Refs extents) override;
     bool store(Ref into, const std::vector<Axis>& part, Ref v) override;
@@ -102,6 +119,7 @@ class TraceSteps final : public Steps {
             Integer,   // `sym`
             Value,     // `id`
             View,      // `step` of another one, `of`
+            Items,     // several, as `*args`
             Shadow,    // that of `operand`: an array object that the call has made
         } kind;
         Operand operand{};
@@ -109,10 +127,14 @@ class TraceSteps final : public Steps {
         Sym sym{};
         int of = -1;
         ViewStep step{};
+        std::vector<Ref> items{};
     };
     Ref hold(Held h) {
         held_.push_back(std::move(h));
         return {static_cast<int>(held_.size()) - 1};
+    }
+    Ref made(ShadowRef s) {
+        return s ? hold({.kind = Held::Shadow, .operand = {std::move(s), result_}}) : Ref{};
     }
     Ref symbol(Sym s) { return hold({.kind = Held::Integer, .sym = s}); }
     Ref value(Id id) { return id == kNone ? Ref{} : hold({.kind = Held::Value, .id = id}); }
@@ -177,6 +199,7 @@ bool TraceSteps::fixed_int(Ref v, int64_t* out) {
 
 bool TraceSteps::items(Ref v, std::vector<Ref>* out) {
     std::vector<Operand> operands;
+    if (v && at(v).kind == Held::Items) return *out = at(v).items, true;
     if (!v || at(v).kind != Held::Argument || !read_items(tb_, at(v).operand, &operands)) return false;
     out->clear();
     for (const Operand& o : operands) out->push_back(argument(o));
@@ -304,6 +327,17 @@ ViewStep TraceSteps::step_of(Ref array, const std::vector<Axis>& axes) {
     return step;
 }
 
+Steps::Ref TraceSteps::reshape(Ref array, Refs extents) {
+    std::vector<Operand> items;
+    for (const Ref r : extents) {
+        if (at(r).kind != Held::Argument) return decline("a reshape to what is no argument");
+        items.push_back(at(r).operand);
+    }
+    Shape to;
+    if (at(array).kind != Held::Argument || !reshaped(tb_, shape(array), items, &to)) return {};
+    return made(reshape_to(tb_, at(array).operand, std::move(to), result_));
+}
+
 bool TraceSteps::broadcast(Refs in, std::vector<Ref>* extents) {
     std::vector<Id> ids;
     for (const Ref r : in) ids.push_back(id_of(r));
@@ -339,6 +373,7 @@ ShadowRef TraceSteps::finish(Ref r) {
             return h.operand.obj == result_ ? h.operand.shadow
                                             : tb_.fail(Reason::ModelMismatch, "an argument as it was");
         case Held::Shadow: return h.operand.shadow;
+        case Held::Items: return nullptr;
         case Held::View: {
             const Held& of = at({h.of});
             const bool object = of.kind == Held::Argument || of.kind == Held::Shadow;
@@ -350,16 +385,20 @@ ShadowRef TraceSteps::finish(Ref r) {
     return finish_copy(tb_, id_of(r), nodes_before_, result_);
 }
 
-// The call's arguments by parameter.
-bool bind(TraceBuilder& tb, const Call& call, const Parameters& parameters,
-          std::vector<const Operand*>* out) {
+// The call's arguments by parameter; those of `*args` come after them, in `rest`.
+bool bind(TraceBuilder& tb, const Call& call, const Parameters& parameters, std::vector<const Operand*>* out,
+          std::vector<const Operand*>* rest) {
     const size_t keywords = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
     const size_t positional = call.args.size() - keywords;
     out->assign(parameters.size(), nullptr);
+    size_t next = 0;
     for (size_t i = 0; i < positional; ++i) {
-        if (i >= parameters.size() || !parameters[i].by_position)
+        if (next >= parameters.size() || !parameters[next].by_position)
             return tb.fail(Reason::UnknownCall, "a call with that many arguments"), false;
-        (*out)[i] = &call.args[i];
+        if (parameters[next].rest)
+            rest->push_back(&call.args[i]);
+        else
+            (*out)[next++] = &call.args[i];
     }
     for (size_t k = 0; k < keywords; ++k) {
         PyObject* name = PyTuple_GET_ITEM(call.kwnames, static_cast<Py_ssize_t>(k));
@@ -378,15 +417,17 @@ bool bind(TraceBuilder& tb, const Call& call, const Parameters& parameters,
 ShadowRef lower_function(TraceBuilder& tb, const Call& call) {
     const Function& f = *function_of(call.callable);
     const Parameters& parameters = parameters_of(f);
-    std::vector<const Operand*> given_arguments;
+    std::vector<const Operand*> given_arguments, rest;
     tb.reason = Reason::None;
-    if (!bind(tb, call, parameters, &given_arguments)) return nullptr;
+    if (!bind(tb, call, parameters, &given_arguments, &rest)) return nullptr;
     TraceSteps steps(tb, call.result);
-    std::vector<Steps::Ref> p;
+    std::vector<Steps::Ref> p, items;
+    for (const Operand* o : rest) items.push_back(steps.argument(*o));
     for (size_t i = 0; i < parameters.size(); ++i) {
         const Operand* o = given_arguments[i];
         if (o && parameters[i].optional) o = given(tb, o);
         p.push_back(o ? steps.argument(*o) : Steps::Ref{});
+        if (parameters[i].rest && !items.empty()) p.back() = steps.items_of(items);
     }
     return p[0] ? steps.finish(f.lower(steps, p)) : nullptr;
 }

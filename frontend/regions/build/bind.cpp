@@ -62,10 +62,16 @@ bool Builder::bind_known(PyObject* callable, std::vector<Value>* args, PyObject*
     if (!parameters) return named == 0 || unknown("a call with keywords");
     const size_t positional = args->size() - named;
     std::vector<Value> bound(parameters->size());
+    size_t next = 0;
     for (size_t i = 0; i < positional; ++i) {
-        if (i >= bound.size() || !(*parameters)[i].by_position)
+        if (next >= bound.size() || !(*parameters)[next].by_position)
             return unknown("a call with too many arguments");
-        bound[i] = std::move((*args)[i]);
+        if (!(*parameters)[next].rest) {
+            bound[next++] = std::move((*args)[i]);
+            continue;
+        }
+        if (bound[next].kind == Kind::Empty) bound[next] = composed(Kind::Tuple, {});
+        bound[next].items.push_back(std::move((*args)[i]));
     }
     for (size_t k = 0; k < named; ++k) {
         const std::string name = guards::utf8(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k)));

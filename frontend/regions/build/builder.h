@@ -395,9 +395,7 @@ class Builder {
 
     // ---- build/numpy/shapes.cpp ----
     bool permute(const Value& a, const std::vector<int>& axes, Value* out);
-    bool transpose(const Value& a, const std::vector<Value>& given, Value* out);
-    bool reshape(const Value& a, const std::vector<Value>& given, Value* out, bool ravels = false);
-    Did call_shape(PyObject* callable, const std::vector<Value>& args, Value* out);
+    bool reshape(const Value& a, const std::vector<Value>& items, Value* out, bool ravels = false);
 
     // ---- build/numpy/products.cpp, build/numpy/host.cpp: library routines ----
     bool product(const Value& a, const Value& b, Value* out);

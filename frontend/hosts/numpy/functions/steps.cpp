@@ -35,6 +35,16 @@ bool Steps::flag(Ref v, bool* out) {
     return !v || fixed_bool(v, out) || (decline("a flag that is no bool"), false);
 }
 
+std::vector<Steps::Ref> Steps::listed(Ref rest) {
+    std::vector<Ref> all, only;
+    if (rest && !items(rest, &all)) all = {rest};
+    return all.size() == 1 && items(all[0], &only) ? only : all;
+}
+
+bool Steps::default_order(Ref order) {
+    return !order || is_text(order, "C") || (decline("another order than C's"), false);
+}
+
 Steps::Ref Steps::permuted(Ref array, const Axes& order) {
     std::vector<Axis> axes;
     for (const int k : order) axes.push_back({.of = k});

@@ -66,6 +66,7 @@ class Steps {
     virtual bool is_numpy_float(Ref v) = 0;
     // Whether a fresh array like it lies in the order of C, in all runs.
     virtual bool in_order_of_c(Ref array) = 0;
+    virtual bool is_text(Ref v, std::string_view text) = 0;
     virtual bool is_list(Ref v) = 0;
     virtual bool items(Ref v, std::vector<Ref>* out) = 0;  // of a tuple or a list
 
@@ -104,6 +105,11 @@ class Steps {
     // The reduced axes again, with extent 1.
     virtual Ref keep_axes(Ref v, const Axes& axes) = 0;
     virtual Ref view(Ref array, const std::vector<Axis>& axes) = 0;
+    // The elements of an argument in the order of C with other extents, which are arguments, too. One may
+    // be -1.
+    virtual Ref reshape(Ref array, Refs extents) = 0;
+    virtual Ref ravel(Ref array) = 0;
+    virtual Ref flat_copy(Ref array) = 0;
     // The extents that arrays (or numbers) broadcast to.
     virtual bool broadcast(Refs in, std::vector<Ref>* extents) = 0;
     // An array that the function makes and fills by `store`.
@@ -120,6 +126,9 @@ class Steps {
     // One axis or a tuple of them (with `lists`, or a list), or all if it was not given.
     bool axes(Ref v, int rank, Axes* out, bool lists = false);
     bool flag(Ref v, bool* out);  // a bool; what was not given leaves `out` as it is
+    // What `*args` are, which may be given as one tuple or list.
+    std::vector<Ref> listed(Ref rest);
+    bool default_order(Ref order);  // not given, or "C"; else declined
     Ref permuted(Ref array, const Axes& order);
     Ref count(Ref array, const Axes& axes);  // how many elements one result of a reduction is made of
     std::vector<Axis> whole(Ref array);

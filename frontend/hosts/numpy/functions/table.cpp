@@ -16,6 +16,9 @@ Parameters parse_parameters(std::string_view text) {
             for (Parameter& p : out) p.by_name = false;
         } else if (word == "*") {
             keyword_only = true;
+        } else if (word.starts_with('*')) {
+            out.push_back({std::string(word.substr(1)), false, true, false, true});
+            keyword_only = true;
         } else {
             const bool optional = word.ends_with('=');
             if (optional) word.remove_suffix(1);

@@ -13,11 +13,12 @@ namespace stator::frontend::numpy {
 struct Parameter {
     std::string name;
     bool optional = false, by_position = true, by_name = true;
+    bool rest = false;  // all further positional arguments, as a tuple
 };
 using Parameters = std::vector<Parameter>;
 
 // Names in order: `/` ends those without keywords, `*` begins those with keywords only, `=` marks those that
-// may be left out, and for which None means the same.
+// may be left out, and for which None means the same, `*name` takes all further ones by position.
 Parameters parse_parameters(std::string_view text);
 
 // What NumPy's own call gives, by which traces hold it where a step is declined.

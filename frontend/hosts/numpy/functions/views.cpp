@@ -1,4 +1,5 @@
-// Functions that give views of their first argument with its axes in another order or direction.
+// Functions that give views of their first argument with its axes in another order or direction, or its
+// elements with other extents.
 #include <algorithm>
 #include <numeric>
 
@@ -114,7 +115,51 @@ Ref rollaxis(Steps& s, Refs p) {
     return s.permuted(p[0], order);
 }
 
+// All axes, in another order; without one, from the last to the first.
+Ref transpose(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    const int rank = s.rank(p[0]);
+    const std::vector<Ref> given = s.listed(p[1]);
+    Axes order;
+    if (!p[1] || (given.size() == 1 && s.is_none(given[0]))) {
+        order = in_order(rank);
+        std::reverse(order.begin(), order.end());
+        return s.permuted(p[0], order);
+    }
+    for (const Ref r : given)
+        if (!s.axis(r, rank, &order.emplace_back())) return {};
+    Axes sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted != in_order(rank)) return s.decline("a transposition along such axes");
+    return s.permuted(p[0], order);
+}
+
+Ref reshape(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    if (p[3] || !s.default_order(p[2])) return s.decline("a reshape with copy or in another order");
+    const std::vector<Ref> extents = s.listed(p[1]);
+    return extents.empty() ? s.decline("a reshape to no axes") : s.reshape(p[0], extents);
+}
+
+Ref ravel(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    return s.default_order(p[1]) ? s.ravel(p[0]) : Ref{};
+}
+
+Ref flatten(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    return s.default_order(p[1]) ? s.flat_copy(p[0]) : Ref{};
+}
+
 constexpr Function kViews[] = {
+    {"transpose", "a axes=", transpose, Gives::Shares},
+    {"permute_dims", "a axes=", transpose, Gives::Shares},
+    {".transpose", "self *axes", transpose, Gives::Shares},
+    {"reshape", "a / shape order= * copy=", reshape, Gives::Shares},
+    {".reshape", "self *shape order= copy=", reshape, Gives::Shares},
+    {"ravel", "a order=", ravel, Gives::Shares},
+    {".ravel", "self / order=", ravel, Gives::Shares},
+    {".flatten", "self / order=", flatten},
     {"flip", "m axis=", flip, Gives::Shares},
     {"flipud", "m", flip_axis<0>, Gives::Shares},
     {"fliplr", "m", flip_axis<1>, Gives::Shares},

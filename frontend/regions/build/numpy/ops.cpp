@@ -288,8 +288,9 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
         }
         if (attr == "T") {
             Value v;
-            if (!transpose(owner, {}, &v)) return false;
-            return done(std::move(v));
+            std::vector<int> axes;
+            for (int i = owner.rank; i-- > 0;) axes.push_back(i);
+            return permute(owner, axes, &v) && done(std::move(v));
         }
         return unknown("attribute " + attr + " of an array");
     }
@@ -691,7 +692,6 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
             return drop(args[0]) && filled(shape, args[0].dtype, 0, out);
         }
     }
-    if (Did did = call_shape(callable, args, out); did.handled()) return did.done();
     const bool array_type = callable == reinterpret_cast<PyObject*>(&PyArray_Type);
     if (!args.empty() && args.size() <= 2 && (args[0].kind == Kind::Int || args[0].kind == Kind::Tuple) &&
         (is("zeros") || is("empty") || is("ones") || array_type)) {

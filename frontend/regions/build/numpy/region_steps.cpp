@@ -9,6 +9,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/build/builder.h"
+#include "guards/check/names.h"
 
 namespace stator::frontend::regions {
 
@@ -48,6 +49,10 @@ class RegionSteps final : public Steps {
     bool in_order_of_c(Ref array) override {
         const Value& v = at(array);
         return !v.permuted && (v.rank == 1 || b_.is_dense(v));
+    }
+    bool is_text(Ref v, std::string_view text) override {
+        const Value& x = at(v);
+        return x.kind == Kind::Known && PyUnicode_Check(x.obj) && guards::utf8(x.obj) == text;
     }
     // Of what is not looked into, too: it is no int, so that it is declined all the same.
     bool is_list(Ref v) override { return at(v).kind == Kind::List; }
@@ -101,6 +106,17 @@ class RegionSteps final : public Steps {
     Ref dot(Ref x, Ref y) override;
     Ref keep_axes(Ref v, const Axes& axes) override;
     Ref view(Ref array, const std::vector<Axis>& axes) override;
+    Ref reshape(Ref array, Refs extents) override {
+        std::vector<Value> items;
+        for (const Ref r : extents) items.push_back(at(r));
+        return reshaped(array, items, false);
+    }
+    Ref ravel(Ref array) override { return reshaped(array, {int_value(b_.const_int(-1))}, true); }
+    Ref flat_copy(Ref array) override {
+        const Ref flat = reshaped(array, {int_value(b_.const_int(-1))}, false);
+        Value out;
+        return flat && b_.copy_of(at(flat), &out) ? hold(std::move(out)) : Ref{};
+    }
     bool broadcast(Refs in, std::vector<Ref>* extents) override;
     Ref fresh(DType t, Refs extents) override {
         std::vector<ValueId> ids;
@@ -133,6 +149,11 @@ class RegionSteps final : public Steps {
     Ref integers(graph::Op op, Ref a, Ref b) {
         if (!a || !b) return {};
         return hold(int_value(b_.pointwise(op, DType::I64, DType::I64, {at(a).id, at(b).id})));
+    }
+    Ref reshaped(Ref array, const std::vector<Value>& extents, bool ravels) {
+        Value out;
+        if (at(array).rank == 0) return decline("a reshape of an array without axes");
+        return b_.reshape(at(array), extents, &out, ravels) ? hold(std::move(out)) : Ref{};
     }
     Ref elementwise(std::string_view name, Refs in);
     bool bound_of_clip(Ref* r);

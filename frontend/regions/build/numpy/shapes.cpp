@@ -1,9 +1,7 @@
-// Other shapes of the same elements: transpose, reshape, ravel, flatten.
+// Other shapes of the same elements: axes in another order, other extents.
 
 #include <algorithm>
 
-#include "frontend/hosts/numpy/lower.h"
-#include "frontend/hosts/numpy/names.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -26,25 +24,6 @@ bool Builder::permute(const Value& a, const std::vector<int>& axes, Value* out) 
     for (size_t i = 0; i < axes.size(); ++i)
         extents_.try_emplace({out->id, static_cast<int>(i)}, extent(of.id, axes[i]));
     return true;
-}
-
-// np.transpose(a, axes) and a.transpose(*axes): all of them, or none for the reverse order.
-bool Builder::transpose(const Value& a, const std::vector<Value>& given, Value* out) {
-    const std::vector<Value>& items =
-        given.size() == 1 && given[0].kind == Kind::Tuple ? given[0].items : given;
-    std::vector<int> axes;
-    const bool reversed = items.empty() || (items.size() == 1 && items[0].is_none());
-    for (int i = 0; reversed && i < a.rank; ++i) axes.push_back(a.rank - 1 - i);
-    std::vector<char> seen(static_cast<size_t>(a.rank), 0);
-    for (size_t i = 0; !reversed && i < items.size(); ++i) {
-        const auto k = items[i].kind == Kind::Int ? known_int(items[i].id) : std::nullopt;
-        if (!k || *k < -a.rank || *k >= a.rank) return unknown("a transposition along such axes");
-        axes.push_back(static_cast<int>(*k < 0 ? *k + a.rank : *k));
-        seen[static_cast<size_t>(axes.back())] = 1;
-    }
-    if (axes.size() != seen.size() || (!reversed && std::count(seen.begin(), seen.end(), 0)))
-        return unknown("a transposition along such axes");
-    return permute(a, axes, out);
 }
 
 // Whether a part of a dense array has gaps between its rows, so that NumPy cannot but copy it where it makes
@@ -77,12 +56,9 @@ ValueId Builder::has_gaps(const Value& array) {
 
 // The elements in the order of C with other extents, one of which may be -1. Of an array in one piece it is a
 // view of it; of others it is a copy or a view, so only expressions may read it.
-bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* out, bool ravels) {
+bool Builder::reshape(const Value& a, const std::vector<Value>& items, Value* out, bool ravels) {
     using graph::Op;
     using graph::RegionOp;
-    const std::vector<Value>& items =
-        given.size() == 1 && given[0].kind == Kind::Tuple ? given[0].items : given;
-    if (items.empty()) return unknown("a reshape to no axes");
     const auto holds = [&](Op op, ValueId x, ValueId y) {
         return guard(pointwise(op, DType::I64, DType::Bool, {x, y}));
     };
@@ -112,6 +88,9 @@ bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* ou
         named = pointwise(Op::Multiply, DType::I64, DType::I64, {named, n});
     }
     if (named != total && !holds(Op::Equal, named, total)) return false;
+    // A view of an array without elements has other strides than a fresh one.
+    if (!known_int(total) && !holds(Op::Greater, total, const_int(0))) return false;
+    if (known_int(total) == 0) return unknown("a reshape of nothing");
     Value of = a;
     ValueId copied = -1;
     const bool dense = a.kind == Kind::Array && is_dense(a);
@@ -125,9 +104,6 @@ bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* ou
         if (gaps >= 0 && !ravels && !guard(gaps)) return false;
         if (gaps >= 0 && ravels) copied = gaps;
         const bool hidden = kept && ((a.kind == Kind::Lazy && !a.mask) || (gaps >= 0 && !ravels));
-        // A view of a copy without elements has other strides than the copy.
-        if (hidden && !known_int(total) && !holds(Op::Greater, total, const_int(0))) return false;
-        if (hidden && known_int(total) == 0) return unknown("a reshape of nothing");
         if (!lazy_of(a, &e) || !scratch_of(e, extents_of(a), &of, hidden)) return false;
     }
     graph::Inst inst;
@@ -142,27 +118,6 @@ bool Builder::reshape(const Value& a, const std::vector<Value>& given, Value* ou
     for (size_t i = 0; i < extents.size(); ++i)
         extents_.try_emplace({out->id, static_cast<int>(i)}, extents[i]);
     return true;
-}
-
-// Functions and methods of this kind. Declined: it is none.
-Did Builder::call_shape(PyObject* callable, const std::vector<Value>& args, Value* out) {
-    const auto is = [&](const char* name, bool* method) {
-        *method = callable == numpy::array_method(name);
-        return *method || numpy::is_function(callable, name);
-    };
-    bool method = false;
-    const bool array = !args.empty() && args[0].is_array() && args[0].rank > 0;
-    if (!array) return Did::Declined;
-    const std::vector<Value> rest(args.begin() + 1, args.end());
-    const Value flat = composed(Kind::Tuple, {int_value(const_int(-1))});
-    if (is("transpose", &method)) return transpose(args[0], rest, out);
-    if (is("reshape", &method) && (method || rest.size() == 1)) return reshape(args[0], rest, out);
-    if (is("ravel", &method) && rest.empty()) return reshape(args[0], {flat}, out, true);
-    if (is("flatten", &method) && method && rest.empty()) {
-        Value view;
-        return reshape(args[0], {flat}, &view) && copy_of(view, out);
-    }
-    return Did::Declined;
 }
 
 }  // namespace stator::frontend::regions
