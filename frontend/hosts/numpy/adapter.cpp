@@ -36,6 +36,7 @@ Lowering whole_call(Gives gives) {
         case Gives::Shares: return lower_shared;
         case Gives::Rounded: return lower_rounded;
         case Gives::Where: return lower_where_whole;
+        case Gives::Anything: return nullptr;
         case Gives::Fresh: break;
     }
     return lower_library;
@@ -108,7 +109,7 @@ bool init(std::string* error) {
     register_scalars();
     register_closeness();
     register_creation();
-    register_assembly();
+    register_pad();
     register_compounds();
     register_shape_ops();
     register_facts();

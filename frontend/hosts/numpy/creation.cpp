@@ -35,70 +35,6 @@ bool result_dtype(TraceBuilder& tb, const Call& call, DType* out) {
 
 bool contiguous(PyObject* o) { return PyArray_ISONESEGMENT(reinterpret_cast<PyArrayObject*>(o)); }
 
-ShadowRef filled(TraceBuilder& tb, const Call& call, Shape shape, Id scalar) {
-    if (scalar == kNone) return nullptr;
-    return finish(tb, tb.full(scalar, std::move(shape), call.result), call.result);
-}
-
-Id number(TraceBuilder& tb, DType t, bool one) {
-    Id v = tb.scalar_const(DType::Bool, one);
-    return tb.cast(v, t);
-}
-
-enum class Fill { Zeros, Ones, Nothing };
-
-ShadowRef make(TraceBuilder& tb, const Call& call, Shape shape, Fill fill) {
-    DType t;
-    if (!result_dtype(tb, call, &t)) return nullptr;
-    if (fill == Fill::Nothing) return finish(tb, tb.empty(t, std::move(shape), call.result), call.result);
-    return filled(tb, call, std::move(shape), number(tb, t, fill == Fill::Ones));
-}
-
-template <Fill F>
-ShadowRef lower_make(TraceBuilder& tb, const Call& call) {
-    const Operand* p[5];
-    Shape shape;
-    if (!bind(tb, call, {"shape", "dtype", "order", "like", "device"}, p) || !p[0]) return nullptr;
-    // The builtins take (shape, dtype, order, *, ...) by position: nothing but these three can be positional.
-    if (!plain(tb, p[3], p[4]) || !fixed_if_given(tb, {p[1], p[2]}) || !read_shape(tb, *p[0], &shape))
-        return nullptr;
-    return make(tb, call, std::move(shape), F);
-}
-
-// np.ndarray(shape, dtype, order=...) is np.empty.
-ShadowRef lower_ndarray(TraceBuilder& tb, const Call& call) {
-    const Operand* p[6];
-    Shape shape;
-    if (!bind(tb, call, {"shape", "dtype", "buffer", "offset", "strides", "order"}, p) || !p[0])
-        return nullptr;
-    if (p[2] || p[3] || p[4]) return tb.fail(Reason::UnknownCall, "ndarray() of a buffer or with strides");
-    if (!fixed_if_given(tb, {p[1], p[5]}) || !read_shape(tb, *p[0], &shape)) return nullptr;
-    return make(tb, call, std::move(shape), Fill::Nothing);
-}
-
-bool like_shape(TraceBuilder& tb, const Operand& prototype, const Operand* shape, Shape* out) {
-    shape = given(tb, shape);
-    if (shape) return read_shape(tb, *shape, out);
-    *out = tb.shape(prototype.shadow);
-    return true;
-}
-
-template <Fill F>
-ShadowRef lower_make_like(TraceBuilder& tb, const Call& call) {
-    const Operand* p[6];
-    Shape shape;
-    if (!bind(tb, call,
-              {F == Fill::Nothing ? "prototype" : "a", "dtype", "order", "subok", "shape", "device"}, p) ||
-        !array_operand(tb, p[0]))
-        return nullptr;
-    if (!plain(tb, nullptr, p[5]) || !fixed_if_given(tb, {p[1], p[2], p[3]}) ||
-        !like_shape(tb, *p[0], p[4], &shape))
-        return nullptr;
-    if (unit_axes_at_entry(tb, p[0]->shadow))
-        return tb.fail(Reason::UnknownCall, "an array like one with axes of extent 1");
-    return make(tb, call, std::move(shape), F);
-}
-
 // The fill value in the array's dtype, as assignment to the whole array casts it.
 Id fill_value(TraceBuilder& tb, const Operand& value, DType t) {
     Arg v;
@@ -110,34 +46,6 @@ Id fill_value(TraceBuilder& tb, const Operand& value, DType t) {
                  (t == DType::Bool && v.dtype != DType::Bool);
     if (lossy) return tb.fail(Reason::UnknownCall, "a fill value of another kind"), kNone;
     return arg_id(tb, v, t);
-}
-
-ShadowRef lower_full(TraceBuilder& tb, const Call& call) {
-    const Operand* p[6];
-    Shape shape;
-    DType t;
-    if (!bind(tb, call, {"shape", "fill_value", "dtype", "order", "device", "like"}, p) || !p[0] || !p[1])
-        return nullptr;
-    if (!plain(tb, p[5], p[4]) || !fixed_if_given(tb, {p[2], p[3]}) || !read_shape(tb, *p[0], &shape))
-        return nullptr;
-    if (!result_dtype(tb, call, &t)) return nullptr;
-    return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
-}
-
-ShadowRef lower_full_like(TraceBuilder& tb, const Call& call) {
-    const Operand* p[7];
-    Shape shape;
-    DType t;
-    if (!bind(tb, call, {"a", "fill_value", "dtype", "order", "subok", "shape", "device"}, p) ||
-        !array_operand(tb, p[0]) || !p[1])
-        return nullptr;
-    if (!plain(tb, nullptr, p[6]) || !fixed_if_given(tb, {p[2], p[3], p[4]}) ||
-        !like_shape(tb, *p[0], p[5], &shape))
-        return nullptr;
-    if (unit_axes_at_entry(tb, p[0]->shadow))
-        return tb.fail(Reason::UnknownCall, "an array like one with axes of extent 1");
-    if (!result_dtype(tb, call, &t)) return nullptr;
-    return filled(tb, call, std::move(shape), fill_value(tb, *p[1], t));
 }
 
 bool drops_imaginary(const Operand& a, PyObject* result) {
@@ -166,16 +74,6 @@ ShadowRef lower_astype(TraceBuilder& tb, const Call& call) {
     if (call.result == p[0]->obj) return p[0]->shadow;  // copy=False and nothing to do
     if (unit_axes_at_entry(tb, p[0]->shadow) && !drops_imaginary(*p[0], call.result))
         return lower_library(tb, call);
-    return converted(tb, *p[0], call.result);
-}
-
-// np.copy(a), a.copy(), a.__copy__()
-ShadowRef lower_copy(TraceBuilder& tb, const Call& call) {
-    const Operand* p[3];
-    if (!bind(tb, call, {"a", "order", "subok"}, p) || !array_operand(tb, p[0]) ||
-        !fixed_if_given(tb, {p[1], p[2]}))
-        return nullptr;
-    if (unit_axes_at_entry(tb, p[0]->shadow)) return lower_library(tb, call);
     return converted(tb, *p[0], call.result);
 }
 
@@ -354,26 +252,10 @@ ShadowRef lower_copyto(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kCreationRows[] = {
-    {"zeros", lower_make<Fill::Zeros>, true},
-    {"ones", lower_make<Fill::Ones>, true},
-    {"empty", lower_make<Fill::Nothing>},
-    {"ndarray", lower_ndarray},
-    {"zeros_like", lower_make_like<Fill::Zeros>, true},
-    {"ones_like", lower_make_like<Fill::Ones>, true},
-    {"empty_like", lower_make_like<Fill::Nothing>},
-    {"full", lower_full, true},
-    {"full_like", lower_full_like, true},
-    {".astype", lower_astype, true},
-    {"astype", lower_astype, true},
-    {"copy", lower_copy, true},
-    {".copy", lower_copy, true},
-    {"array", lower_as_array},
-    {"asarray", lower_as_array},
-    {"asanyarray", lower_as_array},
-    {"ascontiguousarray", lower_as_array},
-    {"arange", lower_arange, true},
-    {".fill", lower_fill, false, true},
-    {"copyto", lower_copyto, false, true},
+    {"astype", lower_astype, true},        {"array", lower_as_array},
+    {"asarray", lower_as_array},           {"asanyarray", lower_as_array},
+    {"ascontiguousarray", lower_as_array}, {"arange", lower_arange, true},
+    {".fill", lower_fill, false, true},    {"copyto", lower_copyto, false, true},
 };
 
 }  // namespace

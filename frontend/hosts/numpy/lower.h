@@ -243,7 +243,7 @@ void register_ufuncs();
 void register_scalars();
 void register_closeness();
 void register_creation();
-void register_assembly();
+void register_pad();
 void register_compounds();
 void register_shape_ops();
 void register_library();

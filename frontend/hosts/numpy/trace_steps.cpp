@@ -38,6 +38,8 @@ class TraceSteps final : public Steps {
     }
     DType dtype(Ref v) override;
     int rank(Ref v) override { return static_cast<int>(shape(v).size()); }
+    bool is_number(Ref v) override;
+    bool is_int(Ref v) override;
     bool fixed_int(Ref v, int64_t* out) override;
     bool fixed_bool(Ref v, bool* out) override {
         return v && at(v).kind == Held::Argument && read_fixed_bool(tb_, at(v).operand, out);
@@ -54,6 +56,19 @@ class TraceSteps final : public Steps {
     bool in_order_of_c(Ref array) override {
         return rank(array) <= 1 || (at(array).kind == Held::Argument && c_contiguous(tb_, at(array).operand));
     }
+    // Results are made as NumPy has made them, so order and dtype are read off.
+    bool like_is_known(Ref array) override { return knows_unit_axes(array); }
+    bool knows_unit_axes(Ref array) override {
+        const Held& h = at(array);
+        return h.kind == Held::Argument && !unit_axes_at_entry(tb_, h.operand.shadow);
+    }
+    bool is_straight(Ref) override { return true; }
+    bool takes_order(Ref order) override { return !order || require_fixed(tb_, at(order).operand); }
+    bool result_dtype(Refs, DType* out) override {
+        return (numpy::is_array(result_) && dtype_of_object(result_, out)) ||
+               (decline("the dtype of the result"), false);
+    }
+    bool shape_of(Ref v, std::vector<Ref>* out) override;
     bool is_text(Ref v, std::string_view text) override {
         const Held& h = at(v);
         return h.kind == Held::Argument && PyUnicode_Check(h.operand.obj) &&
@@ -64,15 +79,17 @@ class TraceSteps final : public Steps {
 
     Ref integer(int64_t v) override { return symbol(tb_.int_const(v)); }
     Ref extent(Ref array, int axis) override { return symbol(shape(array)[static_cast<size_t>(axis)]); }
-    Ref sum(Ref a, Ref b) override { return symbol(tb_.syms().add(at(a).sym, at(b).sym)); }
-    Ref difference(Ref a, Ref b) override { return symbol(tb_.syms().sub(at(a).sym, at(b).sym)); }
-    Ref product(Ref a, Ref b) override { return symbol(tb_.syms().mul(at(a).sym, at(b).sym)); }
-    bool require(Relation r, Ref a, Ref b) override { return tb_.require(r, at(a).sym, at(b).sym); }
+    Ref sum(Ref a, Ref b) override { return symbol(tb_.syms().add(sym(a), sym(b))); }
+    Ref difference(Ref a, Ref b) override { return symbol(tb_.syms().sub(sym(a), sym(b))); }
+    Ref product(Ref a, Ref b) override { return symbol(tb_.syms().mul(sym(a), sym(b))); }
+    Ref modulo(Ref a, Ref n) override;
+    bool is_so(Relation r, Ref a, Ref b) override { return tb_.decide(r, sym(a), sym(b)); }
+    bool require(Relation r, Ref a, Ref b) override { return tb_.require(r, sym(a), sym(b)); }
     bool has_at_least(Ref array, int axis, int64_t n) override {
         return tb_.require(Relation::Ge, shape(array)[static_cast<size_t>(axis)], tb_.int_const(n));
     }
 
-    Ref number(Ref integer, DType t) override { return value(tb_.sym_scalar(at(integer).sym, t)); }
+    Ref number(Ref integer, DType t) override { return value(tb_.sym_scalar(sym(integer), t)); }
     Ref ufunc(std::string_view name, std::initializer_list<Ref> in) override;
     Ref whole_ufunc(std::string_view name, Refs in, Ref out) override;
     Ref cast(Ref v, DType t) override {
@@ -102,8 +119,14 @@ class TraceSteps final : public Steps {
         const Held& h = at(array);
         return h.kind == Held::Argument ? made(numpy::flat_copy(tb_, h.operand, result_)) : decline("a copy");
     }
+    Ref flattened(Ref array) override;
+    Ref shaped_like(Ref made, Ref argument) override;
     bool broadcast(Refs in, std::vector<Ref>* extents) override;
     Ref fresh(DType t, Refs extents) override;
+    Ref filled(DType t, Refs extents, Ref number) override;
+    Ref copied(Ref array, DType t) override;
+    Ref positions(Ref like, int axis) override;
+    bool only_extents_of(Ref) override { return true; }
     bool store(Ref into, const std::vector<Axis>& part, Ref v) override;
     Ref computed_once(Ref v) override { return v; }
 
@@ -139,6 +162,7 @@ class TraceSteps final : public Steps {
     Ref symbol(Sym s) { return hold({.kind = Held::Integer, .sym = s}); }
     Ref value(Id id) { return id == kNone ? Ref{} : hold({.kind = Held::Value, .id = id}); }
     Held& at(Ref r) { return held_[static_cast<size_t>(r.at)]; }
+    Sym sym(Ref r) { return at(r).sym; }  // of an integer, or of an int that is_int has read
     Shape shape(Ref r);
     Id id_of(Ref r);
     bool arg(Ref r, Arg* out);
@@ -189,8 +213,46 @@ bool TraceSteps::arg(Ref r, Arg* out) {
 
 DType TraceSteps::dtype(Ref r) {
     const Held& h = at(r);
+    if (Arg number; h.kind == Held::Argument && !numpy::is_array(h.operand.obj))
+        return read_arg(tb_, h.operand, &number) ? number.dtype : DType::F64;
     if (h.kind == Held::Argument || h.kind == Held::Shadow) return h.operand.shadow->dtype;
     return h.kind == Held::View ? dtype({h.of}) : tb_.node(id_of(r)).dtype;
+}
+
+bool TraceSteps::is_number(Ref v) {
+    const Held& h = at(v);
+    if (h.kind == Held::Integer) return true;
+    if (h.kind != Held::Argument || PyArray_Check(h.operand.obj)) return false;
+    Arg a;
+    const bool number = read_arg(tb_, h.operand, &a);
+    if (!number) tb_.reason = Reason::None;
+    return number;
+}
+
+bool TraceSteps::is_int(Ref v) {
+    Held& h = at(v);
+    return h.kind == Held::Integer || (h.kind == Held::Argument && read_int(tb_, h.operand, &h.sym));
+}
+
+bool TraceSteps::shape_of(Ref v, std::vector<Ref>* out) {
+    Shape shape;
+    if (!v || at(v).kind != Held::Argument || !read_shape(tb_, at(v).operand, &shape)) return false;
+    for (const Sym s : shape) out->push_back(symbol(s));
+    return true;
+}
+
+// By which of the cases it is, so that most shifts need no division.
+Steps::Ref TraceSteps::modulo(Ref a, Ref n) {
+    graph::SymTable& t = tb_.syms();
+    const Sym zero = tb_.int_const(0), by = sym(n);
+    Sym s = sym(a);
+    if (tb_.decide(Relation::Ge, s, zero)) {
+        if (!tb_.decide(Relation::Lt, s, by)) s = t.mod(s, by);
+    } else {
+        s = t.add(s, by);
+        if (!tb_.decide(Relation::Ge, s, zero)) s = t.mod(s, by);
+    }
+    return symbol(s);
 }
 
 bool TraceSteps::fixed_int(Ref v, int64_t* out) {
@@ -338,6 +400,22 @@ Steps::Ref TraceSteps::reshape(Ref array, Refs extents) {
     return made(reshape_to(tb_, at(array).operand, std::move(to), result_));
 }
 
+Steps::Ref TraceSteps::flattened(Ref array) {
+    const Shape from = shape(array);
+    Id v = id_of(array);
+    if (v == kNone || at(array).kind != Held::Argument || from.size() == 1) return value(v);
+    const Id in[] = {v};
+    if (!c_contiguous(tb_, at(array).operand)) v = tb_.pointwise(Op::Copy, in, dtype(array));
+    return value(tb_.reshape(v, {fixed_extent(tb_, tb_.syms().product(from))}));
+}
+
+Steps::Ref TraceSteps::shaped_like(Ref made, Ref argument) {
+    ViewStep step;
+    step.reshape = true;
+    step.shape = shape(argument);
+    return hold({.kind = Held::View, .of = made.at, .step = std::move(step)});
+}
+
 bool TraceSteps::broadcast(Refs in, std::vector<Ref>* extents) {
     std::vector<Id> ids;
     for (const Ref r : in) ids.push_back(id_of(r));
@@ -354,13 +432,59 @@ Steps::Ref TraceSteps::fresh(DType t, Refs extents) {
         numpy::is_array(result_) ? PyArray_BASE(reinterpret_cast<PyArrayObject*>(result_)) : nullptr;
     PyObject* like = base && numpy::is_array(base) ? base : result_;
     Shape shape;
-    for (const Ref r : extents) shape.push_back(at(r).sym);
+    for (const Ref r : extents) shape.push_back(fixed_extent(tb_, sym(r)));
     const ShadowRef made = numpy::finish(tb_, tb_.empty(t, std::move(shape), like), like);
     return made ? hold({.kind = Held::Shadow, .operand = {made, like}}) : Ref{};
 }
 
+Steps::Ref TraceSteps::filled(DType t, Refs extents, Ref number) {
+    Shape to;
+    for (const Ref r : extents) to.push_back(sym(r));
+    if (!number) return made(numpy::finish(tb_, tb_.empty(t, std::move(to), result_), result_));
+    Id v = kNone;
+    const auto bit = at(number).kind == Held::Integer ? tb_.syms().as_const(sym(number)) : std::nullopt;
+    if (bit && (*bit == 0 || *bit == 1)) {
+        v = tb_.cast(tb_.scalar_const(DType::Bool, static_cast<uint64_t>(*bit)), t);
+    } else {
+        Arg a;
+        if (!arg(number, &a)) return {};
+        v = arg_id(tb_, a, t);
+    }
+    return v == kNone ? Ref{} : made(numpy::finish(tb_, tb_.full(v, std::move(to), result_), result_));
+}
+
+Steps::Ref TraceSteps::copied(Ref array, DType t) {
+    if (!numpy::is_array(result_) || !PyArray_ISONESEGMENT(reinterpret_cast<PyArrayObject*>(result_)))
+        return decline("a copy with gaps");
+    const Held& h = at(array);
+    if (h.kind != Held::Argument || unit_axes_at_entry(tb_, h.operand.shadow))
+        return decline("a copy of this layout");
+    return value(tb_.cast(id_of(array), t));
+}
+
+Steps::Ref TraceSteps::positions(Ref like, int axis) {
+    const Shape to = shape(like);
+    const auto at_axis = static_cast<size_t>(axis);
+    graph::Node n;
+    n.op = Op::Arange;
+    n.dtype = DType::I64;
+    n.in = {tb_.sym_scalar(tb_.int_const(0), DType::I64), tb_.sym_scalar(tb_.int_const(1), DType::I64)};
+    n.shape = {to[at_axis]};
+    Id v = tb_.append(std::move(n));
+    ViewStep step;
+    step.map = {0};
+    step.step = {1};
+    step.start = {tb_.int_const(0)};
+    step.shape = {to[at_axis]};
+    step.shape.resize(to.size() - at_axis, tb_.int_const(1));
+    v = tb_.view(v, step);
+    return value(v == kNone ? kNone : tb_.broadcast(v, to));
+}
+
 bool TraceSteps::store(Ref into, const std::vector<Axis>& part, Ref v) {
     const ViewStep step = step_of(into, part);
+    if (std::any_of(step.shape.begin(), step.shape.end(), [&](Sym s) { return tb_.hint(s) == 0; }))
+        return true;
     Arg a;
     return arg(v, &a) && store_value(tb_, at(into).operand.shadow, &step, a);
 }
@@ -436,7 +560,7 @@ ShadowRef lower_function(TraceBuilder& tb, const Call& call) {
 
 void register_functions() {
     std::vector<CallRow> rows;
-    for (const auto family : {views(), elementwise(), reductions()})
+    for (const auto family : {views(), elementwise(), reductions(), assembly(), creation()})
         for (const Function& f : family)
             rows.push_back({.where = f.where, .lower = lower_function, .function = &f});
     add_rows(rows);

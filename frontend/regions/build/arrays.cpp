@@ -247,30 +247,6 @@ bool Builder::as_array(const Value& v, Value* out) {
     return scratch_of(v.expr, v.extents, out);
 }
 
-// An array of one value.
-bool Builder::filled(const Value& shape, DType t, double value, Value* out) {
-    *out = {};
-    const std::vector<Value> one{shape};
-    for (const Value& n : shape.kind == Kind::Tuple ? shape.items : one) {
-        ValueId id;
-        if (!to_int(n, &id)) return false;
-        if (!guard(pointwise(graph::Op::GreaterEqual, DType::I64, DType::Bool, {id, const_int(0)})))
-            return false;
-        out->extents.push_back(id);
-    }
-    const auto constant = [&](DType part, double v) {
-        return number_expr(part, cast(const_float(v), DType::F64, part));
-    };
-    const DType half = t == DType::C64 ? DType::F32 : DType::F64;
-    const ExprRef e =
-        graph::is_complex(t) ? pair(t, constant(half, value), constant(half, 0)) : constant(t, value);
-    out->kind = Kind::Lazy;
-    out->dtype = t;
-    out->rank = static_cast<int>(out->extents.size());
-    out->expr = e;
-    return out->rank > 0 || unknown("an array of no axes");
-}
-
 // ---- what is stored to ----
 
 void Builder::mark_written(int slot) {

@@ -195,7 +195,6 @@ class Builder {
     bool call_numpy(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_outer(const std::vector<Value>& args, Value* out);
     bool is_dense(const Value& v) const;
-    bool filled(const Value& shape, DType t, double value, Value* out);
     bool compare_arrays(int py_op, const Value& a, const Value& b, Value* out);
     bool copy_of(const Value& array, Value* out);
     bool call_range(std::vector<Value>& args, Value* out);
@@ -231,13 +230,6 @@ class Builder {
 
     // ---- build/numpy/literals.cpp ----
     Did call_array(PyObject* callable, const std::vector<Value>& args, Value* out);
-
-    // ---- build/numpy/assembly.cpp ----
-    bool joined(const std::vector<Value>& pieces, int axis, int rank, Value* out);
-    bool rolled(const Value& a, ValueId shift, int axis, Value* out);
-    Did call_roll(const std::vector<Value>& args, Value* out);
-    Did call_assembly(PyObject* callable, const std::vector<Value>& args, Value* out);
-    bool triangle(bool upper, const std::vector<Value>& args, Value* out);
 
     // ---- build/sequences.cpp: items of what was there at entry ----
     std::optional<DType> dtype_of_items(PyObject* sequence);

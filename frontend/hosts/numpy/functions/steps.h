@@ -57,6 +57,8 @@ class Steps {
     virtual bool is_array(Ref v) = 0;                 // exactly an ndarray whose elements kernels can read
     virtual graph::DType dtype(Ref v) = 0;            // of an array or a number
     virtual int rank(Ref v) = 0;                      // of an array
+    virtual bool is_number(Ref v) = 0;                // of Python's or NumPy's
+    virtual bool is_int(Ref v) = 0;                   // a Python int
     virtual bool fixed_int(Ref v, int64_t* out) = 0;  // false: it is none, or no int
     virtual bool fixed_bool(Ref v, bool* out) = 0;
     virtual bool fixed_dtype(Ref v, graph::DType* out) = 0;  // what a dtype argument says; else declined
@@ -66,6 +68,18 @@ class Steps {
     virtual bool is_numpy_float(Ref v) = 0;
     // Whether a fresh array like it lies in the order of C, in all runs.
     virtual bool in_order_of_c(Ref array) = 0;
+    // Whether a result that lies as this array does lies in the order of C, or the step asks NumPy's.
+    virtual bool is_straight(Ref array) = 0;
+    // Whether its axes of extent 1, whose strides need not be looked at, are where they seem to be.
+    virtual bool knows_unit_axes(Ref array) = 0;
+    // Whether it is known how a fresh array like it lies (order="K"), in all runs.
+    virtual bool like_is_known(Ref array) = 0;
+    // Whether results may be made in the order that this argument says; not given: the function's own.
+    virtual bool takes_order(Ref order) = 0;
+    // The dtype of the call's result, which follows from those of these arrays.
+    virtual bool result_dtype(Refs arrays, graph::DType* out) = 0;
+    // The extents that an argument says: an int, or a tuple or list of them.
+    virtual bool shape_of(Ref shape, std::vector<Ref>* out) = 0;
     virtual bool is_text(Ref v, std::string_view text) = 0;
     virtual bool is_list(Ref v) = 0;
     virtual bool items(Ref v, std::vector<Ref>* out) = 0;  // of a tuple or a list
@@ -76,6 +90,9 @@ class Steps {
     virtual Ref sum(Ref a, Ref b) = 0;
     virtual Ref difference(Ref a, Ref b) = 0;
     virtual Ref product(Ref a, Ref b) = 0;
+    virtual Ref modulo(Ref a, Ref n) = 0;  // as Python's, for n above 0
+    // Whether that is known to hold, in all runs; traces find out, and guard what they found.
+    virtual bool is_so(guards::Relation r, Ref a, Ref b) = 0;
     // Whether that holds: where it does not, the trace or the loop is left before the call.
     virtual bool require(guards::Relation r, Ref a, Ref b) = 0;
     // Whether the axis has so many elements or more, in all runs.
@@ -110,10 +127,19 @@ class Steps {
     virtual Ref reshape(Ref array, Refs extents) = 0;
     virtual Ref ravel(Ref array) = 0;
     virtual Ref flat_copy(Ref array) = 0;
+    // The elements of an argument as a vector that only the function sees, and such a vector that it has made
+    // as a view with the extents of that argument.
+    virtual Ref flattened(Ref array) = 0;
+    virtual Ref shaped_like(Ref made, Ref argument) = 0;
     // The extents that arrays (or numbers) broadcast to.
     virtual bool broadcast(Refs in, std::vector<Ref>* extents) = 0;
     // An array that the function makes and fills by `store`.
     virtual Ref fresh(graph::DType t, Refs extents) = 0;
+    // One that is full of a number, converted as assignment converts it, or (not given) of anything.
+    virtual Ref filled(graph::DType t, Refs extents, Ref number) = 0;
+    virtual Ref copied(Ref array, graph::DType t) = 0;
+    virtual Ref positions(Ref like, int axis) = 0;  // the index along an axis, at each point of an array
+    virtual bool only_extents_of(Ref array) = 0;    // its elements are not going to be read
     virtual bool store(Ref into, const std::vector<Axis>& part, Ref value) = 0;
     // An operand that is going to be read several times.
     virtual Ref computed_once(Ref v) = 0;

@@ -23,10 +23,11 @@ Parameters parse_parameters(std::string_view text);
 
 // What NumPy's own call gives, by which traces hold it where a step is declined.
 enum class Gives : uint8_t {
-    Fresh,    // memory of its own
-    Shares,   // it may be a view of an argument, or be it
-    Rounded,  // fresh, but for ints that some NumPys give back
-    Where,    // fresh, and with one argument its elements decide about the extents
+    Fresh,     // memory of its own
+    Shares,    // it may be a view of an argument, or be it
+    Rounded,   // fresh, but for ints that some NumPys give back
+    Anything,  // memory that nobody has filled: traces leave it to Python
+    Where,     // fresh, and with one argument its elements decide about the extents
 };
 
 struct Function {
@@ -41,6 +42,8 @@ struct Function {
 std::span<const Function> views();
 std::span<const Function> elementwise();
 std::span<const Function> reductions();
+std::span<const Function> assembly();
+std::span<const Function> creation();
 
 const Parameters& parameters_of(const Function& f);
 

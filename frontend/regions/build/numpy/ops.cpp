@@ -672,33 +672,10 @@ bool Builder::call_numpy(PyObject* callable, std::vector<Value>& args, Value* ou
         return unknown("a call of np." + ufunc);
     }
     if (callable == numpy::ufunc_method("outer") && args.size() == 3) return call_outer(args, out);
-    if (Did did = call_assembly(callable, args, out); did.handled()) return did.done();
-    const auto is = [&](const char* name) { return numpy::is_function(callable, name); };
     const auto is_either = [&](const char* name) { return numpy::is_function_or_method(callable, name); };
-    if (callable == numpy::array_method("copy") && args.size() == 1 && args[0].kind == Kind::Array)
-        return copy_of(args[0], out);
-    // In the order of the operand's strides, which new axes and those of extent 1 have, too.
-    const auto in_order = [&](const Value& v) { return !v.permuted && (v.rank == 1 || is_dense(v)); };
-    if (is("copy") && args.size() == 1 && args[0].kind == Kind::Array && in_order(args[0]))
-        return copy_of(args[0], out);
     if (is_either("dot") && args.size() == 2)
         return is_matrix_product(args[0], args[1]) ? product(args[0], args[1], out)
                                                    : dot(args[0], args[1], false, out);
-    if (args.size() == 1 && args[0].is_array()) {
-        const bool zeros = is("zeros_like") || is("empty_like");
-        if (zeros && in_order(args[0])) {
-            Value shape = composed(Kind::Tuple, {});
-            for (ValueId e : extents_of(args[0])) shape.items.push_back(int_value(e));
-            return drop(args[0]) && filled(shape, args[0].dtype, 0, out);
-        }
-    }
-    const bool array_type = callable == reinterpret_cast<PyObject*>(&PyArray_Type);
-    if (!args.empty() && args.size() <= 2 && (args[0].kind == Kind::Int || args[0].kind == Kind::Tuple) &&
-        (is("zeros") || is("empty") || is("ones") || array_type)) {
-        DType t;
-        if (!dtype_argument(args.size() > 1 ? args[1] : Value{}, DType::F64, &t)) return false;
-        return filled(args[0], t, is("ones") ? 1 : 0, out);
-    }
     const std::string name = name_for_messages(callable, "__qualname__");
     return unknown("a call of " + (name.empty() ? kind_for_messages(callable) : name));
 }

@@ -29,6 +29,8 @@ class RegionSteps final : public Steps {
     bool is_array(Ref v) override { return at(v).is_array(); }
     DType dtype(Ref v) override { return at(v).dtype; }
     int rank(Ref v) override { return at(v).rank; }
+    bool is_number(Ref v) override { return at(v).is_number() || at(v).is_complex_number(); }
+    bool is_int(Ref v) override { return at(v).kind == Kind::Int; }
     bool fixed_int(Ref v, int64_t* out) override {
         const auto k = v && at(v).kind == Kind::Int ? b_.known_int(at(v).id) : std::nullopt;
         if (k) *out = *k;
@@ -50,6 +52,22 @@ class RegionSteps final : public Steps {
         const Value& v = at(array);
         return !v.permuted && (v.rank == 1 || b_.is_dense(v));
     }
+    // In the order of its strides, which new axes and those of extent 1 have, too.
+    bool like_is_known(Ref array) override {
+        const Value& v = at(array);
+        if (!is_straight(array)) return false;
+        return v.rank == 1 || b_.is_dense(v);
+    }
+    bool knows_unit_axes(Ref) override { return true; }
+    bool is_straight(Ref array) override { return !at(array).permuted && !at(array).mask; }
+    bool takes_order(Ref order) override { return default_order(order); }
+    bool result_dtype(Refs arrays, DType* out) override {
+        *out = at(arrays[0]).dtype;
+        for (const Ref r : arrays)
+            if (at(r).dtype != *out) return decline("putting together arrays of several dtypes"), false;
+        return true;
+    }
+    bool shape_of(Ref shape, std::vector<Ref>* out) override;
     bool is_text(Ref v, std::string_view text) override {
         const Value& x = at(v);
         return x.kind == Kind::Known && PyUnicode_Check(x.obj) && guards::utf8(x.obj) == text;
@@ -70,6 +88,15 @@ class RegionSteps final : public Steps {
     Ref sum(Ref a, Ref b) override { return integers(graph::Op::Add, a, b); }
     Ref difference(Ref a, Ref b) override { return integers(graph::Op::Subtract, a, b); }
     Ref product(Ref a, Ref b) override { return integers(graph::Op::Multiply, a, b); }
+    Ref modulo(Ref a, Ref n) override {
+        if (!a || !n) return {};
+        const ValueId one = b_.const_int(1);
+        const ValueId by =
+            b_.pointwise(graph::Op::Maximum, DType::I64, DType::I64, {at(n).id, one});  // where there is none
+        const ValueId rest = b_.checked(graph::RegionOp::FloorMod, DType::I64, at(a).id, by);
+        return rest < 0 ? Ref{} : hold(int_value(rest));
+    }
+    bool is_so(guards::Relation r, Ref a, Ref b) override { return outcome(r, a, b).value_or(false); }
     bool require(guards::Relation r, Ref a, Ref b) override;
     bool has_at_least(Ref array, int axis, int64_t n) override {
         const Ref have = extent(array, axis);
@@ -117,6 +144,8 @@ class RegionSteps final : public Steps {
         Value out;
         return flat && b_.copy_of(at(flat), &out) ? hold(std::move(out)) : Ref{};
     }
+    Ref flattened(Ref array) override { return at(array).rank == 1 ? array : decline("all axes as one"); }
+    Ref shaped_like(Ref made, Ref) override { return view(made, whole(made)); }
     bool broadcast(Refs in, std::vector<Ref>* extents) override;
     Ref fresh(DType t, Refs extents) override {
         std::vector<ValueId> ids;
@@ -127,6 +156,15 @@ class RegionSteps final : public Steps {
         Value made;
         return b_.memory(t, ids, true, &made) ? hold(std::move(made)) : Ref{};
     }
+    Ref filled(DType t, Refs extents, Ref number) override;
+    Ref copied(Ref array, DType t) override {
+        Value out;
+        if (!b_.copy_of(at(array), &out)) return {};
+        if (at(array).permuted) return decline("a copy of an array in another order than C's");
+        return cast(hold(std::move(out)), t);
+    }
+    Ref positions(Ref like, int axis) override;
+    bool only_extents_of(Ref array) override { return b_.drop(at(array)); }
     bool store(Ref into, const std::vector<Axis>& part, Ref value) override;
     Ref computed_once(Ref v) override {
         Value array;
@@ -146,6 +184,7 @@ class RegionSteps final : public Steps {
         Value& v = held_[static_cast<size_t>(r.at)];
         return !v.mask || (b_.as_array(v, &packed) && (v = std::move(packed), true));
     }
+    std::optional<bool> outcome(guards::Relation r, Ref a, Ref b);
     Ref integers(graph::Op op, Ref a, Ref b) {
         if (!a || !b) return {};
         return hold(int_value(b_.pointwise(op, DType::I64, DType::I64, {at(a).id, at(b).id})));
@@ -162,20 +201,25 @@ class RegionSteps final : public Steps {
     std::deque<Value> held_;
 };
 
+std::optional<bool> RegionSteps::outcome(guards::Relation r, Ref a, Ref b) {
+    using guards::Relation;
+    const auto x = b_.known_int(at(a).id), y = b_.known_int(at(b).id);
+    if (at(a).id == at(b).id && (r == Relation::Eq || r == Relation::Ge)) return true;
+    if (!x || !y) return std::nullopt;
+    return r == Relation::Eq   ? *x == *y
+           : r == Relation::Ne ? *x != *y
+           : r == Relation::Ge ? *x >= *y
+                               : *x < *y;
+}
+
 bool RegionSteps::require(guards::Relation r, Ref a, Ref b) {
     using guards::Relation;
     if (!a || !b) return false;
-    const auto x = b_.known_int(at(a).id), y = b_.known_int(at(b).id);
+    if (const auto so = outcome(r, a, b)) return *so;
     const auto op = r == Relation::Eq   ? graph::Op::Equal
                     : r == Relation::Ne ? graph::Op::NotEqual
                     : r == Relation::Ge ? graph::Op::GreaterEqual
                                         : graph::Op::Less;
-    if (x && y)
-        return r == Relation::Eq   ? *x == *y
-               : r == Relation::Ne ? *x != *y
-               : r == Relation::Ge ? *x >= *y
-                                   : *x < *y;
-    if (at(a).id == at(b).id && (r == Relation::Eq || r == Relation::Ge)) return true;
     return b_.guard(b_.pointwise(op, DType::I64, DType::Bool, {at(a).id, at(b).id}));
 }
 
@@ -338,6 +382,45 @@ Steps::Ref RegionSteps::view(Ref r, const std::vector<Axis>& axes) {
     }
     if (moves && !b_.permute(Value(array), order, &array)) return {};
     return hold(std::move(array));
+}
+
+bool RegionSteps::shape_of(Ref shape, std::vector<Ref>* out) {
+    if (!shape) return decline("an array without a shape"), false;
+    std::vector<Ref> named;
+    if (!items(shape, &named)) named = {shape};
+    for (const Ref r : named) {
+        ValueId n;
+        if (!b_.to_int(at(r), &n)) return false;
+        out->push_back(hold(int_value(n)));
+        if (!require(guards::Relation::Ge, out->back(), integer(0)))
+            return decline("an array of such a shape"), false;
+    }
+    return true;
+}
+
+Steps::Ref RegionSteps::filled(DType t, Refs extents, Ref number) {
+    Value out;
+    out.kind = Kind::Lazy;
+    out.dtype = t;
+    out.rank = static_cast<int>(extents.size());
+    for (const Ref r : extents) out.extents.push_back(at(r).id);
+    if (out.rank == 0) return decline("an array of no axes");
+    const Value value = number ? at(number) : int_value(b_.const_int(0));
+    return b_.element_expr(value, t, &out.expr) ? hold(std::move(out)) : Ref{};
+}
+
+Steps::Ref RegionSteps::positions(Ref like, int axis) {
+    Value out;
+    auto place = std::make_shared<Expr>();
+    place->kind = Expr::Axis;
+    place->dtype = DType::I64;
+    place->axis = axis;
+    out.kind = Kind::Lazy;
+    out.dtype = DType::I64;
+    out.rank = at(like).rank;
+    out.extents = b_.extents_of(at(like));
+    out.expr = std::move(place);
+    return hold(std::move(out));
 }
 
 bool RegionSteps::broadcast(Refs in, std::vector<Ref>* extents) {
