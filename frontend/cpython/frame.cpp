@@ -127,6 +127,26 @@ void fill_ended(PyFrameObject* frame, int i, PyRef value) {
     if (!raw::slot_object(slot)) slot = raw::slot_steal(value.release());
 }
 
+bool is_variable_of(PyFrameObject* frame, const PyObject* o) {
+    for (int i = 0; i < raw::code(frame->f_frame)->co_nlocalsplus; ++i)
+        if (raw::slot_object(frame->f_frame->localsplus[i]) == o) return true;
+    return false;
+}
+
+bool is_variable_of_frames(PyThreadState* ts, const PyObject* o) {
+    constexpr int kFrames = 64;
+    PyFrameObject* f = PyThreadState_GetFrame(ts);
+    bool found = false;
+    for (int n = 0; f && !found && n < kFrames; ++n) {
+        found = is_variable_of(f, o);
+        PyFrameObject* const outer = PyFrame_GetBack(f);
+        Py_DECREF(f);
+        f = outer;
+    }
+    Py_XDECREF(f);
+    return found;
+}
+
 PyFrameObject* KeptError::outermost_frame(const PyObject* code) const {
     if (!traceback_ || !PyTraceBack_Check(traceback_)) return nullptr;
     PyFrameObject* const frame = reinterpret_cast<PyTracebackObject*>(traceback_)->tb_frame;

@@ -62,6 +62,10 @@ PyObject* finish_return(Frame& f, const CodeInfo& code, PyObject* steal_value); 
 PyObject* finish_default(Frame& f, int unit);  // unlinked; the default evaluator continues at `unit`
 // The variable in slot `i` of a frame that has ended and whose object is still there, if it has none.
 void fill_ended(PyFrameObject* frame, int i, PyRef value);
+// Whether a variable of a frame, or of one of the innermost 64 that are running, is this object. It may have
+// died.
+bool is_variable_of(PyFrameObject* frame, const PyObject* o);
+bool is_variable_of_frames(PyThreadState* ts, const PyObject* o);
 PyObject* finish_raise(Frame& f, const CodeInfo& code,
                        int insn_index);  // a Python error is set; raised at the
                                          // instruction: traceback, handlers and `__context__` as eager's

@@ -1,6 +1,7 @@
 // A frame in which Python goes on, before it is one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,8 +26,10 @@ class LostVariables {
     };
     virtual ~LostVariables() = default;
     virtual const std::vector<int>& slots() const = 0;
-    // Those that what they are made of still allows to compute. No Python error may be set, and none is.
-    virtual std::vector<Variable> compute() = 0;
+    // Those that what they are made of still allows to compute. `unseen`: what ran since the frame was left
+    // may have changed arrays; `holds`: whether a variable of some frame is this object, which may have died.
+    // No Python error may be set, and none is.
+    virtual std::vector<Variable> compute(bool unseen, const std::function<bool(PyObject*)>& holds) = 0;
 };
 
 // One frame to go on in; owned references, NULL for empty slots.

@@ -13,6 +13,8 @@
 #include "frontend/cpython/pending.h"
 #include "frontend/drive/headers.h"
 #include "frontend/hosts/numpy/temporaries.h"
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/runtime.h"
 #include "frontend/policy.h"
 #include "frontend/replay/on_device.h"
 #include "guards/check/functions.h"
@@ -109,7 +111,11 @@ class FrameDriver {
     bool skip_header_ = false;  // a region has left right here: Python goes on
     bool skip_next_ = false;    // the current instruction must be stepped before a place is considered again
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
-    std::vector<std::shared_ptr<LostVariables>> lost_;  // of this frame, those of the last exit last
+    struct Lost {
+        std::shared_ptr<LostVariables> variables;
+        bool unseen = false;  // something ran since then that may have changed arrays
+    };
+    std::vector<Lost> lost_;  // of this frame, those of the last exit last
     // Since the accounts were settled, beyond what the evaluator would take, ns.
     int64_t cost_ = policy().frame_cost;
     Timed timed_;
@@ -262,22 +268,105 @@ FrameDriver::Flow FrameDriver::raised(PyObject** result) {
 }
 
 // The variables that traces have lost, by slot: what the last exit says counts.
-std::vector<LostVariables::Variable> computed(const std::vector<std::shared_ptr<LostVariables>>& lost) {
+template <class All>
+std::vector<LostVariables::Variable> computed(const All& lost, bool unseen,
+                                              const std::function<bool(PyObject*)>& holds) {
     std::vector<LostVariables::Variable> out;
     std::vector<int> known;
     for (auto it = lost.rbegin(); it != lost.rend(); ++it) {
-        for (LostVariables::Variable& v : (*it)->compute())
+        for (LostVariables::Variable& v : it->variables->compute(unseen || it->unseen, holds))
             if (std::ranges::find(known, v.slot) == known.end()) out.push_back(std::move(v));
-        known.insert(known.end(), (*it)->slots().begin(), (*it)->slots().end());
+        const std::vector<int>& slots = it->variables->slots();
+        known.insert(known.end(), slots.begin(), slots.end());
     }
     return out;
+}
+
+// Whether an instruction is known to change no array: it moves what there is, or computes with numbers and
+// arrays of NumPy's.
+bool changes_nothing(const Frame& f, const Insn& insn) {
+    const auto is_plain = [&](int from_top) {
+        PyObject* o = f.depth() > from_top ? f.slot(f.depth() - 1 - from_top) : nullptr;
+        return o && (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
+                     PyUnicode_CheckExact(o) || PyTuple_CheckExact(o) || PyList_CheckExact(o) ||
+                     PyDict_CheckExact(o) || numpy::is_plain_array(o));
+    };
+    constexpr int kOperators = 13;  // those above are in place
+    switch (insn.op) {
+        case Opcode::Nop:
+        case Opcode::Resume:
+        case Opcode::LoadFast:
+        case Opcode::LoadFastCheck:
+        case Opcode::LoadConst:
+        case Opcode::LoadGlobal:
+        case Opcode::LoadDeref:
+        case Opcode::PushNull:
+        case Opcode::Copy:
+        case Opcode::Swap:
+        case Opcode::Jump:
+        case Opcode::BuildTuple:
+        case Opcode::BuildList:
+        case Opcode::IsOp:
+        case Opcode::PopJumpIfNone:
+        case Opcode::PopJumpIfNotNone: return true;
+        case Opcode::BinaryOp: return insn.arg < kOperators && is_plain(0) && is_plain(1);
+        case Opcode::CompareOp:
+        case Opcode::BinarySubscr: return is_plain(0) && is_plain(1);
+        case Opcode::PopJumpIfTrue:
+        case Opcode::PopJumpIfFalse: return is_plain(0);
+        case Opcode::Call: {
+            PyObject* callable = call_operands(f, insn).callable;
+            bool quiet = false;
+            return callable && (PyExceptionClass_Check(callable) || numpy::is_pure(callable, &quiet));
+        }
+        case Opcode::RaiseVarargs: return true;
+        default: return false;
+    }
+}
+
+// The same of all that lies ahead of a place, by the instructions alone: no calls but of what is raised, no
+// stores to what others may see, and nothing that runs generators or imports. Operators and subscripts are
+// taken for those of numbers and arrays.
+bool changes_nothing_ahead(const CodeInfo& code, int pc) {
+    const auto changes = [&](size_t i) {
+        const Insn& insn = code.insns[i];
+        constexpr int kOperators = 13;
+        switch (insn.op) {
+            case Opcode::BinaryOp: return insn.arg >= kOperators;
+            case Opcode::Call:
+                return i + 1 == code.insns.size() || code.insns[i + 1].op != Opcode::RaiseVarargs;
+            case Opcode::StoreGlobal:
+            case Opcode::StoreDeref:
+            case Opcode::StoreAttr:
+            case Opcode::DeleteAttr:
+            case Opcode::StoreSubscr:
+            case Opcode::DeleteSubscr:
+            case Opcode::StoreSlice:
+            case Opcode::CallFunctionEx:
+            case Opcode::GetIter:
+            case Opcode::ForIter:
+            case Opcode::BeforeWith:
+            case Opcode::LoadSpecial:
+            case Opcode::ImportName:
+            case Opcode::Other: return true;
+            default: return false;
+        }
+    };
+    for (auto i = static_cast<size_t>(code.first_ahead[static_cast<size_t>(pc)]); i < code.insns.size(); ++i)
+        if (changes(i)) return false;
+    return true;
 }
 
 // An exception leaves the frame, now or when a `finally` has run: its variables are all there.
 void FrameDriver::find_lost() {
     if (lost_.empty()) return;
     const KeptError error;
-    for (LostVariables::Variable& v : computed(lost_))
+    const auto holds = [&](PyObject* o) {
+        for (int i = 0; i < code_.nlocalsplus; ++i)
+            if (f_.slot(i) == o) return true;
+        return is_variable_of_frames(f_.ts(), o);
+    };
+    for (LostVariables::Variable& v : computed(lost_, false, holds))
         if (!f_.slot(v.slot)) f_.set_slot(v.slot, v.value.release());
     lost_.clear();
 }
@@ -286,19 +375,26 @@ void FrameDriver::find_lost() {
 PyObject* FrameDriver::hand_over(int unit) {
     timed_.change(Activity::Plain);
     const PyRef code = PyRef::borrow(reinterpret_cast<PyObject*>(code_.code));
+    const bool unseen = !lost_.empty() && !changes_nothing_ahead(code_, code_.index_at(unit));
     PyObject* result = finish_default(f_, unit);
     if (!result && !lost_.empty()) {
         const KeptError error;
-        if (PyFrameObject* ended = error.outermost_frame(code.get()))
-            for (LostVariables::Variable& v : computed(lost_)) fill_ended(ended, v.slot, std::move(v.value));
+        if (PyFrameObject* ended = error.outermost_frame(code.get())) {
+            const auto holds = [&](PyObject* o) {
+                return is_variable_of(ended, o) || is_variable_of_frames(f_.ts(), o);
+            };
+            for (LostVariables::Variable& v : computed(lost_, unseen, holds))
+                fill_ended(ended, v.slot, std::move(v.value));
+        }
     }
     return result;
 }
 
 void FrameDriver::keep_lost(std::shared_ptr<LostVariables> lost) {
-    std::erase_if(lost_,
-                  [&](const auto& before) { return std::ranges::includes(lost->slots(), before->slots()); });
-    lost_.push_back(std::move(lost));
+    std::erase_if(lost_, [&](const Lost& before) {
+        return std::ranges::includes(lost->slots(), before.variables->slots());
+    });
+    lost_.push_back({std::move(lost)});
 }
 
 // A trace that ends before an instruction which is not part of a loop's machinery ends in an opaque step.
@@ -362,6 +458,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
             continue;
         }
         *entered = true;
+        for (Lost& l : lost_) l.unseen = true;
         // Of calls that are nothing but a replay the judge knows more.
         if (place == fs_.entry && out.kind == Outcome::Returned && fs_.verdicts.won())
             cost_ = 0;
@@ -455,6 +552,8 @@ Step FrameDriver::step_with_loops(const Insn& insn) {
 
 FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     const Insn& insn = code_.insns[pc_];
+    if (!lost_.empty() && !changes_nothing(f_, insn))
+        for (Lost& l : lost_) l.unseen = true;
     if (!recorder_) cost_ += policy().step_cost;
     if (recorder_) {
         const auto v = [&] {
@@ -544,6 +643,7 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
 // Whether a region took the frame on: then it is somewhere else.
 bool FrameDriver::at_header(Flow* flow, PyObject** result) {
     std::vector<ResumeFrame> inner;
+    for (Lost& l : lost_) l.unseen = true;
     const AtHeader at = arrive_at_header(fs_, places_, f_, code_, &pc_, &inner);
     switch (at) {
         case AtHeader::Nothing: return false;

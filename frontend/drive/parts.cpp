@@ -12,6 +12,9 @@ int traverse_trace(const Trace& t, visitproc visit, void* arg) {
     if (int stop = t.guards.traverse(visit, arg)) return stop;
     for (const PyRef& o : t.objects) Py_VISIT(o.get());
     for (const PyRef& o : t.followed) Py_VISIT(o.get());
+    // A frame that is running may need them: then they are not the trace's alone.
+    if (t.lost && t.lost.use_count() == 1)
+        if (int stop = t.lost->traverse(visit, arg)) return stop;
     return 0;
 }
 

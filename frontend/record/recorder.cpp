@@ -73,6 +73,28 @@ static bool can_be_recomputed(const Shadow& s) {
     }
 }
 
+// Whether it is an object that the snapshot builds, or has one: computed apart, it would have another one.
+static bool shares_object(const TraceBuilder& b, const ShadowRef& s) {
+    if (s->source != guards::kNoSource || s->kind == ShadowKind::Null || s->kind == ShadowKind::Object ||
+        s->kind == ShadowKind::Int)
+        return false;
+    const auto shares = [&](const ShadowRef& part) { return part && shares_object(b, part); };
+    if (b.known_recipe(s) >= 0) return true;
+    // What others hold, perhaps itself, cannot be computed apart in any case.
+    if (s->kind == ShadowKind::Instance || s->kind == ShadowKind::Cell || s->kind == ShadowKind::Function)
+        return false;
+    return shares(s->base) || std::ranges::any_of(s->items, shares) ||
+           std::ranges::any_of(s->maker, shares);
+}
+
+// Whether building it asks what cells or objects hold.
+static bool names_cells(const Shadow& s) {
+    const auto names = [](const ShadowRef& part) { return part && names_cells(*part); };
+    return s.kind == ShadowKind::Cell || s.kind == ShadowKind::Instance || s.kind == ShadowKind::Function ||
+           s.kind == ShadowKind::Made || names(s.base) || std::ranges::any_of(s.items, names) ||
+           std::ranges::any_of(s.maker, names);
+}
+
 // Whether elements of some array may be stored to, from instruction `at` of a frame on.
 static bool stores_ahead(const Level& l, int at) {
     const std::vector<Insn>& insns = l.code->insns;
@@ -190,15 +212,34 @@ int32_t Recorder::take_snapshot() {
         }
         snap.frames.push_back(std::move(frame));
     }
-    for (const Dead& d : dead)  // what something else has is there anyway
-        if (const int32_t r = b_.known_recipe(d.shadow); r >= 0) snap.frames[d.frame].slots[d.slot] = r;
+    // What something else has is there anyway, and what shares an object with that is one with it.
+    const auto is_left_out = [&](const Dead& d) {
+        const int32_t r = snap.frames[d.frame].slots[d.slot];
+        return b_.graph.recipes[static_cast<size_t>(r)].kind == graph::RecipeKind::Null;
+    };
+    const auto keep_what_is_shared = [&](bool cells_are_said) {
+        for (bool more = true; std::exchange(more, false);)
+            for (const Dead& d : dead) {
+                if (!is_left_out(d) || !shares_object(b_, d.shadow)) continue;
+                const int32_t r =
+                    cells_are_said && names_cells(*d.shadow) ? -1 : b_.recipe(d.shadow, nullptr);
+                if (r < 0) continue;
+                snap.frames[d.frame].slots[d.slot] = r;
+                more = true;
+            }
+    };
+    keep_what_is_shared(false);
     if (!b_.cell_contents(&snap.cells)) return -1;
+    keep_what_is_shared(true);
     b_.recompute_recipes();
-    for (const Dead& d : dead) {
+    std::vector<bool> alone;
+    for (const Dead& d : dead) alone.push_back(can_be_recomputed(*d.shadow) && !shares_object(b_, d.shadow));
+    for (size_t k = 0; k < dead.size(); ++k) {
+        const Dead& d = dead[k];
         graph::SnapFrame& frame = snap.frames[d.frame];
         int32_t& kept = frame.slots[d.slot];
-        if (b_.graph.recipes[static_cast<size_t>(kept)].kind != graph::RecipeKind::Null) continue;
-        const int32_t r = can_be_recomputed(*d.shadow) ? b_.recipe(d.shadow, nullptr) : -1;
+        if (!is_left_out(d)) continue;
+        const int32_t r = alone[k] ? b_.recipe(d.shadow, nullptr) : -1;
         if (r >= 0 && !on_gpu && !b_.can_be_recomputed(r))
             b_.keep(*d.shadow), kept = r;
         else

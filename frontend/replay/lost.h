@@ -7,8 +7,12 @@
 //
 // That gives eager's bits as long as these arrays hold what they held. The recorder therefore keeps, as if it
 // were read, what depends on memory that the trace stores to, or that the code ahead may store to. What a
-// called function changes cannot be foreseen: where a sample of an input's elements has changed, the
-// variables that were computed from it stay missing.
+// called function changes cannot be foreseen: a variable is missing, and never wrong, where an array that it
+// was computed from has changed, has died, or is so large that only code that was seen to change nothing may
+// have run since. Nothing lives longer because of this: arrays are not held.
+//
+// What such a variable shares with others shows: `t[0] is y`. All frames of a snapshot are therefore computed
+// together, and the recorder keeps what shares an object with a variable that is built.
 #pragma once
 
 #include <map>
@@ -36,27 +40,34 @@ class LostPlans : public std::enable_shared_from_this<LostPlans> {
     // set.
     void keep(const ReplayState& st, int snapshot, std::vector<ResumeFrame>& frames);
 
-    // The variables of one frame at one snapshot.
+    // The objects that it holds, for the garbage collector.
+    int traverse(visitproc visit, void* arg) const;
+
+    // The variables of all frames at one snapshot.
+    struct Variable {
+        size_t frame;
+        int slot;
+        int32_t recipe = -1;             // -1: it cannot be computed
+        std::vector<int> reads, inputs;  // whose elements it was computed from; that it depends on at all
+    };
     struct Plan {
-        std::vector<int> slots;
-        std::vector<int32_t> recipes;        // of each; -1: it cannot be computed
-        std::vector<std::vector<int>> read;  // of each, the inputs whose elements it was computed from
-        std::vector<int> inputs;             // of the graph, that they depend on
-        std::vector<int> sources;            // of the guards, the same
-        std::unique_ptr<Trace> trace;        // which returns them as a tuple; made when first needed
+        std::vector<Variable> variables;
+        std::vector<int> inputs;       // of the graph, that they depend on
+        std::vector<int> sources;      // of the guards, the same
+        std::unique_ptr<Trace> trace;  // which returns them as a tuple; made when first needed
         bool failed = false;
     };
 
   private:
     friend class KeptInputs;
     LostPlans(std::shared_ptr<const graph::Graph> recorded, const std::vector<PyRef>& objects);
-    std::vector<std::unique_ptr<Plan>>& at(int snapshot);
-    std::unique_ptr<Plan> plan(int snapshot, const graph::SnapFrame& frame) const;
+    Plan& at(int snapshot);
+    void add(Plan& plan, int snapshot, size_t frame, const graph::LostVariable& lost) const;
     bool make_trace(Plan& plan) const;
 
     std::shared_ptr<const graph::Graph> recorded_;
     std::vector<PyRef> objects_;
-    std::map<int, std::vector<std::unique_ptr<Plan>>> plans_;  // by snapshot, one for each frame, or nullptr
+    std::map<int, Plan> plans_;  // by snapshot
 };
 
 }  // namespace stator::frontend
