@@ -43,27 +43,52 @@ bool is_array(PyObject* o) {
            frontend::cupy_host().is_array(o);
 }
 
-// Whether one of the names that the code uses is an attribute of the object itself and an array. No code of
-// the program runs: nothing but the instance is asked.
-bool has_array(PyObject* o, PyCodeObject* code) {
+// An attribute that an object has in its dict or in a slot of its class, and its class's where it has none;
+// null for what a descriptor would compute. No code of the program runs.
+frontend::PyRef own_attribute(PyObject* o, PyObject* name) {
+    PyObject* of_class = _PyType_Lookup(Py_TYPE(o), name);
+    const bool in_slot = of_class && Py_TYPE(of_class) == &PyMemberDescr_Type;
+    const bool computed = of_class && (Py_TYPE(of_class)->tp_descr_get || Py_TYPE(of_class)->tp_descr_set);
+    if (computed && !in_slot) return {};
+    auto value = frontend::PyRef::steal(PyObject_GetAttr(o, name));
+    PyErr_Clear();
+    return value;
+}
+
+// Whether it is an array, or leads to one: through attributes that the code names, or as one of the first
+// items of a tuple, list or dict.
+bool leads_to_array(PyObject* o, PyCodeObject* code, int steps) {
+    constexpr Py_ssize_t kItems = 4;
+    if (is_array(o)) return true;
+    if (steps == 0) return false;
+    if (PyTuple_Check(o) || PyList_Check(o)) {
+        for (Py_ssize_t i = 0; i < std::min(kItems, Py_SIZE(o)); ++i)
+            if (leads_to_array(PySequence_Fast_GET_ITEM(o, i), code, steps - 1)) return true;
+        if (PyTuple_CheckExact(o) || PyList_Check(o)) return false;  // named tuples have attributes
+    }
+    if (PyDict_CheckExact(o)) {
+        PyObject *key, *value;
+        Py_ssize_t at = 0;
+        for (Py_ssize_t i = 0; i < kItems && PyDict_Next(o, &at, &key, &value); ++i)
+            if (leads_to_array(value, code, steps - 1)) return true;
+        return false;
+    }
     PyTypeObject* type = Py_TYPE(o);
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_getattro != PyObject_GenericGetAttr)
         return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); ++i) {
-        PyObject* name = PyTuple_GET_ITEM(code->co_names, i);
-        if (_PyType_Lookup(type, name)) continue;  // a descriptor, a method
-        const auto value = frontend::PyRef::steal(PyObject_GetAttr(o, name));
-        PyErr_Clear();
-        if (value && is_array(value.get())) return true;
+        const auto value = own_attribute(o, PyTuple_GET_ITEM(code->co_names, i));
+        if (value && leads_to_array(value.get(), code, steps - 1)) return true;
     }
     return false;
 }
 
 bool given_arrays(const Frame& frame, PyCodeObject* code) {
+    constexpr int kSteps = 3;  // self.mesh.fields[0]
     const int parameters = code->co_argcount + code->co_kwonlyargcount;
     for (int i = 0; i < parameters; ++i) {
         PyObject* o = frame.slot(i);
-        if (o && (is_array(o) || has_array(o, code))) return true;
+        if (o && leads_to_array(o, code, kSteps)) return true;
     }
     return false;
 }

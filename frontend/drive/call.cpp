@@ -179,7 +179,8 @@ void count_fruitless(FunctionState::Impl& fs, const Given& given) {
     const CodePlaces& places = fs.places(*fs.code);
     if (++fs.eager_rounds < policy().fruitless_calls && (places.live > 0 || places.open_headers > 0)) return;
     judge_of(fs, given).give_up(given.size);
-    fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
+    // What was recorded after its beginning has reasons of its own.
+    if (fs.counters.recordings == 0) fs.remark(Reason::NoArrays, "", *fs.code, fs.code->insns[0]);
 }
 
 // The call frame by frame with `drive`, or as plain Python where nothing in the function is worth it.

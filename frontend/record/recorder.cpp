@@ -83,8 +83,7 @@ static bool shares_object(const TraceBuilder& b, const ShadowRef& s) {
     // What others hold, perhaps itself, cannot be computed apart in any case.
     if (s->kind == ShadowKind::Instance || s->kind == ShadowKind::Cell || s->kind == ShadowKind::Function)
         return false;
-    return shares(s->base) || std::ranges::any_of(s->items, shares) ||
-           std::ranges::any_of(s->maker, shares);
+    return shares(s->base) || std::ranges::any_of(s->items, shares) || std::ranges::any_of(s->maker, shares);
 }
 
 // Whether building it asks what cells or objects hold.

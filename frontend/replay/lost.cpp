@@ -70,8 +70,8 @@ uint64_t hash_of_bytes(const char* data, size_t bytes) {
     return hash;
 }
 
-// All elements of arrays up to 16 KiB that lie in one piece, and of smaller ones with gaps; else some that lie
-// evenly among them. A hash of 16 KiB takes a microsecond.
+// All elements of arrays up to 16 KiB that lie in one piece, and of smaller ones with gaps; else some that
+// lie evenly among them. A hash of 16 KiB takes a microsecond.
 Seen seen(const char* data, int rank, const int64_t* shape, const int64_t* strides, int64_t itemsize) {
     constexpr int64_t kHashed = 16 << 10, kFew = 256, kSamples = 64;
     Seen s;
@@ -228,9 +228,8 @@ class KeptInputs {
         : owner_(std::move(owner)), plan_(plan) {
         const guards::EntryState& entry = *st.entry;
         const auto in_variable = [&](PyObject* o) {
-            return std::ranges::any_of(frames, [&](const ResumeFrame& f) {
-                return std::ranges::find(f.slots, o) != f.slots.end();
-            });
+            return std::ranges::any_of(
+                frames, [&](const ResumeFrame& f) { return std::ranges::find(f.slots, o) != f.slots.end(); });
         };
         for (const int i : plan.inputs) {
             PyObject* input = entry.inputs[i] ? entry.inputs[i] : Py_None;
@@ -238,14 +237,15 @@ class KeptInputs {
             seen_.push_back(is_array(i) ? seen(entry.inputs[i]) : Seen{});
             numbers_.insert(numbers_.end(), entry.scalars + 16 * i, entry.scalars + 16 * (i + 1));
         }
-        for (const int s : plan.sources) objects_.emplace_back(entry.objects[s], in_variable(entry.objects[s]));
+        for (const int s : plan.sources)
+            objects_.emplace_back(entry.objects[s], in_variable(entry.objects[s]));
         symbols_.assign(entry.symbols, entry.symbols + st.trace.symbol_count);
     }
 
     const LostPlans::Plan& plan() const { return plan_; }
 
-    // As the plan lists the variables; null for what is missing. `unseen`: what ran meanwhile may have changed
-    // arrays. The first call counts.
+    // As the plan lists the variables; null for what is missing. `unseen`: what ran meanwhile may have
+    // changed arrays. The first call counts.
     const std::vector<PyRef>& values(bool unseen, const std::function<bool(PyObject*)>& holds) {
         if (computed_) return values_;
         computed_ = true;

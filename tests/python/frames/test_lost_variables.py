@@ -202,7 +202,9 @@ def test_variables_of_a_traceback(function, size):
         x = np.linspace(-3.0, 4.0, size + turn) * (-1) ** turn
         expected, found = frames(function, x.copy()), frames(compiled, x.copy())
         if size == 40_000 and function in UNCERTAIN_WHEN_LARGE:
-            found = [(name, line, {**e, **f}) for (name, line, f), (*_, e) in zip(found, expected, strict=True)]
+            found = [
+                (name, line, {**e, **f}) for (name, line, f), (*_, e) in zip(found, expected, strict=True)
+            ]
         assert found == expected and expected is not None, turn
         stator.wait()
     assert compiled.stats()["traces"] > 0

@@ -36,6 +36,56 @@ assert body.position.tobytes() == position.tobytes() and body.velocity.tobytes()
     assert ran(program) == ["18", "True", "True", "0"]
 
 
+HOLDERS = {
+    "slots": """
+class Mesh:
+    __slots__ = "u", "f"
+    def __init__(self): self.u, self.f = arrays()
+mesh, body = Mesh(), "u, f = m.u, m.f"
+""",
+    "dataclass with defaults": """
+from dataclasses import dataclass
+@dataclass
+class Mesh:
+    u: object = None
+    f: object = None
+mesh, body = Mesh(*arrays()), "u, f = m.u, m.f"
+""",
+    "an attribute's attribute": """
+class Mesh: pass
+mesh, inner, body = Mesh(), Mesh(), "u, f = m.l.u, m.l.f"
+mesh.l = inner
+inner.u, inner.f = arrays()
+""",
+    "a named tuple's": """
+from typing import NamedTuple
+class Mesh(NamedTuple):
+    u: object
+    f: object
+mesh, body = Mesh(*arrays()), "u, f = m.u, m.f"
+""",
+    "list": '''mesh, body = list(arrays()), "u, f = m"''',
+    "dict": '''mesh, body = dict(zip("uf", arrays())), "u, f = m['u'], m['f']"''',
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_where_arrays_are_found(holder):
+    program = f"""
+import numpy as np, stator
+def arrays(): return np.zeros(40), np.ones(40)
+{HOLDERS[holder]}
+text = "def smooth(m):\\n    BODY\\n    for k in range(40):\\n        for i in range(1, len(u) - 1):\\n" \\
+    "            u[i] = 0.5 * (u[i - 1] + u[i + 1]) + f[i]\\n"
+space = {{}}
+exec(text.replace("BODY", body), space)
+for k in range(4):
+    space["smooth"](mesh)
+"""
+    _, _, served, regions = ran(program)
+    assert served == "True" and int(regions) > 0
+
+
 def test_looking_for_arrays_runs_no_code_of_the_program():
     program = """
 import stator
