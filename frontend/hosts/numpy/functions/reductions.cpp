@@ -49,6 +49,11 @@ DType summed_as(DType t) {
 constexpr const char *kAdd = "add", *kMultiply = "multiply", *kMaximum = "maximum", *kMinimum = "minimum",
                      *kAnd = "logical_and", *kOr = "logical_or";
 
+// Sums of complex numbers as real ones warn.
+bool warns(DType from, DType to) {
+    return graph::is_complex(from) && !graph::is_complex(to) && to != DType::Bool;
+}
+
 // Of a NumPy number: its value, but that a sum begins with 0.
 Ref of_number(Steps& s, Ref number, const char* ufunc) {
     const DType t = s.dtype(number);
@@ -67,6 +72,7 @@ Ref sum(Steps& s, Refs p) {
     if (!read_request(s, p[0], p[1], p[4], &r)) return {};
     DType t = summed_as(s.dtype(r.array));
     if (p[2] && !s.fixed_dtype(p[2], &t)) return {};
+    if (warns(s.dtype(r.array), t)) return s.decline("a sum of complex numbers as real ones");
     return finished(s, r, s.reduce(Ufunc, r.array, r.axes, r.array, t));
 }
 
@@ -109,6 +115,7 @@ Ref ufunc_reduce(Steps& s, Refs p) {
     if (!s.flag(p[5], &r.keepdims)) return {};
     DType t = truth ? DType::Bool : sums ? summed_as(s.dtype(r.array)) : s.dtype(r.array);
     if (p[3] && !s.fixed_dtype(p[3], &t)) return {};
+    if (warns(s.dtype(r.array), t)) return s.decline("a sum of complex numbers as real ones");
     return finished(s, r, s.reduce(ufunc, r.array, r.axes, r.array, t));
 }
 
