@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -289,3 +290,24 @@ def test_the_collector_is_the_programs(collections):
     g(3)
     thread.join()
     assert seen == {True} and not gc.isenabled()
+
+
+def test_nothing_warns_while_a_loop_is_built():
+    """NumPy is asked once what a call gives; what its C code warns about would be heard."""
+
+    def f(b):
+        t = 0
+        for _ in range(300):
+            t += np.pad(b, 1, constant_values=2j)[0]
+        return t
+
+    def warnings_of(function):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            function(np.ones(3, "f4"))
+        return len(heard)
+
+    compiled = stator.compile(f)
+    for _ in range(3):
+        assert warnings_of(compiled) == warnings_of(f) == 600
+        stator.wait()

@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 #include "guards/check/names.h"
@@ -31,6 +32,15 @@ bool has_complex(const Value& v) {
 bool chooses_dtype(const Value& v) {
     return v.kind == Kind::Known &&
            (PyType_Check(v.obj) || PyUnicode_Check(v.obj) || PyArray_DescrCheck(v.obj));
+}
+
+// Whether it gives complex numbers where any operand has some, so that none is converted to a real one.
+bool mixes(PyObject* callable) {
+    if (PyObject_TypeCheck(callable, &PyUFunc_Type) || numpy::is_function(callable, "where")) return true;
+    constexpr int kBinaryOperators = 13;  // NB_ADD to NB_XOR
+    for (int nb = 0; nb < kBinaryOperators; ++nb)
+        if (callable == numpy::operator_function(nb)) return true;
+    return numpy::is_function_or_method(callable, "dot") || numpy::is_function(callable, "outer");
 }
 
 bool names(PyObject* keywords, const char* name) {
@@ -149,7 +159,10 @@ bool Builder::call_host(PyObject* callable, std::vector<Value> args, PyObject* n
     for (Py_ssize_t k = 0; ufunc && names && k < PyTuple_GET_SIZE(names); ++k)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), "where") == 0)
             return unknown(what + " with where=");
-    if (any(has_complex) && any(chooses_dtype)) return unknown(what + " that converts complex numbers");
+    // What C code warns about nobody hears but the program: NumPy must not be asked what such a call gives.
+    const bool into_real = !args.empty() && !has_complex(args[0]) && any(has_complex) && !mixes(callable);
+    if (into_real || (any(has_complex) && any(chooses_dtype)))
+        return unknown(what + " that converts complex numbers");
     for (Value& v : args)
         if (!operand_for_host(&v)) return false;
     std::vector<ValueId> operands;
