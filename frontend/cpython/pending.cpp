@@ -29,13 +29,15 @@ PyObject* make_empty_function() {
     return globals ? empty_function_code.run(globals.get()) : nullptr;
 }
 
-void drop_own_traceback_entry(PyObject* function) {
+// Of the function, or of the code that makes it: what another thread sends may be raised there already.
+void drop_own_traceback_entry() {
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
     auto* entry = reinterpret_cast<PyTracebackObject*>(tb);
     if (entry) {
         PyRef co = PyRef::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
-        if (co.get() == PyFunction_GET_CODE(function)) {
+        PyObject* file = reinterpret_cast<PyCodeObject*>(co.get())->co_filename;
+        if (PyUnicode_CompareWithASCIIString(file, "<stator>") == 0) {
             tb = Py_XNewRef(reinterpret_cast<PyObject*>(entry->tb_next));
             Py_DECREF(entry);
         }
@@ -60,9 +62,9 @@ bool serve_others(PyThreadState* ts) {
     const DeferredSignals later;
     const Untraced ours(ts);
     static PyObject* function = nullptr;
-    if (!function && !(function = make_empty_function())) return false;
+    if (!function && !(function = make_empty_function())) return drop_own_traceback_entry(), false;
     PyObject* none = PyObject_CallNoArgs(function);
-    if (!none) return drop_own_traceback_entry(function), false;
+    if (!none) return drop_own_traceback_entry(), false;
     Py_DECREF(none);
     return true;
 }
