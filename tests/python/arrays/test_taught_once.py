@@ -258,6 +258,9 @@ LATE_ERRORS = [
     "x.var(correction=1)",
     "x.std(correction=1)",
     "np.average(x[:0], axis=1)",
+    "np.concatenate((x, x), dtype=np.int64)",
+    "np.vstack((x, x), dtype=bool)",
+    "np.stack((x > 0, x), dtype='u8')",
 ]
 
 

@@ -21,6 +21,14 @@ struct Pieces {
     DType dtype = DType::F64;
 };
 
+// Whether casting="same_kind" allows the conversion; else NumPy raises.
+bool same_kind(DType from, DType to) {
+    if (from == to || from == DType::Bool || graph::is_complex(to)) return true;
+    if (graph::is_float(to)) return !graph::is_complex(from);
+    if (graph::is_complex(from) || graph::is_float(from) || to == DType::Bool) return false;
+    return graph::is_unsigned(from) || !graph::is_unsigned(to);
+}
+
 bool read_pieces(Steps& s, Ref sequence, Ref dtype, Pieces* out) {
     if (!s.items(sequence, &out->arrays) || out->arrays.empty())
         return s.decline("what is no tuple or list of arrays"), false;
@@ -28,7 +36,11 @@ bool read_pieces(Steps& s, Ref sequence, Ref dtype, Pieces* out) {
         if (!s.is_array(r) || !s.is_straight(r)) return s.decline("putting such arrays together"), false;
         out->rank = std::max(out->rank, s.rank(r));
     }
-    return dtype ? s.fixed_dtype(dtype, &out->dtype) : s.result_dtype(out->arrays, &out->dtype);
+    if (!dtype) return s.result_dtype(out->arrays, &out->dtype);
+    if (!s.fixed_dtype(dtype, &out->dtype)) return false;
+    for (const Ref r : out->arrays)
+        if (!same_kind(s.dtype(r), out->dtype)) return s.decline("a conversion to another kind"), false;
+    return true;
 }
 
 bool same_ranks(Steps& s, const Pieces& p) {
