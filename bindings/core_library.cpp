@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "frontend/function.h"
+#include "frontend/hosts/call_pure.h"
 #include "frontend/policy.h"
 
 extern char** environ;
@@ -115,8 +116,13 @@ PyObject* after_fork(PyObject*, PyObject*) {
     }
     Py_RETURN_NONE;
 }
+PyObject* in_child(PyObject*, PyObject*) {
+    frontend::other_threads_are_gone();
+    Py_RETURN_NONE;
+}
 PyMethodDef before_fork_method = {"before_fork", before_fork, METH_NOARGS, nullptr};
 PyMethodDef after_fork_method = {"after_fork", after_fork, METH_NOARGS, nullptr};
+PyMethodDef in_child_method = {"in_child", in_child, METH_NOARGS, nullptr};
 
 // A fork while the opener holds locks of the dynamic loader would leave them locked in the child.
 bool wait_before_forks() {
@@ -124,12 +130,14 @@ bool wait_before_forks() {
     PyObject* hook = os ? PyObject_GetAttrString(os, "register_at_fork") : nullptr;
     PyObject* before = hook ? PyCFunction_New(&before_fork_method, nullptr) : nullptr;
     PyObject* after = before ? PyCFunction_New(&after_fork_method, nullptr) : nullptr;
-    PyObject* keywords =
-        after ? Py_BuildValue("{s:O,s:O}", "before", before, "after_in_parent", after) : nullptr;
+    PyObject* child = after ? PyCFunction_New(&in_child_method, nullptr) : nullptr;
+    PyObject* keywords = child ? Py_BuildValue("{s:O,s:O,s:O}", "before", before, "after_in_parent", after,
+                                               "after_in_child", child)
+                               : nullptr;
     PyObject* none = keywords ? PyTuple_New(0) : nullptr;
     PyObject* done = none ? PyObject_Call(hook, none, keywords) : nullptr;
     const bool ok = done != nullptr;
-    for (PyObject* o : {os, hook, before, after, keywords, none, done}) Py_XDECREF(o);
+    for (PyObject* o : {os, hook, before, after, child, keywords, none, done}) Py_XDECREF(o);
     if (!ok) PyErr_Clear();
     return ok;
 }

@@ -1,12 +1,15 @@
 // See call_pure.h. Python code warns by warnings.warn, which it looks up when it does: for the time of a call
 // a function stands there that stops what this thread reports and passes on what others do. (It is built in,
-// so it changes no stack level.)
+// so it changes no stack level.) What C code warns of is kept, and dropped (kept_warnings.h): an array that
+// is converted to a number, say, which some versions of NumPy advise against.
 #include "frontend/hosts/call_pure.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "frontend/cpython/deferred.h"
+#include "frontend/hosts/kept_warnings.h"
 #include "frontend/once.h"
 
 namespace stator::frontend {
@@ -67,8 +70,17 @@ class Listener {
     }
     ~Listener() {
         t_listening = outer_;
-        WarningsModule& w = warnings_module();
-        if (!w.ours || --g_listeners > 0) return;
+        if (warnings_module().ours && --g_listeners == 0) put_back();
+    }
+    // In a child of a fork, whose thread listens in `here` calls.
+    static void only(int here) {
+        if (std::exchange(g_listeners, here) > 0 && here == 0) put_back();
+    }
+    Listener(const Listener&) = delete;
+
+  private:
+    static void put_back() {
+        const WarningsModule& w = warnings_module();
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         if (PyDict_GetItemWithError(w.names.get(), w.key.get()) == w.ours.get() &&
@@ -76,9 +88,6 @@ class Listener {
             PyErr_Clear();
         PyErr_Restore(type, value, traceback);
     }
-    Listener(const Listener&) = delete;
-
-  private:
     Listening outer_;
 };
 
@@ -106,11 +115,21 @@ bool runs_python(PyObject* callable) {
 PyRef call_pure(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* names,
                 OnWarning on_warning) {
     const DeferredSignals deferred;
+    std::optional<KeptWarnings> from_c;
+    if ((runs_python(callable) || on_warning == OnWarning::Ignore) && !KeptWarnings::of_this_thread())
+        from_c.emplace();
     if (!runs_python(callable)) return PyRef::steal(PyObject_Vectorcall(callable, args, nargs, names));
     const Listener listener(on_warning == OnWarning::Fail ? Listening::Fail : Listening::Ignore);
     PyRef result = PyRef::steal(PyObject_Vectorcall(callable, args, nargs, names));
+    if (from_c && from_c->any() && on_warning == OnWarning::Fail) return {};
     if (result || t_warned || PyErr_ExceptionMatches(PyExc_FloatingPointError)) return result;
     return call_again(callable, args, nargs, names);
+}
+
+void other_threads_are_gone() {
+    // A fork within such a call is one by a function of the library: none is known.
+    Listener::only(t_listening == Listening::No ? 0 : 1);
+    KeptWarnings::other_threads_are_gone();
 }
 
 }  // namespace stator::frontend

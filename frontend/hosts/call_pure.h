@@ -3,7 +3,9 @@
 //
 // When such a call fails, Python goes on in front of it and makes it once more. So whatever is not the
 // function's own must not end in it: signals wait (deferred.h), and so does an exception that another thread
-// sent. A warning of the function's Python code needs the frame that calls: its line, and its count.
+// sent. A warning of the function needs the frame that calls, for its line and its count. (Functions in C
+// that may warn are asked before the call: numpy/own_warnings.h; or their warnings are kept:
+// kept_warnings.h.)
 #pragma once
 
 #include <cstddef>
@@ -22,5 +24,8 @@ enum class OnWarning : uint8_t {
 // them. It may call the function twice.
 PyRef call_pure(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* names,
                 OnWarning on_warning = OnWarning::Fail);
+
+// After a fork, in the child: calls of other threads never end there.
+void other_threads_are_gone();
 
 }  // namespace stator::frontend

@@ -49,7 +49,11 @@ Filters& filters_module() {
 // Guarded by the GIL. Lists into which the entry was put; more than one where a program sets another
 // meanwhile.
 int g_keepers = 0;
-std::vector<PyRef> g_lists;
+std::vector<PyRef>& lists() {
+    static auto& all =
+        *new std::vector<PyRef>;  // never goes: a thread may be in a call when the process ends
+    return all;
+}
 
 PyObject* list_now() {
     const Filters& f = filters_module();
@@ -61,13 +65,20 @@ void put_entry() {
     PyObject* list = list_now();
     PyObject* entry = filters_module().entry.get();
     if (!list || (PyList_GET_SIZE(list) > 0 && PyList_GET_ITEM(list, 0) == entry)) return;
-    if (PyList_Insert(list, 0, entry) == 0) g_lists.push_back(PyRef::borrow(list));
+    if (PyList_Insert(list, 0, entry) == 0) lists().push_back(PyRef::borrow(list));
 }
 
 void take_entry(PyObject* list) {
     PyObject* entry = filters_module().entry.get();
     for (Py_ssize_t i = PyList_GET_SIZE(list); i-- > 0;)
         if (PyList_GET_ITEM(list, i) == entry) PyList_SetSlice(list, i, i + 1, nullptr);
+}
+
+void take_entries() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (const PyRef& list : std::exchange(lists(), {})) take_entry(list.get());
+    PyErr_Restore(type, value, traceback);
 }
 
 }  // namespace
@@ -83,13 +94,13 @@ KeptWarnings::KeptWarnings() : outer_(t_keeps) {
 
 KeptWarnings::~KeptWarnings() {
     t_keeps = outer_;
-    if (--g_keepers > 0) return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    const std::vector<PyRef> lists = std::move(g_lists);
-    g_lists.clear();
-    for (const PyRef& list : lists) take_entry(list.get());
-    PyErr_Restore(type, value, traceback);
+    if (--g_keepers == 0) take_entries();
+}
+
+void KeptWarnings::other_threads_are_gone() {
+    g_keepers = 0;
+    for (const KeptWarnings* k = t_keeps; k; k = k->outer_) ++g_keepers;
+    if (g_keepers == 0) take_entries();
 }
 
 bool KeptWarnings::tell(const char* file, int line, PyObject* globals) {

@@ -19,6 +19,9 @@ class KeptWarnings {
     ~KeptWarnings();
     KeptWarnings(const KeptWarnings&) = delete;
 
+    // After a fork, in the child.
+    static void other_threads_are_gone();
+
     bool any() const { return !found_.empty(); }
     // Tells of them as if `file` had given them at `line`, in a frame with these globals. False: telling
     // raised an exception, because the program has made it one; it is dropped.

@@ -90,6 +90,9 @@ bool cross_warns(const Arguments& a) {
 // "`axes` should not be `None` if `s` is not `None`" and "Passing an array containing `None` values to `s`"
 bool transform_warns(const Arguments& a) { return is_given(a.get(1, "s")); }
 
+// "Passing None into shape arguments as an alias for () is deprecated", and an error later
+bool shape_warns(const Arguments& a) { return a.get(0, "shape") == Py_None; }
+
 using Check = bool (*)(const Arguments&);
 
 using Checks = std::unordered_map<PyObject*, Check>;
@@ -123,6 +126,7 @@ bool find_in_numpy(Checks* all) {
         numpy.add(type, "std", variance_warns);
     }
     numpy.add(nullptr, "cross", cross_warns);
+    for (const char* name : {"zeros", "empty", "ndarray"}) numpy.add(nullptr, name, shape_warns);
     return numpy.found();
 }
 

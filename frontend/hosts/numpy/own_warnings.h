@@ -1,5 +1,4 @@
-// Warnings that functions of NumPy written in Python give by warnings.warn, for other reasons than a
-// floating-point flag.
+// Warnings that functions of NumPy give, for other reasons than a floating-point flag.
 #pragma once
 
 #include <cstddef>

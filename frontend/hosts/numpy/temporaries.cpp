@@ -160,6 +160,13 @@ Operation operation_of(const Frame& f, const Insn& insn) {
 
 TemporaryReuse::TemporaryReuse(Frame& f, const Insn& insn, Held held) {
     const Operation o = operation_of(f, insn);
+    // A local that was loaded without a reference has one all the same.
+    const auto is_local = [&](int from_top) {
+        return o.operands > from_top && f.is_borrowed(f.depth() - 1 - from_top);
+    };
+    constexpr int kNever = 1 << 30;
+    if (is_local(0)) held.top = kNever;
+    if (is_local(1)) held.below = kNever;
     if (o.by_call && !numpy_reuses(kByCall)) return;
     operands_ = o.operands;
     if (o.operands == 2) {

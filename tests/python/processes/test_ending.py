@@ -129,6 +129,8 @@ exec(sys.argv[1])
 def test_forks_while_threads_are_in_loops(where: str) -> None:
     # What is imported when first used is imported first: a fork in the middle of an import leaves its lock locked.
     program = """
+import warnings
+warn, filters = warnings.warn, list(warnings.filters)
 for _ in range(4):
     for f in sizes:
         f.compiled(np.ones(sizes[f]), 5)
@@ -138,6 +140,7 @@ for f in (elements, solve, steps, large):
 
 def child():
     signal.alarm(30)
+    assert warnings.warn is warn and warnings.filters == filters
     for f in sizes:
         a = np.ones(sizes[f])
         expected = f(a.copy(), 5)
