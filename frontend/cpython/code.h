@@ -31,6 +31,7 @@ struct Insn {
         kBackward = 8,
         kMethod = 16,
         kForCallable = 32,  // obj is code of generator_list.h, to be used where a callable merely collects
+        kBorrows = 64,      // the load of a local has no reference of its own (LOAD_FAST_BORROW of 3.14)
     };
     Opcode op = Opcode::Nop;
     uint8_t flags = 0;
@@ -51,6 +52,12 @@ struct Insn {
 // what it goes through without an iterator; an empty slot says that there is one, which is what stepping
 // makes.
 inline constexpr int kAboveIterator = PY_MINOR_VERSION >= 15 ? 1 : 0;
+
+// How many slots an instruction pops and then pushes, where it does not jump.
+struct StackEffect {
+    int pops, pushes;
+};
+StackEffect stack_effect(const Insn& insn);
 
 struct Handler {
     int target;  // index into insns
@@ -86,18 +93,22 @@ class CodeInfo {
     // dead there. Cells and free variables are always live. A dead local can still be seen through locals()
     // and frame.f_locals: see locals_seen.
     bool live(int insn_index, int slot) const;
+    // The first instruction of the basic block that an instruction is in.
+    int block_of(int insn_index) const;
     // Whether locals of a frame of this code, with these globals, may be looked up by name.
     bool locals_seen(PyObject* globals) const;
 
   private:
     void compute_liveness() const;
+    void compute_blocks() const;
     void compute_first_ahead();
 
     std::vector<Handler> handlers_;
     std::vector<int32_t> handler_of_;  // per instruction: index into handlers_, -1 = none
     mutable std::vector<uint64_t>
-        live_;                         // per instruction: a bit per localsplus slot; empty until first asked
-    mutable int8_t locals_seen_ = -1;  // -1 until first asked
+        live_;  // per instruction: a bit per localsplus slot; empty until first asked
+    mutable std::vector<uint8_t> begins_block_;  // per instruction; empty until first asked
+    mutable int8_t locals_seen_ = -1;            // -1 until first asked
 };
 
 }  // namespace stator::frontend

@@ -20,6 +20,7 @@ PyObject* Frame::builtins() const { return raw_->f_builtins; }
 int Frame::unit() const { return raw::next(raw_); }
 int Frame::depth() const { return static_cast<int>(raw::sp(raw_) - raw_->localsplus); }
 PyObject* Frame::slot(int i) const { return raw::slot_object(raw_->localsplus[i]); }
+bool Frame::is_borrowed(int i) const { return raw::slot_is_borrowed(raw_->localsplus[i]); }
 bool Frame::slot_is_object(int i) const { return raw::slot_is_object(raw_->localsplus[i]); }
 
 void Frame::set_slot(int i, PyObject* steal) {

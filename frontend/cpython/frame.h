@@ -20,12 +20,13 @@ class Frame {
   public:
     Frame(PyThreadState* ts, _PyInterpreterFrame* raw) : ts_(ts), raw_(raw) {}
     PyCodeObject* code() const;
-    PyObject* function() const;   // borrowed PyFunctionObject
-    PyObject* globals() const;    // borrowed
-    PyObject* builtins() const;   // borrowed
-    int unit() const;             // the next code unit to execute, for a frame that is not executing
-    int depth() const;            // valid slots: localsplus, then stack
-    PyObject* slot(int i) const;  // borrowed; NULL for an empty slot
+    PyObject* function() const;     // borrowed PyFunctionObject
+    PyObject* globals() const;      // borrowed
+    PyObject* builtins() const;     // borrowed
+    int unit() const;               // the next code unit to execute, for a frame that is not executing
+    int depth() const;              // valid slots: localsplus, then stack
+    PyObject* slot(int i) const;    // borrowed; NULL for an empty slot
+    bool is_borrowed(int i) const;  // the slot has no reference of its own
     bool slot_is_object(
         int i) const;        // false for 3.14's tagged integers (the lasti slot): never read those as objects
     int lasti(int i) const;  // the unit in a lasti slot (pushed for handlers with Handler::push_lasti)
@@ -43,6 +44,10 @@ class Frame {
     void link();
     void unlink();  // no effect on a frame that is not linked
     bool is_linked() const;
+    // For a frame that was rebuilt before the instruction at `pc`, or, `in_call`, inside of the call there:
+    // what LOAD_FAST_BORROW of 3.14 and later had pushed has no reference of its own, as C code that counts
+    // references (ndarray.resize) can tell. Nothing to do on older versions.
+    void borrow_loads(const CodeInfo& code, int pc, bool in_call);
     // How many slots of the calling frame's stack hold the object, while its call is executed step by step:
     // they are released when the call returns. 0 where CPython hands arguments over.
     int held_by_caller(const PyObject* o) const;

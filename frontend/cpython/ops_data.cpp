@@ -58,13 +58,13 @@ bool append_to_local(const Op& o) {
         return false;
     raw::slot_t& target = local(o, store.arg);
     if (raw::slot_object(target) != left || left == right) return false;
+    raw::slot_t* p = sp(o);
+    raw::slot_t added = p[-1];
+    PyObject* text = raw::slot_take(p[-2]);  // while the local keeps what is borrowed from it
+    set_sp(o, p - 2);
     raw::slot_t old = target;
     target = raw::slot_null();
     raw::slot_close(old);
-    raw::slot_t* p = sp(o);
-    raw::slot_t added = p[-1];
-    PyObject* text = raw::slot_take(p[-2]);
-    set_sp(o, p - 2);
     PyUnicode_Append(&text, right);
     if (text) push(o, text);
     raw::slot_close(added);

@@ -47,7 +47,7 @@ Step op_PushNull(const Op& o) {
 }
 
 Step op_Copy(const Op& o) {
-    push_slot(o, raw::slot_copy(sp(o)[-o.in.arg]));
+    push_slot(o, raw::slot_again(sp(o)[-o.in.arg]));
     return next(o);
 }
 
@@ -63,7 +63,7 @@ Step op_LoadFast(const Op& o) {
         raise_unbound(o, o.in.arg);
         return Step::Raised;
     }
-    push_slot(o, raw::slot_copy(s));
+    push_slot(o, o.in.flags & Insn::kBorrows ? raw::slot_borrow(s) : raw::slot_copy(s));
     return next(o);
 }
 

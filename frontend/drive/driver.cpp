@@ -93,7 +93,7 @@ class FrameDriver {
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
     PyObject* constructed(PyObject* steal);
     PyObject* operated(int nb_op, PyObject* steal);
-    void fill(ResumeFrame& rf);
+    void fill(ResumeFrame& rf, bool in_call);
     void keep_lost(std::shared_ptr<LostVariables> lost);
     void find_lost();
     bool refused(CallLimits::What what);
@@ -621,7 +621,7 @@ PyObject* FrameDriver::run(bool skip_place) {
     }
 }
 
-void FrameDriver::fill(ResumeFrame& rf) {
+void FrameDriver::fill(ResumeFrame& rf, bool in_call) {
     f_.clear_slots();
     for (size_t i = 0; i < rf.slots.size(); ++i)
         f_.init_slot(static_cast<int>(i), std::exchange(rf.slots[i], nullptr));
@@ -629,6 +629,7 @@ void FrameDriver::fill(ResumeFrame& rf) {
     rf.slots.clear();
     if (rf.lost) keep_lost(std::move(rf.lost));
     pc_ = code_.index_at(rf.unit);
+    f_.borrow_loads(code_, pc_, in_call);
 }
 
 PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot) {
@@ -696,7 +697,7 @@ FrameDriver::Flow FrameDriver::descend(std::vector<ResumeFrame>& frames, size_t 
 
 FrameDriver::Flow FrameDriver::settle(std::vector<ResumeFrame>& frames, size_t k, bool hot,
                                       PyObject** result) {
-    fill(frames[k]);
+    fill(frames[k], k + 1 < frames.size());
     skip_next_ = true;
     if (k + 1 < frames.size()) return descend(frames, k + 1, hot, result);
     if (frames[k].pending) {

@@ -87,12 +87,6 @@ bool Recorder::on_copy_free_vars(const Insn&) {
     return true;
 }
 
-int Recorder::made_function_operands(const Insn& insn) {
-    int count = 1;
-    for (auto [flag, item] : kParts) count += kPartsOnStack && (insn.arg & flag) != 0;
-    return count;
-}
-
 bool Recorder::on_make_function(const Insn& insn) {
     auto f = std::make_shared<Shadow>();
     f->kind = ShadowKind::Function;

@@ -94,12 +94,7 @@ const Recorder::Entry* Recorder::table() {
 int Recorder::pops(const Insn& insn) const {
     int n = table()[static_cast<int>(insn.op)].pops;
     if (n >= 0) return n;
-    if (insn.op == Opcode::Call) return insn.arg + 2 + ((insn.flags & Insn::kKwOnStack) ? 1 : 0);
-    if (insn.op == Opcode::CallFunctionEx) return 3 + (PY_VERSION_HEX >= 0x030E0000 || (insn.arg & 1));
-    if (insn.op == Opcode::BuildMap) return 2 * insn.arg;
-    if (insn.op == Opcode::MakeFunction) return made_function_operands(insn);
-    if (insn.op == Opcode::BuildConstKeyMap) return insn.arg + 1;
-    return insn.arg;
+    return stack_effect(insn).pops;
 }
 
 // `x.resize(n)` raises where x has other references, of which a recording holds some.

@@ -97,7 +97,6 @@ class Recorder {
     bool may_be_temporary(const Operand& o) const;
     bool settle_reuse(const numpy::TemporaryReuse& reuse);
     bool settle_size(const Operand& o, int64_t itemsize, bool* large);
-    static int made_function_operands(const Insn& insn);
     ShadowRef cell_at(int slot);
     bool begins_comprehension(const Insn& get_iter);
     bool unrolls(const Insn& insn);

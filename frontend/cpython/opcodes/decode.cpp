@@ -107,6 +107,14 @@ class Decoder {
             add(static_cast<Opcode>(row.extra), start, unit, next).arg = arg & 15;
             return;
         }
+        if (row.how == How::BorrowedLocals) {
+            for (int shift = 4 * (row.extra - 1); shift >= 0; shift -= 4) {
+                Insn& load = add(row.id, start, unit, next);
+                load.arg = row.extra == 1 ? arg : arg >> shift & 15;
+                load.flags |= Insn::kBorrows;
+            }
+            return;
+        }
         if (row.how == How::ConstReturn) {
             add(Opcode::LoadConst, start, unit, next).obj = PyTuple_GET_ITEM(co_->co_consts, arg);
             add(Opcode::ReturnValue, start, unit, next);

@@ -12,6 +12,9 @@ inline PyObject* slot_object(slot_t s) { return s; }
 inline slot_t slot_steal(PyObject* o) { return o; }
 inline PyObject* slot_take(slot_t s) { return s; }
 inline slot_t slot_copy(slot_t s) { return Py_XNewRef(s); }
+inline slot_t slot_borrow(slot_t s) { return slot_copy(s); }  // 3.14 has references that are not counted
+inline slot_t slot_again(slot_t s) { return slot_copy(s); }
+inline bool slot_is_borrowed(slot_t) { return false; }
 inline void slot_close(slot_t s) { Py_XDECREF(s); }
 inline slot_t slot_of_lasti(int unit) { return PyLong_FromLong(unit); }
 inline int lasti_of_slot(slot_t s) { return static_cast<int>(PyLong_AsLong(s)); }

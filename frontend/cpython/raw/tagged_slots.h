@@ -1,7 +1,8 @@
 // Slots of CPython 3.14 and later: tagged references (_PyStackRef), the stack pointer is absolute.
 //
-// The low bits of a slot say whether it holds a reference count. The stepper pushes owned references only;
-// borrowed ones (LOAD_FAST_BORROW) are made by the evaluator alone. The empty slot is PyStackRef_NULL, whose
+// The low bits of a slot say whether it holds a reference count. LOAD_FAST_BORROW pushes one that holds none,
+// as the compiler has found that it is gone before the local is; everything else that the stepper pushes is
+// owned. The empty slot is PyStackRef_NULL, whose
 // bits are not zero, and a lasti slot is a tagged integer: neither is ever read as an object.
 #pragma once
 
@@ -39,6 +40,13 @@ inline slot_t slot_copy(slot_t s) {
     if (PyStackRef_IsNull(s) || PyStackRef_IsTaggedInt(s)) return s;
     return PyStackRef_FromPyObjectNew(PyStackRef_AsPyObjectBorrow(s));
 }
+// A reference that is not counted, for as long as the slot that it is read from keeps the object.
+inline slot_t slot_borrow(slot_t s) { return PyStackRef_Borrow(s); }
+// The same once more on one stack: counted if `s` is.
+inline slot_t slot_again(slot_t s) {
+    return PyStackRef_IsNull(s) || PyStackRef_IsTaggedInt(s) ? s : PyStackRef_DUP(s);
+}
+inline bool slot_is_borrowed(slot_t s) { return !PyStackRef_IsHeapSafe(s); }
 inline void slot_close(slot_t s) { PyStackRef_XCLOSE(s); }
 inline slot_t slot_of_lasti(int unit) { return PyStackRef_TagInt(unit); }
 inline int lasti_of_slot(slot_t s) { return static_cast<int>(PyStackRef_UntagInt(s)); }

@@ -380,6 +380,7 @@ bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) 
         f.init_slot(static_cast<int>(i), std::exchange(own_slots[i], nullptr));
     f.set_depth(static_cast<int>(own_slots.size()));
     own_slots.clear();
+    f.borrow_loads(*r.frames[0].code, r.frames[0].pc, r.frames.size() > 1);
     *inner = std::move(frames);
     return true;
 }
