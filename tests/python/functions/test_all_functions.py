@@ -79,7 +79,7 @@ text = "def smooth(m):\\n    BODY\\n    for k in range(40):\\n        for i in r
     "            u[i] = 0.5 * (u[i - 1] + u[i + 1]) + f[i]\\n"
 space = {{}}
 exec(text.replace("BODY", body), space)
-for k in range(4):
+for k in range(60):  # the hook may be off for some milliseconds
     space["smooth"](mesh)
 """
     _, _, served, regions = ran(program)

@@ -13,6 +13,8 @@ import numpy as np
 
 Rng = np.random.Generator
 
+NUMPY = tuple(int(part) for part in np.__version__.split(".")[:2])
+
 
 class Program(NamedTuple):
     """A program; `open` says why some loop of it is not native code from its beginning to its end yet."""
@@ -860,6 +862,7 @@ def f(img):
                     img[y + 1, x + 1] += err / 16
     return img
 """,
+    "" if NUMPY >= (2, 4) else "np.round of a number is a call of NumPy's Python code before NumPy 2.4",
 )
 # --- statistics, learning, chance -------------------------------------------------------------------------------------
 
