@@ -107,6 +107,8 @@ struct Value {
     PyObject* obj = nullptr;  // borrowed: the builder keeps what it looked at
     std::vector<Value> items;
     ExprRef expr;                    // Lazy
+    // Lazy, and `expr` is one part of these complex numbers: an array of them is a view of theirs, with gaps.
+    ExprRef complex;
     std::vector<ValueId> extents{};  // Lazy
     // Lazy: only the elements where this holds, in the order of C, are in it (build/numpy/masks.cpp).
     // `extents` is that of the mask and of the expression, the last axes aside along which `expr` goes on:

@@ -219,6 +219,7 @@ bool Builder::scratch_of(const ExprRef& value, const std::vector<ValueId>& exten
 bool Builder::fresh_array(Value* v) {
     if (v->permuted) return unknown("an array whose axes are not in the order of C");
     if (v->mask) return pack(*v, true, v);
+    if (is_lazy_part(*v)) return part_in_memory(Value(*v), v);
     return scratch_of(v->expr, v->extents, v, true);
 }
 

@@ -497,6 +497,8 @@ class Builder {
     bool unary_complex(const std::string& name, const Value& a, Value* out);
     bool element_expr(const Value& v, DType to, ExprRef* out);  // as assigning v to an element converts
     bool complex_part(const Value& a, int which, Value* out);
+    bool is_lazy_part(const Value& v) const;
+    bool part_in_memory(const Value& v, Value* out);
     ExprRef modulus(const ExprRef& z);
     bool complex_operands(const std::vector<Value>& in, DType t, Operands* out);
     static ExprRef pair(DType t, ExprRef re, ExprRef im);

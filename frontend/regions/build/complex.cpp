@@ -260,6 +260,7 @@ bool Builder::complex_part(const Value& a, int which, Value* out) {
         Operands of;
         if (!complex_operands({a}, a.dtype, &of)) return false;
         *out = lazy(of, of.in[0]->in[static_cast<size_t>(which)]);
+        out->complex = of.in[0];
         return true;
     }
     *out = part_of(a);
@@ -268,6 +269,17 @@ bool Builder::complex_part(const Value& a, int which, Value* out) {
     out->walk.clear();
     for (int axis = 0; axis < a.rank; ++axis) extents_.try_emplace({out->id, axis}, extent(a.id, axis));
     return true;
+}
+
+// Whether a value is a part of complex numbers that are not in memory yet; then it is put there with them.
+bool Builder::is_lazy_part(const Value& v) const {
+    return v.complex && !v.mask && (v.expr == v.complex->in[0] || v.expr == v.complex->in[1]);
+}
+
+bool Builder::part_in_memory(const Value& v, Value* out) {
+    Value whole;
+    return scratch_of(v.complex, v.extents, &whole, true) &&
+           complex_part(whole, v.expr == v.complex->in[1], out);
 }
 
 }  // namespace stator::frontend::regions
