@@ -1,5 +1,4 @@
-// Functions that make arrays out of shapes, scalars and other arrays: zeros, full, arange, copy, astype,
-// array.
+// Functions that make arrays out of other arrays and scalars: copy, astype, array.
 //
 // Result dtype and memory order are read off what NumPy returned; both follow from arguments that are fixed
 // by guards.
@@ -147,88 +146,6 @@ ShadowRef lower_as_array(TraceBuilder& tb, const Call& call) {
 
 namespace {
 
-bool within(TraceBuilder& tb, Sym s, int64_t limit) {
-    return tb.require(Relation::Lt, s, tb.int_const(limit)) &&
-           tb.require(Relation::Ge, s, tb.int_const(-limit));
-}
-
-// np.arange over ints: the extent is symbolic. Start, stop and step keep their signs.
-ShadowRef arange_of_ints(TraceBuilder& tb, const Call& call, Sym start, Sym stop, int64_t step, DType t) {
-    graph::SymTable& s = tb.syms();
-    Sym span = step > 0 ? s.sub(stop, start) : s.sub(start, stop);
-    int64_t stride = step > 0 ? step : -step;
-    Sym length = tb.int_const(0);
-    if (tb.decide(Relation::Ge, span, tb.int_const(1)))
-        length = fixed_extent(
-            tb, stride == 1 ? span : s.floordiv(s.add(span, tb.int_const(stride - 1)), tb.int_const(stride)));
-    auto* r = reinterpret_cast<PyArrayObject*>(call.result);
-    if (PyArray_NDIM(r) != 1 || PyArray_DIM(r, 0) != tb.hint(length))
-        return tb.fail(Reason::ModelMismatch, "arange");
-    // NumPy converts the first two elements and continues with their difference: both have to be exact in the
-    // dtype.
-    Sym second = s.add(start, tb.int_const(step));
-    bool exact = graph::is_integer(t) ? tb.sym_scalar(start, t) != kNone && tb.sym_scalar(second, t) != kNone
-                                      : (t == DType::F32 || t == DType::F64) && within(tb, start, 1 << 23) &&
-                                            within(tb, second, 1 << 23);
-    if (!exact) return tb.fail(Reason::UnknownCall, "arange of this dtype");
-    graph::Node n;
-    n.op = Op::Arange;
-    n.dtype = t;
-    n.in = {tb.cast(tb.sym_scalar(start, DType::I64), t),
-            tb.cast(tb.sym_scalar(tb.int_const(step), DType::I64), t)};
-    n.shape = {length};
-    if (n.in[0] == kNone || n.in[1] == kNone) return nullptr;
-    return finish(tb, tb.append(std::move(n)), call.result);
-}
-
-// np.arange over floats: the number of elements follows from the values, so they are fixed.
-ShadowRef arange_of_floats(TraceBuilder& tb, const Call& call, std::span<const Operand* const> bounds,
-                           DType t) {
-    if (t != DType::F64) return tb.fail(Reason::UnknownCall, "arange of this dtype");
-    double v[3] = {0, 0, 1};
-    for (int i = 0; i < 3; i++) {
-        if (!bounds[i]) continue;
-        if (!require_fixed(tb, *bounds[i])) return nullptr;
-        v[i] = PyFloat_AsDouble(bounds[i]->obj);
-        if (PyErr_Occurred()) return PyErr_Clear(), tb.fail(Reason::UnknownCall, "arange of this");
-    }
-    // NumPy stores the first two elements and continues with their difference.
-    double second = v[0] + v[2], delta = second - v[0];
-    if (v[0] + delta != second || !std::isfinite(second))
-        return tb.fail(Reason::UnknownCall, "arange of these values");
-    auto* r = reinterpret_cast<PyArrayObject*>(call.result);
-    graph::Node n;
-    n.op = Op::Arange;
-    n.dtype = t;
-    n.in = {tb.scalar_const(t, std::bit_cast<uint64_t>(v[0])),
-            tb.scalar_const(t, std::bit_cast<uint64_t>(delta))};
-    n.shape = {tb.int_const(PyArray_DIM(r, 0))};
-    return finish(tb, tb.append(std::move(n)), call.result);
-}
-
-ShadowRef lower_arange(TraceBuilder& tb, const Call& call) {
-    const Operand* p[6];
-    DType t;
-    if (!bind(tb, call, {"start", "stop", "step", "dtype", "device", "like"}, p) || !plain(tb, p[5], p[4]))
-        return nullptr;
-    if (!result_dtype(tb, call, &t) || !fixed_if_given(tb, {p[3]})) return nullptr;
-    const Operand *start = given(tb, p[0]), *stop = given(tb, p[1]), *step = given(tb, p[2]);
-    if (!stop) std::swap(start, stop);
-    if (!stop) return tb.fail(Reason::UnknownCall, "arange without a stop");
-    bool ints = true;
-    for (const Operand* o : {start, stop, step}) ints = ints && (!o || PyLong_CheckExact(o->obj));
-    if (!ints) {
-        const Operand* bounds[] = {start, stop, step};
-        return arange_of_floats(tb, call, bounds, t);
-    }
-    Sym from = tb.int_const(0), to;
-    int64_t stride = 1;
-    if (start && !read_int(tb, *start, &from)) return nullptr;
-    if (!read_int(tb, *stop, &to)) return nullptr;
-    if (step && (!read_fixed_int(tb, *step, &stride) || stride == 0)) return nullptr;
-    return arange_of_ints(tb, call, from, to, stride, t);
-}
-
 // a.fill(v) and np.copyto(dst, src).
 ShadowRef lower_fill(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 2 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
@@ -254,8 +171,8 @@ ShadowRef lower_copyto(TraceBuilder& tb, const Call& call) {
 constexpr CallRow kCreationRows[] = {
     {"astype", lower_astype, true},        {"array", lower_as_array},
     {"asarray", lower_as_array},           {"asanyarray", lower_as_array},
-    {"ascontiguousarray", lower_as_array}, {"arange", lower_arange, true},
-    {".fill", lower_fill, false, true},    {"copyto", lower_copyto, false, true},
+    {"ascontiguousarray", lower_as_array}, {".fill", lower_fill, false, true},
+    {"copyto", lower_copyto, false, true},
 };
 
 }  // namespace

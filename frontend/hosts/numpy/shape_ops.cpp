@@ -1,5 +1,5 @@
-// Other shapes of the same elements: reshapes for the steps of NumPy's functions (trace_steps.cpp), squeeze,
-// broadcast_to and their like, and len.
+// Other shapes of the same elements: reshapes for the steps of NumPy's functions (trace_steps.cpp),
+// broadcast_to, and len.
 //
 // Which of view or copy NumPy chose is read off the result's base. Reshapes are modelled for C-contiguous
 // operands; others copy first, as NumPy does, or are left to NumPy.
@@ -229,46 +229,6 @@ ShadowRef raveled(TraceBuilder& tb, const Operand& a, PyObject* result) {
 
 namespace {
 
-ShadowRef lower_squeeze(TraceBuilder& tb, const Call& call) {
-    const Operand* p[2];
-    if (!bind(tb, call, {"a", "axis"}, p) || !array_operand(tb, p[0])) return nullptr;
-    const Shape shape = tb.shape(p[0]->shadow);
-    std::vector<int> axes;
-    const Operand* axis = given(tb, p[1]);
-    if (axis && !read_axes(tb, axis, static_cast<int>(shape.size()), &axes)) return nullptr;
-    ViewStep step;
-    for (size_t i = 0; i < shape.size(); i++) {
-        bool one = tb.syms().as_const(shape[i]) == 1;
-        bool drop = axis ? std::find(axes.begin(), axes.end(), static_cast<int>(i)) != axes.end() : one;
-        if (drop && !one) return tb.fail(Reason::UnknownCall, "squeeze");
-        step.map.push_back(drop ? -1 : static_cast<int>(step.shape.size()));
-        step.step.push_back(drop ? 0 : 1);
-        step.start.push_back(tb.int_const(0));
-        if (!drop) step.shape.push_back(shape[i]);
-    }
-    // An array without such axes is returned as it is by the method, as a view by np.squeeze.
-    if (call.result == p[0]->obj) return p[0]->shadow;
-    return tb.new_view(p[0]->shadow, std::move(step), call.result);
-}
-
-ShadowRef lower_expand_dims(TraceBuilder& tb, const Call& call) {
-    const Operand* p[2];
-    if (!bind(tb, call, {"a", "axis"}, p) || !array_operand(tb, p[0]) || !p[1]) return nullptr;
-    if (!c_contiguous(tb, *p[0])) return tb.fail(Reason::UnknownCall, "expand_dims of this layout");
-    const Shape shape = tb.shape(p[0]->shadow);
-    int count = 1;
-    std::vector<Operand> items;
-    if (read_items(tb, *p[1], &items)) count = static_cast<int>(items.size());
-    int ndim = static_cast<int>(shape.size()) + count;
-    std::vector<int> axes;
-    if (!read_axes(tb, p[1], ndim, &axes)) return nullptr;
-    Shape out;
-    size_t next = 0;
-    for (int i = 0; i < ndim; i++)
-        out.push_back(std::find(axes.begin(), axes.end(), i) != axes.end() ? tb.int_const(1) : shape[next++]);
-    return reshape_view(tb, p[0]->shadow, std::move(out), call.result);
-}
-
 ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
     const Operand* p[3];
     Shape to;
@@ -293,27 +253,6 @@ ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
     return tb.new_view(p[0]->shadow, std::move(step), call.result);
 }
 
-template <int Rank>
-ShadowRef lower_at_least(TraceBuilder& tb, const Call& call) {
-    if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
-    const Operand& a = call.args[0];
-    if (call.result == a.obj) return a.shadow;
-    const Shape shape = tb.shape(a.shadow);
-    if (Rank != 2 || shape.size() != 1 || !is_array(call.result))
-        return tb.fail(Reason::UnknownCall, "atleast of this rank");
-    ViewStep step = whole(shape, tb);  // a[np.newaxis, :]
-    step.map[0] = 1;
-    step.shape.insert(step.shape.begin(), tb.int_const(1));
-    return tb.new_view(a.shadow, std::move(step), call.result);
-}
-
-ShadowRef lower_view(TraceBuilder& tb, const Call& call) {
-    if (call.args.size() != 1 || !array_operand(tb, &call.args[0]))
-        return tb.fail(Reason::UnknownCall, "view as another type");
-    const Operand& a = call.args[0];
-    return tb.new_view(a.shadow, whole(tb.shape(a.shadow), tb), call.result);
-}
-
 // len(x): the first extent.
 ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 1) return tb.fail(Reason::UnknownCall, "len");
@@ -327,39 +266,9 @@ ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     return fixed ? tb.constant(call.result) : tb.fail(Reason::UnknownCall, "len");
 }
 
-// np.real(x) and x.conj(): the array itself when it is real.
-ShadowRef lower_real(TraceBuilder& tb, const Call& call) {
-    if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
-    const Operand& a = call.args[0];
-    if (call.result == a.obj && !graph::is_complex(a.shadow->dtype)) return a.shadow;
-    return tb.fail(Reason::UnknownCall, "the real part of complex numbers");
-}
-
-// x.conj(): the array itself when it is real, else the ufunc.
-ShadowRef lower_conjugate(TraceBuilder& tb, const Call& call) {
-    if (call.args.size() != 1 || call.kwnames || !array_operand(tb, &call.args[0])) return nullptr;
-    if (!graph::is_complex(call.args[0].shadow->dtype))
-        return call.result == call.args[0].obj ? call.args[0].shadow : tb.fail(Reason::UnknownCall, "conj");
-    return lower_ufunc(tb, *find_ufunc("conjugate"), call.args, nullptr, nullptr, {}, call.result);
-}
-
-constexpr CallRow viewing(const char* where, Lowering lower) {
-    return {.where = where, .lower = lower, .shares = true};
-}
-
 constexpr CallRow kShapeOpsRows[] = {
-    viewing("real", lower_real),
-    {".conj", lower_conjugate, true},
-    {".conjugate", lower_conjugate, true},
-    viewing("squeeze", lower_squeeze),
-    viewing(".squeeze", lower_squeeze),
-    viewing("expand_dims", lower_expand_dims),
-    viewing("broadcast_to", lower_broadcast_to),
+    {.where = "broadcast_to", .lower = lower_broadcast_to, .shares = true},
     {"builtins:len", lower_len},
-    viewing("atleast_1d", lower_at_least<1>),
-    viewing("atleast_2d", lower_at_least<2>),
-    viewing("atleast_3d", lower_at_least<3>),
-    viewing(".view", lower_view),
 };
 
 }  // namespace

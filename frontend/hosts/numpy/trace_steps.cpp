@@ -4,6 +4,7 @@
 #include "frontend/hosts/numpy/trace_steps.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 
 #include "frontend/hosts/call_pure.h"
@@ -41,6 +42,7 @@ class TraceSteps final : public Steps {
     bool is_number(Ref v) override;
     bool is_int(Ref v) override;
     bool fixed_int(Ref v, int64_t* out) override;
+    bool fixed_float(Ref v, double* out) override;
     bool fixed_bool(Ref v, bool* out) override {
         return v && at(v).kind == Held::Argument && read_fixed_bool(tb_, at(v).operand, out);
     }
@@ -83,6 +85,7 @@ class TraceSteps final : public Steps {
     Ref difference(Ref a, Ref b) override { return symbol(tb_.syms().sub(sym(a), sym(b))); }
     Ref product(Ref a, Ref b) override { return symbol(tb_.syms().mul(sym(a), sym(b))); }
     Ref modulo(Ref a, Ref n) override;
+    Ref quotient(Ref a, int64_t n) override { return symbol(tb_.syms().floordiv(sym(a), tb_.int_const(n))); }
     bool is_so(Relation r, Ref a, Ref b) override { return tb_.decide(r, sym(a), sym(b)); }
     bool require(Relation r, Ref a, Ref b) override { return tb_.require(r, sym(a), sym(b)); }
     bool has_at_least(Ref array, int axis, int64_t n) override {
@@ -90,6 +93,7 @@ class TraceSteps final : public Steps {
     }
 
     Ref number(Ref integer, DType t) override { return value(tb_.sym_scalar(sym(integer), t)); }
+    Ref real(double v) override { return value(tb_.scalar_const(DType::F64, std::bit_cast<uint64_t>(v))); }
     Ref ufunc(std::string_view name, std::initializer_list<Ref> in) override;
     Ref whole_ufunc(std::string_view name, Refs in, Ref out) override;
     Ref cast(Ref v, DType t) override {
@@ -124,6 +128,7 @@ class TraceSteps final : public Steps {
     bool broadcast(Refs in, std::vector<Ref>* extents) override;
     Ref fresh(DType t, Refs extents) override;
     Ref filled(DType t, Refs extents, Ref number) override;
+    Ref progression(DType t, Ref start, Ref step, Ref count) override;
     Ref copied(Ref array, DType t) override;
     Ref positions(Ref like, int axis) override;
     bool only_extents_of(Ref) override { return true; }
@@ -259,6 +264,14 @@ bool TraceSteps::fixed_int(Ref v, int64_t* out) {
     return v && at(v).kind == Held::Argument && read_fixed_int(tb_, at(v).operand, out);
 }
 
+bool TraceSteps::fixed_float(Ref v, double* out) {
+    if (!v || at(v).kind != Held::Argument) return false;
+    const Operand& o = at(v).operand;
+    if ((!PyFloat_Check(o.obj) && !PyLong_CheckExact(o.obj)) || !require_fixed(tb_, o)) return false;
+    *out = PyFloat_AsDouble(o.obj);
+    return !PyErr_Occurred() || (PyErr_Clear(), false);
+}
+
 bool TraceSteps::items(Ref v, std::vector<Ref>* out) {
     std::vector<Operand> operands;
     if (v && at(v).kind == Held::Items) return *out = at(v).items, true;
@@ -391,11 +404,12 @@ ViewStep TraceSteps::step_of(Ref array, const std::vector<Axis>& axes) {
 
 Steps::Ref TraceSteps::reshape(Ref array, Refs extents) {
     std::vector<Operand> items;
-    for (const Ref r : extents) {
-        if (at(r).kind != Held::Argument) return decline("a reshape to what is no argument");
-        items.push_back(at(r).operand);
-    }
     Shape to;
+    for (const Ref r : extents)
+        at(r).kind == Held::Integer ? to.push_back(sym(r)) : items.push_back(at(r).operand);
+    if (at(array).kind == Held::Argument && items.empty())
+        return made(reshape_to(tb_, at(array).operand, std::move(to), result_));
+    if (!to.empty()) return decline("a reshape to arguments and others");
     if (at(array).kind != Held::Argument || !reshaped(tb_, shape(array), items, &to)) return {};
     return made(reshape_to(tb_, at(array).operand, std::move(to), result_));
 }
@@ -453,6 +467,16 @@ Steps::Ref TraceSteps::filled(DType t, Refs extents, Ref number) {
     return v == kNone ? Ref{} : made(numpy::finish(tb_, tb_.full(v, std::move(to), result_), result_));
 }
 
+Steps::Ref TraceSteps::progression(DType t, Ref start, Ref step, Ref count) {
+    if (!start || !step) return {};
+    graph::Node n;
+    n.op = Op::Arange;
+    n.dtype = t;
+    n.in = {id_of(start), id_of(step)};
+    n.shape = {fixed_extent(tb_, sym(count))};
+    return value(tb_.append(std::move(n)));
+}
+
 Steps::Ref TraceSteps::copied(Ref array, DType t) {
     if (!numpy::is_array(result_) || !PyArray_ISONESEGMENT(reinterpret_cast<PyArrayObject*>(result_)))
         return decline("a copy with gaps");
@@ -465,12 +489,8 @@ Steps::Ref TraceSteps::copied(Ref array, DType t) {
 Steps::Ref TraceSteps::positions(Ref like, int axis) {
     const Shape to = shape(like);
     const auto at_axis = static_cast<size_t>(axis);
-    graph::Node n;
-    n.op = Op::Arange;
-    n.dtype = DType::I64;
-    n.in = {tb_.sym_scalar(tb_.int_const(0), DType::I64), tb_.sym_scalar(tb_.int_const(1), DType::I64)};
-    n.shape = {to[at_axis]};
-    Id v = tb_.append(std::move(n));
+    const auto number_of = [&](int64_t v) { return number(integer(v), DType::I64); };
+    Id v = id_of(progression(DType::I64, number_of(0), number_of(1), symbol(to[at_axis])));
     ViewStep step;
     step.map = {0};
     step.step = {1};

@@ -1,6 +1,8 @@
-// Functions that make arrays out of shapes, numbers and other arrays: zeros, full, copy, astype and their
-// like.
+// Functions that make arrays out of shapes, numbers and other arrays: zeros, full, arange, copy, astype and
+// their like.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "frontend/hosts/numpy/functions/table.h"
 #include "graph/dtype.h"
@@ -109,10 +111,80 @@ Ref astype(Steps& s, Refs p) {
     return s.like_is_known(p[0]) ? s.copied(p[0], t) : s.decline("a conversion of this layout");
 }
 
+// Whether -limit <= v < limit, which is asked where it is not known.
+bool within(Steps& s, Ref v, int64_t least, int64_t end) {
+    return v && s.require(guards::Relation::Ge, v, s.integer(least)) &&
+           s.require(guards::Relation::Lt, v, s.integer(end));
+}
+
+// Whether NumPy converts these ints to `t` as they are: it does so with the first two elements, and goes on
+// by their difference.
+bool converts(Steps& s, Ref start, Ref second, DType t) {
+    constexpr int64_t kExact = int64_t{1} << 23;  // in a float of 32 bits
+    if (t == DType::I64) return true;
+    if (t == DType::F32 || t == DType::F64)
+        return within(s, start, -kExact, kExact) && within(s, second, -kExact, kExact);
+    if (!graph::is_integer(t)) return false;
+    if (t == DType::U64)
+        return s.require(guards::Relation::Ge, start, s.integer(0)) &&
+               s.require(guards::Relation::Ge, second, s.integer(0));
+    const int bits = 8 * graph::info(t).size - (graph::is_signed(t) ? 1 : 0);
+    const int64_t end = int64_t{1} << bits, least = graph::is_signed(t) ? -end : 0;
+    return within(s, start, least, end) && within(s, second, least, end);
+}
+
+// Ints with a step that is the same in every run.
+Ref arange_of_ints(Steps& s, Ref start, Ref stop, int64_t step, DType t) {
+    const Ref span = step > 0 ? s.difference(stop, start) : s.difference(start, stop);
+    const Ref one = s.integer(1);
+    Ref count = s.integer(0);
+    if (!s.is_so(guards::Relation::Lt, span, one)) {
+        if (!s.require(guards::Relation::Ge, span, one)) return s.decline("arange of nothing");
+        const int64_t by = step > 0 ? step : -step;
+        count = by == 1 ? span : s.quotient(s.sum(span, s.integer(by - 1)), by);
+    }
+    if (!count) return {};
+    if (!converts(s, start, s.sum(start, s.integer(step)), t))
+        return s.decline("arange of ints as this dtype");
+    return s.progression(t, s.number(start, t), s.number(s.integer(step), t), count);
+}
+
+// Floats: the number of elements follows from the values, so they are the same in every run.
+Ref arange_of_floats(Steps& s, Ref start, Ref stop, Ref step) {
+    double first = 0, end, by = 1;
+    if ((start && !s.fixed_float(start, &first)) || !s.fixed_float(stop, &end) ||
+        (step && !s.fixed_float(step, &by)))
+        return s.decline("arange of floats that are not fixed");
+    const double count = std::ceil((end - first) / by), second = first + by, delta = second - first;
+    constexpr double kMost = 1LL << 40;
+    const bool negative_zero = first == 0 && std::signbit(first);  // the first element, and no sum
+    if (negative_zero || first + delta != second || !std::isfinite(second) || !(count >= 0) || count > kMost)
+        return s.decline("arange of these values");
+    return s.progression(DType::F64, s.real(first), s.real(delta), s.integer(static_cast<int64_t>(count)));
+}
+
+// start, stop, step, dtype, device, like. One argument is the stop.
+Ref arange(Steps& s, Refs p) {
+    if ((!p[0] && !p[1]) || p[4] || p[5]) return s.decline("arange with device or like");
+    const Ref stop = p[1] ? p[1] : p[0], start = p[1] ? p[0] : Ref{}, step = p[2];
+    const bool ints = s.is_int(stop) && (!start || s.is_int(start)) && (!step || s.is_int(step));
+    DType t = ints ? DType::I64 : DType::F64;
+    if (p[3] && !s.fixed_dtype(p[3], &t)) return {};
+    if (!ints) {
+        if (t != DType::F64) return s.decline("arange of floats as this dtype");
+        return arange_of_floats(s, start, stop, step);
+    }
+    int64_t by = 1;
+    if (step && (!s.fixed_int(step, &by) || by == 0 || by == INT64_MIN))
+        return s.decline("arange with such a step");
+    return arange_of_ints(s, start ? start : s.integer(0), stop, by, t);
+}
+
 constexpr const char* kMake = "shape dtype= order= * device= like=";
 constexpr const char* kLike = "a dtype= order= subok shape= * device=";
 
 constexpr Function kCreation[] = {
+    {"arange", "start= stop= step= dtype= * device= like=", arange},
     {"zeros", kMake, make<Fill::Zeros>},
     {"ones", kMake, make<Fill::Ones>},
     {"empty", kMake, make<Fill::Nothing>, Gives::Anything},

@@ -54,12 +54,13 @@ class Steps {
 
     // --- what is known, and stays so: asking may make a guard ---
     virtual bool is_none(Ref v) = 0;
-    virtual bool is_array(Ref v) = 0;                 // exactly an ndarray whose elements kernels can read
-    virtual graph::DType dtype(Ref v) = 0;            // of an array or a number
-    virtual int rank(Ref v) = 0;                      // of an array
-    virtual bool is_number(Ref v) = 0;                // of Python's or NumPy's
-    virtual bool is_int(Ref v) = 0;                   // a Python int
-    virtual bool fixed_int(Ref v, int64_t* out) = 0;  // false: it is none, or no int
+    virtual bool is_array(Ref v) = 0;                  // exactly an ndarray whose elements kernels can read
+    virtual graph::DType dtype(Ref v) = 0;             // of an array or a number
+    virtual int rank(Ref v) = 0;                       // of an array
+    virtual bool is_number(Ref v) = 0;                 // of Python's or NumPy's
+    virtual bool is_int(Ref v) = 0;                    // a Python int
+    virtual bool fixed_int(Ref v, int64_t* out) = 0;   // false: it is none, or no int
+    virtual bool fixed_float(Ref v, double* out) = 0;  // of a float or an int
     virtual bool fixed_bool(Ref v, bool* out) = 0;
     virtual bool fixed_dtype(Ref v, graph::DType* out) = 0;  // what a dtype argument says; else declined
     // The name of a ufunc of NumPy's, "" of other objects.
@@ -90,7 +91,8 @@ class Steps {
     virtual Ref sum(Ref a, Ref b) = 0;
     virtual Ref difference(Ref a, Ref b) = 0;
     virtual Ref product(Ref a, Ref b) = 0;
-    virtual Ref modulo(Ref a, Ref n) = 0;  // as Python's, for n above 0
+    virtual Ref modulo(Ref a, Ref n) = 0;        // as Python's, for n above 0
+    virtual Ref quotient(Ref a, int64_t n) = 0;  // a // n, for n above 1
     // Whether that is known to hold, in all runs; traces find out, and guard what they found.
     virtual bool is_so(guards::Relation r, Ref a, Ref b) = 0;
     // Whether that holds: where it does not, the trace or the loop is left before the call.
@@ -101,6 +103,7 @@ class Steps {
     // --- values ---
     // An integer as a NumPy number of this dtype.
     virtual Ref number(Ref integer, graph::DType t) = 0;
+    virtual Ref real(double v) = 0;  // as a NumPy number
     virtual Ref ufunc(std::string_view name, std::initializer_list<Ref> in) = 0;
     // The call is this ufunc's: its loop sees the operands as they lie, and `out` is its own.
     virtual Ref whole_ufunc(std::string_view name, Refs in, Ref out) = 0;
@@ -122,8 +125,8 @@ class Steps {
     // The reduced axes again, with extent 1.
     virtual Ref keep_axes(Ref v, const Axes& axes) = 0;
     virtual Ref view(Ref array, const std::vector<Axis>& axes) = 0;
-    // The elements of an argument in the order of C with other extents, which are arguments, too. One may
-    // be -1.
+    // The elements of an argument in the order of C with other extents, all of which are arguments, too (of
+    // which one may be -1), or none.
     virtual Ref reshape(Ref array, Refs extents) = 0;
     virtual Ref ravel(Ref array) = 0;
     virtual Ref flat_copy(Ref array) = 0;
@@ -137,6 +140,8 @@ class Steps {
     virtual Ref fresh(graph::DType t, Refs extents) = 0;
     // One that is full of a number, converted as assignment converts it, or (not given) of anything.
     virtual Ref filled(graph::DType t, Refs extents, Ref number) = 0;
+    // The vector start, start + step, ... of so many elements. Start and step are NumPy numbers of dtype `t`.
+    virtual Ref progression(graph::DType t, Ref start, Ref step, Ref count) = 0;
     virtual Ref copied(Ref array, graph::DType t) = 0;
     virtual Ref positions(Ref like, int axis) = 0;  // the index along an axis, at each point of an array
     virtual bool only_extents_of(Ref array) = 0;    // its elements are not going to be read

@@ -1,5 +1,5 @@
-// Functions that give views of their first argument with its axes in another order or direction, or its
-// elements with other extents.
+// Functions that give views of their first argument with its axes in another order or direction, with more or
+// fewer of them, or its elements with other extents; and those that may give it back as it is.
 #include <algorithm>
 #include <numeric>
 
@@ -151,7 +151,90 @@ Ref flatten(Steps& s, Refs p) {
     return s.default_order(p[1]) ? s.flat_copy(p[0]) : Ref{};
 }
 
+// a, axis: without axes of extent 1. The array itself where it has none.
+Ref squeeze(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    const int rank = s.rank(p[0]);
+    const Ref one = s.integer(1);
+    Axes dropped;
+    if (p[1] && (!s.axes(p[1], rank, &dropped) || dropped.empty())) return s.decline("squeeze along no axis");
+    for (int k = 0; k < rank; ++k) {
+        const bool named = std::find(dropped.begin(), dropped.end(), k) != dropped.end();
+        const Ref n = s.extent(p[0], k);
+        if (named && !s.require(guards::Relation::Eq, n, one)) return s.decline("squeeze of a longer axis");
+        if (p[1]) continue;
+        if (s.is_so(guards::Relation::Eq, n, one))
+            dropped.push_back(k);
+        else if (!s.require(guards::Relation::Ne, n, one))
+            return s.decline("squeeze of axes that may be gone");
+    }
+    if (dropped.empty()) return p[0];
+    if (static_cast<int>(dropped.size()) == rank) return s.reshape(p[0], {});
+    std::vector<Steps::Axis> parts = s.whole(p[0]);
+    for (const int k : dropped)
+        parts[static_cast<size_t>(k)] = {.kind = Steps::Axis::Drop, .of = k, .start = s.integer(0)};
+    return s.view(p[0], parts);
+}
+
+// a, axis: with new axes of extent 1 at these places of the result. NumPy reshapes, which shows in the
+// strides.
+Ref expand_dims(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    if (!s.in_order_of_c(p[0])) return s.decline("expand_dims of this layout");
+    std::vector<Ref> named;
+    const int count = s.items(p[1], &named) ? static_cast<int>(named.size()) : 1;
+    const int rank = s.rank(p[0]) + count;
+    Axes fresh;
+    if (!p[1] || !s.axes(p[1], rank, &fresh)) return s.decline("expand_dims along such axes");
+    std::vector<Ref> extents;
+    for (int k = 0, old = 0; k < rank; ++k)
+        extents.push_back(std::find(fresh.begin(), fresh.end(), k) != fresh.end() ? s.integer(1)
+                                                                                  : s.extent(p[0], old++));
+    return s.reshape(p[0], extents);
+}
+
+// One array: itself, or with new axes in front of the others (two), or on both sides (three).
+template <int Rank>
+Ref at_least(Steps& s, Refs p) {
+    std::vector<Ref> arrays;
+    if (!p[0] || !s.items(p[0], &arrays) || arrays.size() != 1 || !s.is_array(arrays[0])) return no_array(s);
+    const int rank = s.rank(arrays[0]);
+    if (rank >= Rank) return arrays[0];
+    if (rank == 0) return s.decline("an array of no axes");
+    const Steps::Axis fresh{.kind = Steps::Axis::New};
+    std::vector<Steps::Axis> parts = s.whole(arrays[0]);
+    if (rank == 1) parts.insert(parts.begin(), fresh);
+    if (Rank == 3) parts.push_back(fresh);
+    return s.view(arrays[0], parts);
+}
+
+// The real parts: of real numbers, the array itself.
+Ref real(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    return graph::is_complex(s.dtype(p[0])) ? s.decline("the real part of complex numbers") : p[0];
+}
+
+Ref conjugate(Steps& s, Refs p) {
+    if (!s.is_array(p[0])) return no_array(s);
+    return graph::is_complex(s.dtype(p[0])) ? s.ufunc("conjugate", {p[0]}) : p[0];
+}
+
+Ref view(Steps& s, Refs p) {
+    if (!s.is_array(p[0]) || p[1] || p[2]) return s.decline("a view as another type");
+    return s.view(p[0], s.whole(p[0]));
+}
+
 constexpr Function kViews[] = {
+    {"squeeze", "a axis=", squeeze, Gives::Shares},
+    {".squeeze", "self axis=", squeeze, Gives::Shares},
+    {"expand_dims", "a axis", expand_dims, Gives::Shares},
+    {"atleast_1d", "*arys", at_least<1>, Gives::Shares},
+    {"atleast_2d", "*arys", at_least<2>, Gives::Shares},
+    {"atleast_3d", "*arys", at_least<3>, Gives::Shares},
+    {"real", "val", real, Gives::Shares},
+    {".conj", "self /", conjugate, Gives::Shares},
+    {".conjugate", "self /", conjugate, Gives::Shares},
+    {".view", "self dtype type", view, Gives::Shares},
     {"transpose", "a axes=", transpose, Gives::Shares},
     {"permute_dims", "a axes=", transpose, Gives::Shares},
     {".transpose", "self *axes", transpose, Gives::Shares},

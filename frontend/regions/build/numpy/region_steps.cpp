@@ -36,6 +36,11 @@ class RegionSteps final : public Steps {
         if (k) *out = *k;
         return k.has_value();
     }
+    bool fixed_float(Ref v, double* out) override {
+        const auto k = v ? b_.known_float(at(v)) : std::nullopt;
+        if (k) *out = *k;
+        return k.has_value();
+    }
     bool fixed_bool(Ref v, bool* out) override {
         const auto k = v && at(v).kind == Kind::Bool ? b_.known_bool(at(v)) : std::nullopt;
         if (k) *out = *k;
@@ -96,6 +101,11 @@ class RegionSteps final : public Steps {
         const ValueId rest = b_.checked(graph::RegionOp::FloorMod, DType::I64, at(a).id, by);
         return rest < 0 ? Ref{} : hold(int_value(rest));
     }
+    Ref quotient(Ref a, int64_t n) override {
+        if (!a) return {};
+        const ValueId q = b_.checked(graph::RegionOp::FloorDiv, DType::I64, at(a).id, b_.const_int(n));
+        return q < 0 ? Ref{} : hold(int_value(q));
+    }
     bool is_so(guards::Relation r, Ref a, Ref b) override { return outcome(r, a, b).value_or(false); }
     bool require(guards::Relation r, Ref a, Ref b) override;
     bool has_at_least(Ref array, int axis, int64_t n) override {
@@ -107,6 +117,7 @@ class RegionSteps final : public Steps {
     Ref number(Ref integer, DType t) override {
         return integer ? hold(scalar_value(t, b_.cast(at(integer).id, DType::I64, t))) : Ref{};
     }
+    Ref real(double v) override { return hold(scalar_value(DType::F64, b_.const_float(v))); }
     Ref ufunc(std::string_view name, std::initializer_list<Ref> in) override {
         return elementwise(name, {in.begin(), in.size()});
     }
@@ -157,6 +168,7 @@ class RegionSteps final : public Steps {
         return b_.memory(t, ids, true, &made) ? hold(std::move(made)) : Ref{};
     }
     Ref filled(DType t, Refs extents, Ref number) override;
+    Ref progression(DType t, Ref start, Ref step, Ref count) override;
     Ref copied(Ref array, DType t) override {
         Value out;
         if (!b_.copy_of(at(array), &out)) return {};
@@ -184,6 +196,7 @@ class RegionSteps final : public Steps {
         Value& v = held_[static_cast<size_t>(r.at)];
         return !v.mask || (b_.as_array(v, &packed) && (v = std::move(packed), true));
     }
+    Ref along(int axis, std::vector<ValueId> extents);  // the index along an axis
     std::optional<bool> outcome(guards::Relation r, Ref a, Ref b);
     Ref integers(graph::Op op, Ref a, Ref b) {
         if (!a || !b) return {};
@@ -409,7 +422,9 @@ Steps::Ref RegionSteps::filled(DType t, Refs extents, Ref number) {
     return b_.element_expr(value, t, &out.expr) ? hold(std::move(out)) : Ref{};
 }
 
-Steps::Ref RegionSteps::positions(Ref like, int axis) {
+Steps::Ref RegionSteps::positions(Ref like, int axis) { return along(axis, b_.extents_of(at(like))); }
+
+Steps::Ref RegionSteps::along(int axis, std::vector<ValueId> extents) {
     Value out;
     auto place = std::make_shared<Expr>();
     place->kind = Expr::Axis;
@@ -417,10 +432,18 @@ Steps::Ref RegionSteps::positions(Ref like, int axis) {
     place->axis = axis;
     out.kind = Kind::Lazy;
     out.dtype = DType::I64;
-    out.rank = at(like).rank;
-    out.extents = b_.extents_of(at(like));
+    out.rank = static_cast<int>(extents.size());
+    out.extents = std::move(extents);
     out.expr = std::move(place);
     return hold(std::move(out));
+}
+
+// As NumPy's loops compute it: start + i * step.
+Steps::Ref RegionSteps::progression(DType t, Ref start, Ref step, Ref count) {
+    if (!start || !step || !count) return {};
+    const Ref at_each = cast(along(0, {at(count).id}), t);
+    const Ref steps = at_each ? ufunc("multiply", {at_each, step}) : Ref{};
+    return steps ? ufunc("add", {start, steps}) : Ref{};
 }
 
 bool RegionSteps::broadcast(Refs in, std::vector<Ref>* extents) {
