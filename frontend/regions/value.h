@@ -106,7 +106,7 @@ struct Value {
     int64_t object = 0;       // numbers and arrays: together with the id, which object it is; lists: alone
     PyObject* obj = nullptr;  // borrowed: the builder keeps what it looked at
     std::vector<Value> items;
-    ExprRef expr;                    // Lazy
+    ExprRef expr;  // Lazy
     // Lazy, and `expr` is one part of these complex numbers: an array of them is a view of theirs, with gaps.
     ExprRef complex;
     std::vector<ValueId> extents{};  // Lazy
