@@ -9,13 +9,14 @@
 The first call runs as always and is recorded; later calls replay compiled code. Results are the same bits as NumPy's.
 `python -m stator doctor` says whether everything is in place, `STATOR_LOG=help` lists what can be logged.
 
-Where stator cannot run (an unsupported Python or NumPy), importing it prints one line, and decorated functions stay
-what they are.
+Where stator cannot run (an unsupported Python, NumPy, system or processor), importing it prints one line, and decorated functions run
+as plain Python.
 """
 
 # Importing this must stay cheap: no typing, no inspect; what inspects or reports is imported when first used. The
 # annotations are in __init__.pyi.
 import atexit
+import os
 import sys
 
 __version__ = "0.1.0"
@@ -40,6 +41,11 @@ def _why_not():
     """One line that says why stator cannot run here, or None. Called before the extension is loaded."""
     if sys.implementation.name != "cpython":
         return f"stator plugs into CPython, not {sys.implementation.name}"
+    if sys.platform != "linux":
+        return f"Linux is needed, found {sys.platform}"
+    machine = os.uname().machine
+    if machine != "x86_64":
+        return f"an x86-64 processor is needed, found {machine}"
     # Frames and instructions change until the first release candidate.
     unfinished = sys.version_info.releaselevel in ("alpha", "beta")
     if unfinished or not (3, 11) <= sys.version_info[:2] <= (3, 15):
@@ -57,7 +63,7 @@ if unavailable is None:
     except ImportError as error:
         _stator = None
         unavailable = " ".join(str(error).split())
-        if "_stator" in unavailable and "cannot import name" in unavailable:
+        if "_stator" in unavailable and ("cannot import name" in unavailable or "halted" in unavailable):
             unavailable = "no extension for this Python is installed: reinstall stator, or run 'make build'"
 else:
     _stator = None
@@ -115,7 +121,8 @@ def compile(function=None, /, **options):
         A function like the one it was made of: name, signature, binding, pickling. ``f.__wrapped__`` is the function
         as it was written. It is a function object (`types.FunctionType`; on 3.11 of a subtype, while stator serves its
         calls), a copy that shares code, globals and closure. ``isinstance(f, stator.CompiledFunction)`` holds. For methods and partials an object of the same kind around a compiled function.
-        With ``STATOR=0`` the function itself.
+        With ``STATOR=0``, and where stator cannot run, plain Python runs the copy; its methods say that nothing was
+        compiled, and why.
 
     Raises
     ------
@@ -133,7 +140,9 @@ def compile(function=None, /, **options):
 
         raise TypeError(_refuse.not_callable(function))
     if not _enabled:
-        return function
+        from stator import _absent
+
+        return _absent.leave_alone(function, _why_nothing_is_compiled())
     return _compile(
         function,
         bool(options.get("fullgraph")),
@@ -201,6 +210,10 @@ def _compile(f, fullgraph, fastmath, device="cpu"):
     raise TypeError(_refuse.no_code(f))
 
 
+def _why_nothing_is_compiled():
+    return unavailable or "STATOR=0"
+
+
 def explain(function, /):
     """Call a compiled function and say what became of it.
 
@@ -217,6 +230,10 @@ def explain(function, /):
     callable
         Takes the function's arguments, returns an `Explanation`; its ``result`` is what the function returned.
     """
+    if not _enabled:
+        from stator import _absent
+
+        return _absent.explainer(function, _why_nothing_is_compiled())
     from stator import _inspect
 
     return _inspect.explainer(function)
@@ -234,7 +251,7 @@ def stats(function=None, /):
         ``kernels_launched``, ``regions``, ``guard_failures``, and ``compile_s`` in seconds. Calls that Python runs alone,
         of functions that plain Python is faster for (from Python 3.12 on), are in none of them.
     """
-    if _stator is None:
+    if _stator is None or (function is not None and not _enabled):
         from stator import _absent
 
         return _absent.stats()

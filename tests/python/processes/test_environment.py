@@ -105,6 +105,78 @@ def test_unsupported_numpy_leaves_functions_alone(tmp_path):
     assert done.stderr.count("\n") == 1 and "NumPy 2.0 or later, found 1.26.4" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ("sys.platform = 'darwin'", "Linux is needed, found darwin"),
+        ("sys.platform = 'win32'; del os.uname", "Linux is needed, found win32"),
+        ("os.uname = lambda: os.uname_result(['Linux', 'n', '6', 'v', 'aarch64'])", "x86-64 processor is needed, found aarch64"),
+        ("sys.abiflags = 't'", "free-threaded Python is not supported yet"),
+        ("sys.version_info = (3, 16, 0); sys.version = '3.16.0 (main)'", "Python 3.11 to 3.15 is needed, found 3.16.0"),
+        ("sys.version_info = (3, 10, 4); sys.version = '3.10.4 (main)'", "Python 3.11 to 3.15 is needed, found 3.10.4"),
+        ("sys.implementation.name = 'pypy'", "stator plugs into CPython, not pypy"),
+        ("sys.modules['stator._stator'] = None", "reinstall stator"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", ["1", "all"])
+def test_where_it_cannot_run_functions_are_left_alone(found, says, mode):
+    program = f"""
+    import os, sys
+    class VersionInfo(tuple):
+        releaselevel = "final"
+    {found}
+    if not hasattr(sys.version_info, "releaselevel"):
+        sys.version_info = VersionInfo(sys.version_info)
+    import stator
+    @stator.compile
+    def f(u): return u + 1
+    print(f(1), type(f).__name__, stator.stats()["calls"], [n for n in stator.__all__ if not hasattr(stator, n)])
+    stator.wait(), stator.reset(), f.reset()
+    assert f.graph() == f.llvm() == f.asm() == "f is not compiled: " + stator.unavailable
+    assert stator.unavailable in str(stator.explain(f)(1)) and f.explain(1).result == 2 and not f.traces
+    """
+    done = run_program(program, STATOR=mode)
+    assert done.stdout.strip() == "2 function 0 []", done.stderr
+    assert (
+        done.stderr.count("\n") == 1
+        and says in done.stderr
+        and "functions run as plain Python" in done.stderr
+    )
+
+
+def test_switched_off_the_methods_are_there():
+    program = """
+    import inspect, pickle
+    import stator
+    def f(u: int, *, k=2) -> int:
+        "Doubles."
+        return u * k
+    f.kept = 1
+    g = stator.compile(f)
+    class C:
+        @stator.compile
+        def method(self, u): return u + 1
+        @stator.compile
+        @staticmethod
+        def static(u): return u + 2
+        @classmethod
+        @stator.compile
+        def of_class(cls, u): return u + 3
+    assert [g(3), C().method(1), C.static(1), C().of_class(1)] == [6, 2, 3, 4]
+    assert g.__wrapped__ is f and stator.compile(g) is g and not hasattr(f, "stats")
+    assert inspect.signature(g) == inspect.signature(f) and (g.__doc__, g.kept) == (f.__doc__, 1)
+    for h in (g, C.method, C().method, C.static, C.of_class):
+        assert h.stats()["calls"] == 0 == stator.stats(h)["calls"], h
+        assert h.graph() == h.llvm() == h.asm() == h.cuda(1) == h.__qualname__ + " is not compiled: STATOR=0"
+        assert (h.traces, h.regions, h.reset()) == ([], [], None)
+    g = f = stator.compile(f)
+    assert pickle.loads(pickle.dumps(f)) is f
+    print(stator.explain(g)(4), g.explain(5).result)
+    """
+    done = run_program(program, STATOR="0")
+    assert (done.stdout, done.stderr) == ("f: plain Python, nothing is compiled: STATOR=0 10\n", "")
+
+
 def test_import_is_cheap():
     program = """
     import sys, numpy
