@@ -2,8 +2,6 @@
 //
 // Result dtype and memory order are read off what NumPy returned; both follow from arguments that are fixed
 // by guards.
-#include <bit>
-#include <cmath>
 
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/once.h"
@@ -13,23 +11,11 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-// `like=` and `device=` change who makes the array; anything but their defaults is left to NumPy.
-bool plain(TraceBuilder& tb, const Operand* like, const Operand* device) {
-    if (given(tb, like)) return tb.fail(Reason::UnknownCall, "like="), false;
-    if (given(tb, device)) return tb.fail(Reason::UnknownCall, "device="), false;
-    return true;
-}
-
 // dtype and order arguments must stay what they were: results are modelled on the array seen.
 bool fixed_if_given(TraceBuilder& tb, std::initializer_list<const Operand*> operands) {
     for (const Operand* o : operands)
         if (const Operand* value = given(tb, o); value && !require_fixed(tb, *value)) return false;
     return true;
-}
-
-bool result_dtype(TraceBuilder& tb, const Call& call, DType* out) {
-    if (is_array(call.result) && dtype_of_object(call.result, out)) return true;
-    return tb.fail(Reason::ArrayKind, "dtype of the result"), false;
 }
 
 bool contiguous(PyObject* o) { return PyArray_ISONESEGMENT(reinterpret_cast<PyArrayObject*>(o)); }
