@@ -30,13 +30,18 @@ def stats():
 class Explanation:
     """What became of one call: plain Python made it. It has the attributes of `_inspect.Explanation`."""
 
-    def __init__(self, name, result, seconds, why):
-        self.name = name
+    def __init__(self, function, result, seconds, why):
+        code = getattr(function, "__code__", None)
+        self.name = getattr(function, "__qualname__", repr(function))
+        self.file = code and code.co_filename
+        self.line = code and code.co_firstlineno
+        self.device = "cpu"
         self.result = result
         self.seconds = seconds
         self.why = why
         self.stats = self.call = stats()
         self.microseconds = {}
+        self.core = {"loaded": False}
         self.traces, self.reasons, self.waits = [], [], []
         self.share = 0.0
 
@@ -125,7 +130,6 @@ def explainer(function, why):
     def explained(*args, **kwargs):
         started = time.perf_counter()
         result = function(*args, **kwargs)
-        name = getattr(function, "__qualname__", repr(function))
-        return Explanation(name, result, time.perf_counter() - started, why)
+        return Explanation(function, result, time.perf_counter() - started, why)
 
     return explained

@@ -2,8 +2,8 @@
 //
 // The low bits of a slot say whether it holds a reference count. LOAD_FAST_BORROW pushes one that holds none,
 // as the compiler has found that it is gone before the local is; everything else that the stepper pushes is
-// owned. The empty slot is PyStackRef_NULL, whose
-// bits are not zero, and a lasti slot is a tagged integer: neither is ever read as an object.
+// owned. The empty slot is PyStackRef_NULL, whose bits are not zero, and a lasti slot is a tagged integer:
+// neither is ever read as an object.
 #pragma once
 
 #include "internal/pycore_ceval.h"

@@ -144,6 +144,19 @@ def test_where_it_cannot_run_functions_are_left_alone(found, says, mode):
     )
 
 
+def test_what_is_left_alone_has_the_methods_of_what_is_compiled():
+    from stator import _absent
+
+    def f(x):
+        return x + 1
+
+    compiled, left = stator.compile(f), _absent.leave_alone(f, "why not")
+    assert vars(left).keys() == vars(compiled).keys()
+    assert left.stats().keys() == stator.stats().keys()
+    told = {name for name in vars(stator.explain(compiled)(1)) if not name.startswith("_")}
+    assert told <= vars(left.explain(1)).keys()
+
+
 def test_switched_off_the_methods_are_there():
     program = """
     import inspect, pickle
