@@ -47,7 +47,7 @@ PyObject* call_with_checks(PyObject* callable, PyObject* const* args, size_t nar
 }
 
 PyObject* call_disabled(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-    const Stance before = frontend::stance();
+    const Stance before = frontend::chosen_stance();
     if (before != Stance::Eager) apply_stance(Stance::Eager);
     PyObject* result = PyObject_Vectorcall(cast(callable)->function, args, nargsf, kwnames);
     if (before != Stance::Eager) apply_stance(before);
@@ -277,7 +277,7 @@ const FunctionOptions* options_of(PyObject* object) {
 }
 
 void apply_stance(Stance stance) {
-    const bool checks = frontend::stance() == Stance::FailOnRecompile;
+    const bool checks = frontend::chosen_stance() == Stance::FailOnRecompile;
     frontend::set_stance(stance);
     if (checks == (stance == Stance::FailOnRecompile)) return;
     for (CompiledFunction* f = live; f; f = f->next) f->vectorcall = choose_call(f);

@@ -62,7 +62,7 @@ constexpr std::pair<const char*, frontend::Stance> kStances[] = {
 
 std::string stance_name() {
     for (const auto& [name, stance] : kStances)
-        if (stance == frontend::stance()) return name;
+        if (stance == frontend::chosen_stance()) return name;
     return "default";
 }
 

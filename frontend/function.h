@@ -15,6 +15,7 @@
 #include "frontend/pyref.h"
 #include "frontend/reasons.h"
 #include "frontend/services.h"
+#include "frontend/stance.h"
 #include "kernels/api/compiler.h"
 
 namespace stator::frontend {
@@ -66,8 +67,6 @@ struct CallLimits {
     void (*refuse)(void* ctx, What what) = nullptr;
     void* ctx = nullptr;
 };
-
-enum class Stance : uint8_t { Default, Eager, FailOnRecompile };
 
 class FunctionState {
   public:
@@ -212,8 +211,6 @@ void set_verify(bool on);
 void set_retirement(bool on);
 // Off: loops are replayed step by step (frontend/regions).
 void set_regions(bool on);
-void set_stance(Stance s);
-Stance stance();
 // How a remark is logged; "" for one that is not worth a line.
 void set_remark_text(std::string (*text)(const Remark&));
 

@@ -407,8 +407,9 @@ PyObject* FunctionState::call(PyObject* func, PyObject* const* args, size_t narg
     if (fs.given_up || recording_on_this_thread()) return plain();
     const InUse in_use(*this);
     ++fs.counters.calls;
-    if (current_stance == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get()) {
+    if (stance() == Stance::Eager || PyFunction_GET_CODE(func) != fs.code_object.get()) {
         ++fs.counters.eager_calls;
+        if (hosts_are_changed() && fs.code) fs.remark(Reason::ChangedHost, "", *fs.code, fs.code->insns[0]);
         return plain();
     }
     if (fs.handing_over || fs.timing_plain) {

@@ -94,8 +94,6 @@ struct LoopsAround {
     int untried = 0, waiting = 0;
 };
 
-extern Stance current_stance;  // what stance() says; each call looks at it
-
 struct FunctionState::Impl {
     PyRef code_object, globals;       // what all functions that are served have in common
     FunctionOptions wanted, options;  // as asked for, and less what turned out not to be had

@@ -24,8 +24,6 @@ std::string (*remark_text)(const Remark&) = nullptr;
 
 }  // namespace
 
-Stance current_stance = Stance::Default;
-
 void accumulate(Counters& sum, const Counters& c) {
 #define X(n) sum.n += c.n;
     STATOR_COUNTERS(X)
@@ -50,8 +48,6 @@ void set_retirement(bool on) {
     if (on && !retiring) purse() = {};
     retiring = on;
 }
-void set_stance(Stance s) { current_stance = s; }
-Stance stance() { return current_stance; }
 void set_remark_text(std::string (*text)(const Remark&)) { remark_text = text; }
 
 CodePlaces& FunctionState::Impl::places(const CodeInfo& c) {

@@ -488,7 +488,7 @@ struct RegionCheck::State {
         if (!clone) return PyErr_Clear(), stop_before("no frame could be made");
         const numpy::StrictErrors strict(0, 0);
         const HookPause pause;
-        const Stance outside = stance();
+        const Stance outside = chosen_stance();
         set_stance(Stance::Eager);
         const PyRef result = PyRef::steal(call_with_frame(
             clone.get(),

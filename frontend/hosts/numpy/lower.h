@@ -240,6 +240,8 @@ struct CallRow {
 };
 void add_rows(std::span<const CallRow> rows);
 void register_ufuncs();
+// From here on loops that other modules put into NumPy's ufuncs are noticed (replaced_loops.cpp).
+void watch_loops();
 void register_scalars();
 void register_closeness();
 void register_creation();

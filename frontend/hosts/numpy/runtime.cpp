@@ -107,6 +107,7 @@ bool init_runtime(std::string* error) {
     const PyRef np = module_named("numpy");
     if (!g_geterr && np) g_geterr = PyObject_GetAttrString(np.get(), "geterr");
     register_ufuncs();
+    watch_loops();
     keep_names();
     if (!g_geterr || !find_ufunc("add")) {
         PyErr_Clear();
