@@ -96,6 +96,7 @@ class FrameDriver {
     void fill(ResumeFrame& rf, bool in_call);
     void keep_lost(std::shared_ptr<LostVariables> lost);
     void find_lost();
+    void note_bound(int header);
     bool refused(CallLimits::What what);
     PyObject* hand_over(int unit);
     bool anything_ahead() const { return places_.last_ahead >= code_.first_ahead[static_cast<size_t>(pc_)]; }
@@ -112,7 +113,8 @@ class FrameDriver {
     bool wants_place_ = false;  // the instruction just stepped over was opaque or entered a loop body
     struct Lost {
         std::shared_ptr<LostVariables> variables;
-        bool unseen = false;  // something ran since then that may have changed arrays
+        bool unseen = false;          // something ran since then that may have changed arrays
+        std::vector<int> bound = {};  // slots that a region has bound since: it may have left them empty
     };
     std::vector<Lost> lost_;  // of this frame, those of the last exit last
     // Since the accounts were settled, beyond what the evaluator would take, ns.
@@ -273,6 +275,7 @@ std::vector<LostVariables::Variable> computed(const All& lost, bool unseen,
     std::vector<LostVariables::Variable> out;
     std::vector<int> known;
     for (auto it = lost.rbegin(); it != lost.rend(); ++it) {
+        known.insert(known.end(), it->bound.begin(), it->bound.end());
         for (LostVariables::Variable& v : it->variables->compute(unseen || it->unseen, holds))
             if (std::ranges::find(known, v.slot) == known.end()) out.push_back(std::move(v));
         const std::vector<int>& slots = it->variables->slots();
@@ -564,13 +567,27 @@ FrameDriver::Flow FrameDriver::step_once(PyObject** result) {
     return Flow::On;
 }
 
+// Whatever the loop binds is no longer what traces have lost.
+void FrameDriver::note_bound(int header) {
+    std::vector<int> seen, bound;
+    for (size_t pc = static_cast<size_t>(header); pc < code_.insns.size(); ++pc) {
+        const Insn& insn = code_.insns[pc];
+        if (insn.op == Opcode::StoreFast || insn.op == Opcode::DeleteFast) seen.push_back(insn.arg);
+        if (insn.target == header && (insn.flags & Insn::kBackward)) bound = seen;
+    }
+    for (Lost& l : lost_) l.bound.insert(l.bound.end(), bound.begin(), bound.end());
+}
+
 // Whether a region took the frame on: then it is somewhere else.
 bool FrameDriver::at_header(Flow* flow, PyObject** result) {
     std::vector<ResumeFrame> inner;
     for (Lost& l : lost_) l.unseen = true;
+    const int header = pc_;
     const AtHeader at = arrive_at_header(fs_, places_, f_, code_, &pc_, &inner);
+    if (at == AtHeader::Nothing) return false;
+    if (!lost_.empty()) note_bound(header);
     switch (at) {
-        case AtHeader::Nothing: return false;
+        case AtHeader::Nothing: break;
         case AtHeader::Left: wants_place_ = true; break;
         case AtHeader::Step: skip_header_ = code_.is_header[pc_]; break;
         case AtHeader::Again: break;

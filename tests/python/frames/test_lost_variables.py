@@ -450,3 +450,31 @@ compiled = stator.compile(f)
     del module, f
     __import__("gc").collect()
     assert mark() is None
+
+
+def test_what_a_loop_has_bound_since_is_not_what_the_trace_lost():
+    """The loop leaves its last value out; the trace's, from before, must not take its place."""
+
+    def f(a, b, k):
+        b = b + 0
+        if b.mean() < -0.2:
+            w = 0
+            while w < 1:
+                w += 1
+                out = [float((b * j).sum()) for j in range(3)]
+                a = b * 0.5
+        a = a * k
+        for _ in range(1, 4):
+            a = b + b
+        assert k > -0.2
+        return b
+
+    compiled = stator.compile(f)
+    x, y = np.arange(12.0), np.full(12, 0.3)
+    for k in (0.5, 0.5, 0.5, 2.5, 0.5, 0.5):
+        compiled(x, -y if k == 2.5 else y, k)
+        stator.wait()
+    for _ in range(3):
+        [(_, _, eager)] = frames(f, x, y, -3.0)[-1:]
+        [(_, _, found)] = frames(compiled, x, y, -3.0)[-1:]
+        assert found.get("a", eager["a"]) == eager["a"]
