@@ -51,9 +51,11 @@ void Cone::add(Id v) {
     const Node& n = g_.node(v);
     for (const Id in : n.in) add(in);
     if (n.op == Op::Library) add_recipe(n.ints[1]), add_recipe(n.ints[2]);
+    draws |= n.op == Op::Library && n.ints[3] == kGivesDrawn;
 }
 
 bool Cone::reads_newest(Id end) const {
+    if (draws) return false;
     std::vector<Id> newest(g_.nodes.size(), kNone);  // per input
     for (Id i = 0; i < end; ++i) {
         const Node& n = g_.node(i);

@@ -19,12 +19,13 @@ class Cone {
 
     void add_recipe(int64_t index);  // -1: none
 
-    // Whether what it reads of inputs is what their memory holds when the first `end` nodes have been
-    // executed.
+    // Whether it can be computed again: what it reads of inputs is what their memory holds when the first
+    // `end` nodes have been executed, and it depends on nothing that was drawn.
     bool reads_newest(Id end) const;
 
     std::vector<bool> nodes;
     std::vector<int> inputs, sources;  // of Graph::inputs; of RecipeKind::Slot
+    bool draws = false;                // it depends on what was drawn, which cannot be drawn again
     std::vector<std::pair<Id, Id>>
         versions;  // what is read of inputs: the input's node, and itself or a store
 

@@ -86,11 +86,14 @@ enum class Box : uint8_t { Array, NpScalar, PyFloat, PyInt, PyBool, PyComplex };
 // From kGivesObject down it is any object of the type and length (a tuple of both; -1: of any length) at that
 // index of the object table, counted downwards; from kGivesShared down a plain array that may share memory
 // with an operand, less the mask of its axes of stride 0. kGivesFresh is kGivesPlain of which it is known
-// that it never shares memory with an operand.
-inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2, kGivesFresh = -3, kGivesObject = -16,
-                         kGivesShared = -(int64_t{1} << 32);
+// that it never shares memory with an operand; kGivesDrawn the same, or a number, of a call that changes what
+// it was drawn from: it is made once.
+inline constexpr int64_t kGivesPlain = -1, kGivesNothing = -2, kGivesFresh = -3, kGivesDrawn = -4,
+                         kGivesObject = -16, kGivesShared = -(int64_t{1} << 32);
 constexpr bool gives_object(int64_t gives) { return gives <= kGivesObject && gives > kGivesShared; }
 constexpr bool gives_shared(int64_t gives) { return gives <= kGivesShared; }
+// Whether the call changes something, so that what follows must not go back to before it.
+constexpr bool has_effects(int64_t gives) { return gives == kGivesNothing || gives == kGivesDrawn; }
 
 // In which memory order an array's elements lie; decides strides of results and the stride class of loops.
 // `perm` lists axes from the largest stride to the smallest; empty = C order. Input arrays carry how much of
@@ -167,6 +170,7 @@ enum class RecipeKind : uint8_t {
     Iter,      // an iterator over items[0] that has given `index` of its items
     Attr,      // no object but the place that a write goes to: attribute items[1] of items[0]; only in
                // CellContents
+    ListEnd,   // the same: behind the last item of the list items[0]
     View,     // a view object: node `index` (chain of view/reshape nodes) over the array that items[0] builds
     Strided,  // a view that only a function of the host sees: of the array items[0], then its extents, its
               // strides (in elements) and its offset in the array's storage, all int
@@ -193,9 +197,9 @@ enum FunctionItem : uint8_t {
 
 // What a cell is made to hold, after all objects were built: cells and functions may refer to each other in
 // cycles. `cell` is of kind Cell, or Slot for a cell that existed before the trace and was written by it, or
-// Attr for an attribute that it wrote.
+// Attr for an attribute that it wrote, or ListEnd for a list that it appended to.
 struct CellContents {
-    int32_t cell, contents;  // recipes; contents of kind Null leave it empty (not of Attr)
+    int32_t cell, contents;  // recipes; contents of kind Null leave it empty (not of Attr and ListEnd)
     // Of Attr, the source by which the trace has read at entry what it held: another thread may have stored
     // to it while a function of the host's had let go of the GIL.
     int32_t read = -1;

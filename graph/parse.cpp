@@ -622,6 +622,7 @@ class Parser {
         if (c.take("dict(")) return {RecipeKind::Dict, -1, {}, items(c, ")")};
         if (c.take("make(")) return {RecipeKind::Make, -1, {}, items(c, ")")};
         if (c.take("attr(")) return {RecipeKind::Attr, -1, {}, items(c, ")")};
+        if (c.take("end(")) return {RecipeKind::ListEnd, -1, {}, items(c, ")")};
         if (c.take("strided(")) return {RecipeKind::Strided, -1, {}, items(c, ")")};
         if (c.take("view(")) {
             Id node = value(c);

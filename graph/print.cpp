@@ -302,6 +302,7 @@ class Printer {
             case RecipeKind::Dict: return fmt::format("dict({})", items(r));
             case RecipeKind::Make: return fmt::format("make({})", items(r));
             case RecipeKind::Attr: return fmt::format("attr({})", items(r));
+            case RecipeKind::ListEnd: return fmt::format("end({})", items(r));
             case RecipeKind::Function: return fmt::format("function({})", items(r));
             case RecipeKind::Iter: return fmt::format("iter({} at {})", items(r), r.index);
             case RecipeKind::Strided: return fmt::format("strided({})", items(r));

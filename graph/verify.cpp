@@ -324,6 +324,7 @@ class Verifier {
         if (r.kind == RecipeKind::Method && r.items.size() != 2) complain("a method has two items");
         if (r.kind == RecipeKind::Attr && r.items.size() != 2)
             complain("an attribute has an object and a name");
+        if (r.kind == RecipeKind::ListEnd && r.items.size() != 1) complain("the end of a list has the list");
         if (r.kind == RecipeKind::Dict && r.items.size() % 2 != 0) complain("a dict has pairs of items");
         if (r.kind == RecipeKind::Make && r.items.size() < 2) complain("a new object has two items or more");
         if (r.kind == RecipeKind::Strided && r.items.size() % 2 != 0)
@@ -341,8 +342,8 @@ class Verifier {
             recipe(c.cell), recipe(c.contents);
             if (c.cell < 0 || c.cell >= static_cast<int32_t>(g_.recipes.size())) continue;
             RecipeKind kind = g_.recipes[static_cast<size_t>(c.cell)].kind;
-            const bool holds =
-                kind == RecipeKind::Cell || kind == RecipeKind::Slot || kind == RecipeKind::Attr;
+            const bool holds = kind == RecipeKind::Cell || kind == RecipeKind::Slot ||
+                               kind == RecipeKind::Attr || kind == RecipeKind::ListEnd;
             if (!holds) complain("contents of what is no cell");
         }
     }

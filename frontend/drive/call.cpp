@@ -77,6 +77,8 @@ std::vector<std::string> written_sources(const Trace& t) {
     for (const graph::Input& in : t.graph.inputs)
         if (in.written) sources.push_back(in.source);
     for (const graph::Node& n : t.graph.nodes) {
+        if (n.op == graph::Op::Library && n.ints[3] == graph::kGivesDrawn)
+            sources.push_back("a generator of random numbers");
         if (n.op != graph::Op::Library || n.ints[3] != graph::kGivesNothing) continue;
         const graph::Recipe& array = t.graph.recipes[t.graph.recipes[n.ints[1]].items[0]];
         bool argument = array.kind == graph::RecipeKind::Slot;
@@ -90,6 +92,8 @@ std::vector<std::string> written_sources(const Trace& t) {
         else if (place.kind == graph::RecipeKind::Attr &&
                  t.graph.recipes[place.items[0]].kind == graph::RecipeKind::Slot)
             sources.push_back("an attribute of an object");
+        else if (place.kind == graph::RecipeKind::ListEnd)
+            sources.push_back("the end of a list");
     }
     return sources;
 }

@@ -87,7 +87,8 @@ bool Recorder::on_load_method(const Insn& insn) {
     bool bound = upper && lower && upper == base.obj;
     bool number = base.shadow->kind == ShadowKind::Array || base.shadow->kind == ShadowKind::Scalar ||
                   base.shadow->kind == ShadowKind::Int || host_of(base).is_array(base.obj);
-    if (bound && (number || PyDict_CheckExact(base.obj) || base.shadow->kind == ShadowKind::Tuple ||
+    if (bound && (number || PyDict_CheckExact(base.obj) || PyList_CheckExact(base.obj) ||
+                  is_draw_of(base.obj, lower) || base.shadow->kind == ShadowKind::Tuple ||
                   base.shadow->kind == ShadowKind::List || base.shadow->kind == ShadowKind::Dict ||
                   base.shadow->kind == ShadowKind::Object)) {
         // A method of a builtin or extension type found on the (immutable) type.
@@ -148,7 +149,8 @@ bool Recorder::on_subscript(const Insn& insn) {
                (PyLong_CheckExact(key.obj) || PyUnicode_CheckExact(key.obj)) &&
                b_.require_constant(key.shadow, key.obj)) {
         if (!(out = entry_item(base, key.obj, result)))
-            return refuse(Reason::UnknownOp, "an item of a dict of attributes");
+            return refuse(Reason::UnknownOp,
+                          "an item of a dict of attributes, or of a list that was appended to");
     } else if (base.shadow->kind == ShadowKind::Opaque && base.shadow->value == graph::kNone) {
         out = host_of(base).lower_subscript(b_, base, key, result);
         if (!out) return refuse(Reason::UnknownOp, "a subscript of " + kind_for_messages(base.obj));

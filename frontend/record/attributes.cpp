@@ -76,7 +76,9 @@ bool Recorder::is_viewed(const ShadowRef& array) {
     };
     const bool in_attribute = std::any_of(b_.attributes_.begin(), b_.attributes_.end(),
                                           [&](const auto& a) { return a.contents && views(a.contents); });
-    return in_attribute || any(b_.cells_) ||
+    const bool in_list =
+        std::any_of(b_.appended_.begin(), b_.appended_.end(), [&](const auto& a) { return any(a.items); });
+    return in_attribute || in_list || any(b_.cells_) ||
            std::any_of(levels_.begin(), levels_.end(), [&](const Level* l) { return any(l->slots); });
 }
 

@@ -435,7 +435,8 @@ bool Recorder::on_call(const Insn& insn) {
     }
     std::string what = name_for_messages(callable.obj);
     if (what.empty()) what = "this object";
-    if (callable.shadow->kind != ShadowKind::Object && !host_that_knows(callable.obj))
+    const bool draws = is_draw(callable.obj) || (!args.empty() && is_draw_of(args[0].obj, callable.obj));
+    if (callable.shadow->kind != ShadowKind::Object && !host_that_knows(callable.obj) && !draws)
         return refuse(Reason::UnknownCall, what);
     if (callable.shadow->kind == ShadowKind::Opaque && callable.shadow->source != guards::kNoSource)
         b_.guards.expect_is(callable.shadow->source, callable.obj);
@@ -443,7 +444,10 @@ bool Recorder::on_call(const Insn& insn) {
     ShadowRef out, list;
     bool changed = false;
     std::vector<ShadowRef> items;
-    if (makes_iterable(callable.obj)) {
+    std::optional<std::vector<ShadowRef>> at_end;
+    if (draws) {
+        out = drawn(call, result);
+    } else if (makes_iterable(callable.obj)) {
         if (!(out = make_iterable(callable.obj, args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if (callable.obj == reinterpret_cast<PyObject*>(&PySlice_Type)) {
         if (!(out = slice_of(args, kwnames))) return refuse(Reason::UnknownCall, what);
@@ -456,6 +460,8 @@ bool Recorder::on_call(const Insn& insn) {
     } else if (!args.empty() && args[0].shadow->kind == ShadowKind::List &&
                (out = list_method(callable.obj, args, kwnames, &items))) {
         list = args[0].shadow;
+    } else if (!args.empty() && (at_end = appended(callable.obj, args, kwnames))) {
+        out = b_.constant(Py_None);
     } else if (callable.obj == reinterpret_cast<PyObject*>(&PyDict_Type)) {
         if (!(out = new_dict(args, kwnames))) return refuse(Reason::UnknownCall, what);
     } else if (!args.empty() && (out = dict_method(callable.obj, args, kwnames, &items, &changed))) {
@@ -477,7 +483,9 @@ bool Recorder::on_call(const Insn& insn) {
     l.slots.resize(l.slots.size() - count);
     if (push_result(std::move(out))) {
         if (list) list->items = std::move(items);
-        return true;
+        if (!at_end || b_.append_to_list(args[0].shadow, args[0].obj, *at_end)) return true;
+        l.slots.pop_back();
+        refuse(Reason::Effect, "an append to a list whose items were looked at");
     }
     for (auto& s : saved) l.slots.push_back(std::move(s));
     return false;

@@ -55,7 +55,7 @@ std::optional<std::vector<ShadowRef>> Recorder::items_at_hand(const Operand& ove
     if (s.kind == ShadowKind::Tuple || s.kind == ShadowKind::List) return s.items;
     if (is_dict_view(s)) return items_of_view(s);
     if (s.kind != ShadowKind::Opaque || s.source == guards::kNoSource || s.value != graph::kNone ||
-        !PyList_CheckExact(over.obj))
+        !PyList_CheckExact(over.obj) || !b_.look_into_list(over.shadow, over.obj, true))
         return std::nullopt;
     b_.guards.expect_length(s.source, PyList_GET_SIZE(over.obj));
     std::vector<ShadowRef> items;

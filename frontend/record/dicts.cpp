@@ -82,6 +82,7 @@ bool Recorder::keys_known(const Operand& dict) {
 
 // What dict[key] is, of a dict that was there at entry and has that key; nullptr where that is not known.
 ShadowRef Recorder::entry_item(const Operand& dict, PyObject* key, PyObject* value) {
+    if (PyList_CheckExact(dict.obj) && !b_.look_into_list(dict.shadow, dict.obj, false)) return nullptr;
     if (!PyUnicode_CheckExact(key) || !PyDict_CheckExact(dict.obj))
         return b_.lazy(b_.guards.item(dict.shadow->source, key), value);
     if (!b_.meet_dict(dict.shadow, dict.obj)) return nullptr;

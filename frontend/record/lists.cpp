@@ -45,6 +45,25 @@ bool can_be_item(const Shadow& s, const Shadow& list) {
     }
 }
 
+// What a list that others have may be given: what can be built where the trace is left, and stays as it is.
+bool can_be_kept(const Shadow& s) {
+    switch (s.kind) {
+        case ShadowKind::Lazy:
+        case ShadowKind::Array:
+        case ShadowKind::Scalar:
+        case ShadowKind::Int:
+        case ShadowKind::Object:
+        case ShadowKind::Opaque:
+        case ShadowKind::Instance: return true;
+        case ShadowKind::Tuple:
+        case ShadowKind::List:
+        case ShadowKind::Slice:
+        case ShadowKind::Dict:
+            return std::ranges::all_of(s.items, [](const ShadowRef& item) { return can_be_kept(*item); });
+        default: return false;
+    }
+}
+
 }  // namespace
 
 // nullptr where it is none of these, or with arguments that are not known.
@@ -102,6 +121,21 @@ ShadowRef Recorder::list_method(PyObject* callable, std::span<const Operand> arg
         }
     }
     return b_.constant(Py_None);
+}
+
+// What list.append or list.extend puts behind the items of a list that was there at entry; nothing where the
+// call is none of these, or of something whose parts are not known.
+std::optional<std::vector<ShadowRef>> Recorder::appended(PyObject* callable, std::span<const Operand> args,
+                                                         PyObject* kwnames) {
+    const bool extends = callable == descriptor(Extend);
+    if ((!extends && callable != descriptor(Append)) || kwnames || args.size() != 2) return std::nullopt;
+    const ShadowRef &list = args[0].shadow, &item = args[1].shadow;
+    if (list->kind != ShadowKind::Opaque || list->source == guards::kNoSource ||
+        !PyList_CheckExact(args[0].obj) || !b_.resolve(item, args[1].obj) || !can_be_kept(*item))
+        return std::nullopt;
+    if (!extends) return std::vector{item};
+    if (item->kind != ShadowKind::Tuple && item->kind != ShadowKind::List) return std::nullopt;
+    return item->items;
 }
 
 // list[i] = value, of the operands at hand; asked before it happens (without `items`), and when it has.

@@ -307,7 +307,8 @@ bool Recorder::on_get_iter(const Insn& insn) {
         case ShadowKind::Tuple:
         case ShadowKind::List: break;
         case ShadowKind::Opaque:
-            if (!PyList_CheckExact(over.obj) || over.shadow->source == guards::kNoSource)
+            if (!PyList_CheckExact(over.obj) || over.shadow->source == guards::kNoSource ||
+                !b_.look_into_list(over.shadow, over.obj, true))
                 return refuse(Reason::UnknownOp, what);
             b_.guards.expect_length(over.shadow->source, length);
             break;

@@ -252,6 +252,8 @@ bool Recorder::truth(const Operand& a, bool actual, bool* decided) {
             if ((!guards::is_plain_dict(a.obj) && !PyList_CheckExact(a.obj)) ||
                 a.shadow->source == guards::kNoSource || (PyDict_Check(a.obj) && b_.stored_items()))
                 return refuse(Reason::UnknownOp, "the truth of " + kind_for_messages(a.obj));
+            if (PyList_CheckExact(a.obj) && !b_.look_into_list(a.shadow, a.obj, false))
+                return refuse(Reason::UnknownOp, "the truth of a list that was appended to");
             b_.guards.expect_length(a.shadow->source, PyObject_Size(a.obj));
             return true;
         case ShadowKind::Int: b_.decide(guards::Relation::Ne, a.shadow->sym, b_.int_const(0)); return true;

@@ -198,7 +198,7 @@ Recorder::Verdict Recorder::after(const Insn& insn, const numpy::TemporaryReuse&
             // Nothing faults on a GPU: there is nothing to go back for, so stores may share a segment.
             if (n.op == Op::Store && b_.device < 0 && b_.outlives_segment(static_cast<graph::Id>(i)))
                 checkpoint_due_ = true;
-            if (n.op == Op::Library && n.ints[3] == graph::kGivesNothing) checkpoint_due_ = true;
+            if (n.op == Op::Library && graph::has_effects(n.ints[3])) checkpoint_due_ = true;
         }
     held_.clear();
     ops_.clear();

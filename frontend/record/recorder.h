@@ -37,6 +37,10 @@ struct Level {
 bool is_ndarray(const Operand& o);
 // Whether calls of this builtin use up what they are given: sum, any, all.
 bool consumes_items(PyObject* callable);
+// Whether this is a function of np.random or random that draws numbers, a method bound to a hidden generator
+// (draws.cpp); or a method that is called with this generator as its first argument.
+bool is_draw(PyObject* callable);
+bool is_draw_of(PyObject* generator, PyObject* callable);
 // items[key] = value of a dict's items, key, value, ...
 void set_item(std::vector<ShadowRef>& items, const ShadowRef& key, const ShadowRef& value);
 // Whether `s` is, or holds, what may hold it: then they could not be told apart from what they were.
@@ -160,6 +164,11 @@ class Recorder {
     bool iterable(const Operand& o);  // record/loops.cpp
     std::optional<std::vector<ShadowRef>> known_items(const ShadowRef& iterable);
     // What a list that the trace made holds behind the call or the store.
+    bool drawn_shape(std::string_view method, std::span<const Operand> args, PyObject* kwnames,
+                     PyObject* result, Shape* out);
+    ShadowRef drawn(const CallParts& call, PyObject* result);
+    std::optional<std::vector<ShadowRef>> appended(PyObject* callable, std::span<const Operand> args,
+                                                   PyObject* kwnames);
     ShadowRef list_method(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                           std::vector<ShadowRef>* items);
     bool list_store(std::vector<ShadowRef>* items);

@@ -69,7 +69,8 @@ class Leaving {
 // Whether a call was given the value and may have returned a view of it.
 bool is_shown_by_others(const graph::Graph& g, Id root) {
     return std::ranges::any_of(g.nodes, [&](const Node& n) {
-        if (n.op != Op::Library || n.ints[3] == graph::kGivesFresh) return false;
+        if (n.op != Op::Library || n.ints[3] == graph::kGivesFresh || n.ints[3] == graph::kGivesDrawn)
+            return false;
         return std::ranges::any_of(n.in, [&](Id v) { return graph::buffer_root(g, v) == root; });
     });
 }

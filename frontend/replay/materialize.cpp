@@ -389,7 +389,8 @@ PyObject* Materializer::build_new(const Recipe& r) {
         case RecipeKind::Dict: return build_dict(r);
         case RecipeKind::Make: return build_made(r);
         case RecipeKind::Cell: return PyCell_New(nullptr);
-        case RecipeKind::Attr: return nullptr;  // a place
+        case RecipeKind::Attr:
+        case RecipeKind::ListEnd: return nullptr;  // a place
         case RecipeKind::Function: return build_function(r);
         case RecipeKind::Iter: return build_iterator(r);
         case RecipeKind::View: return build_view(r);
@@ -498,19 +499,21 @@ bool Materializer::fill_cells(const std::vector<graph::CellContents>& cells) {
     struct Write {
         PyRef place, name, contents;  // name: of an attribute
         int32_t read;
+        bool appended;
     };
     std::vector<Write> built;
     for (const graph::CellContents& c : cells) {
         const Recipe& r = st_.trace.graph.recipes[c.cell];
         const bool attribute = r.kind == RecipeKind::Attr;
-        PyRef cell = PyRef::steal(build(attribute ? r.items[0] : c.cell)), contents, name;
+        const bool appended = r.kind == RecipeKind::ListEnd;
+        PyRef cell = PyRef::steal(build(attribute || appended ? r.items[0] : c.cell)), contents, name;
         if (attribute && !(name = PyRef::steal(build(r.items[1])))) return false;
         if (!absent(c.contents)) {
             contents = PyRef::steal(build(c.contents));
             if (!contents) return false;
         }
         if (!cell) return false;
-        built.push_back({std::move(cell), std::move(name), std::move(contents), c.read});
+        built.push_back({std::move(cell), std::move(name), std::move(contents), c.read, appended});
     }
     // What another thread has stored since it was read would be lost. As long as nothing shows, the function
     // can be begun again.
@@ -518,8 +521,12 @@ bool Materializer::fill_cells(const std::vector<graph::CellContents>& cells) {
         for (const Write& w : built)
             if (w.read >= 0 && !still_holds(w.place.get(), w.name.get(), st_.entry->objects[w.read]))
                 return false;
-    for (auto& [place, name, contents, read] : built) {
+    for (auto& [place, name, contents, read, appended] : built) {
         st_.committed = true;
+        if (appended) {
+            if (PyList_Append(place.get(), contents.get()) < 0) return false;
+            continue;
+        }
         if (!name) {
             PyCell_Set(place.get(), contents.get());
             continue;

@@ -13,6 +13,7 @@
 
 #include "frontend/clock.h"
 #include "frontend/cpython/collection.h"
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/kept_warnings.h"
@@ -346,6 +347,15 @@ PyRef call_host(const Node& n, PyObject* callable, PyObject** argv, size_t nargs
     return result;
 }
 
+// What a generator's method gives, which is called as it is unless arrays are looked at by functions in
+// Python first.
+PyRef draw(PyObject* callable, PyObject** argv, size_t count, size_t nargs, PyObject* kwnames) {
+    for (size_t i = 0; i < count; ++i)
+        if (numpy::is_plain_array(argv[i])) return call_pure(callable, argv, nargs, kwnames);
+    const DeferredSignals deferred;
+    return PyRef::steal(PyObject_Vectorcall(callable, argv, nargs, kwnames));
+}
+
 bool run_library(ReplayState& st, const TraceStep& step, Materializer& m) {
     const Node& n = st.trace.graph.nodes[step.node];
     m.reset();  // arguments are built from what is known now
@@ -369,13 +379,18 @@ bool run_library(ReplayState& st, const TraceStep& step, Materializer& m) {
         result = timed_for(st, [&] {
             return numpy::small_product(callable, held.items, nargs, st.errors_set, st.errors_ignored);
         });
-    if (!result) result = call_host(n, callable, held.items, nargs, kwnames, st);
+    const bool draws = n.ints[3] == graph::kGivesDrawn;
+    if (draws)
+        result = timed_for(st, [&] { return draw(callable, held.items, held.count, nargs, kwnames); });
+    else if (!result)
+        result = call_host(n, callable, held.items, nargs, kwnames, st);
     m.reset();
     if (!result) {
         PyErr_Clear();
         return false;
     }
-    if (n.ints[3] == graph::kGivesNothing) return st.committed = true;
+    st.committed |= graph::has_effects(n.ints[3]);
+    if (n.ints[3] == graph::kGivesNothing) return true;
     return st.bind_result(step, std::move(result));
 }
 

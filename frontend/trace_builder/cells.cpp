@@ -56,6 +56,7 @@ void TraceBuilder::write_cell(const ShadowRef& cell, ShadowRef contents) {
 void TraceBuilder::forget_cells() {
     for (const ShadowRef& cell : cells_) cell->items.clear();
     attributes_.clear();
+    appended_.clear();
 }
 
 }  // namespace stator::frontend

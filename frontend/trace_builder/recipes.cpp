@@ -41,7 +41,7 @@ bool TraceBuilder::has_stored() {
     for (; looked_for_stores_ < static_cast<graph::Id>(graph.nodes.size()); ++looked_for_stores_) {
         const graph::Node& n = graph.node(looked_for_stores_);
         has_stored_ |= graph::stored_input(graph, looked_for_stores_) != graph::kNone ||
-                       (n.op == graph::Op::Library && n.ints[3] == graph::kGivesNothing);
+                       (n.op == graph::Op::Library && graph::has_effects(n.ints[3]));
     }
     return has_stored_;
 }
@@ -195,6 +195,14 @@ bool TraceBuilder::attribute_contents(std::vector<graph::CellContents>* out) {
         const bool read = a.before && a.before->kind != ShadowKind::Lazy;
         out->push_back(
             {graph.add_recipe(std::move(place)), held, read ? a.before->source : guards::kNoSource});
+    }
+    for (const Appended& a : appended_) {
+        const Recipe place{RecipeKind::ListEnd, -1, {}, {recipe(a.list.shadow, nullptr)}};
+        for (const ShadowRef& item : a.items) {
+            const int32_t held = recipe(item, item->obj.get());
+            if (place.items[0] < 0 || held < 0) return false;
+            out->push_back({graph.add_recipe(place), held});
+        }
     }
     return true;
 }

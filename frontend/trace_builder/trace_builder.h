@@ -140,6 +140,10 @@ class TraceBuilder {
     // The same for a function whose result is a Python number or bool. An int is a new symbol.
     ShadowRef number_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
                              PyObject* result);
+    // A number or an array of these extents that a generator's method gives, which changes the generator. A
+    // checkpoint follows the instruction.
+    ShadowRef draw(PyObject* callable, std::span<const Operand> args, PyObject* kwnames, PyObject* result,
+                   const Shape& extents);
     // The same for one whose result is a tuple (or named tuple) of arrays, and None where it always is. The
     // shadow is Opaque, its items are theirs.
     ShadowRef tuple_library(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
@@ -237,6 +241,11 @@ class TraceBuilder {
     bool meet_dict(const ShadowRef& dict, PyObject* obj);
     // The same, of the object: its attributes are no items of a dict that the trace looks into.
     bool apart_from_dicts(PyObject* obj) const;
+    // Puts items behind the last one of a list that was there at entry, where the trace is left. False where
+    // the trace goes through its items.
+    bool append_to_list(const ShadowRef& list, PyObject* obj, std::span<const ShadowRef> items);
+    // Whether what such a list held at entry is what it holds now; `all`: all of it is going to be read.
+    bool look_into_list(const ShadowRef& list, PyObject* obj, bool all);
     // Whether an item of a dict that was there at entry was stored to: then such dicts are not what they
     // were.
     bool stored_items() const;
@@ -324,9 +333,15 @@ class TraceBuilder {
     Attribute* find_attribute(PyObject* obj, PyObject* name);
     std::vector<Attribute> attributes_;
     std::vector<size_t> attribute_writes_;  // into attributes_, in the order of their first writes
-    std::vector<ShadowRef> cells_;          // all cells that the trace made or looked into
-    std::vector<Operand> dicts_;            // that were there at entry, and are looked into
-    std::vector<PyRef> kept_dicts_;
+    struct Appended {
+        Operand list;
+        std::vector<ShadowRef> items;
+    };
+    std::vector<Appended> appended_;       // to lists that were there at entry, in order
+    std::vector<Operand> walked_;          // such lists whose items were all looked at
+    std::vector<ShadowRef> cells_;         // all cells that the trace made or looked into
+    std::vector<Operand> dicts_;           // that were there at entry, and are looked into
+    std::vector<PyRef> kept_dicts_;        // and lists
     std::vector<ShadowRef> cells_to_say_;  // those in recipes since begin_recipes
     std::vector<ShadowRef> instances_to_say_;
     std::vector<std::unique_ptr<Example>> examples_;

@@ -365,12 +365,12 @@ static bool reaches_function(const Shadow& s) {
                        [](const ShadowRef& item) { return reaches_function(*item); });
 }
 
-// Whether it is, or may hold, a dict that was there at entry.
-static bool reaches_dict(const Shadow& s) {
+// Whether it is, or may hold, a dict or a list that was there at entry.
+static bool reaches_container(const Shadow& s) {
     if (s.kind == ShadowKind::Lazy || s.kind == ShadowKind::Opaque)
         return s.source != guards::kNoSource && s.value == kNone;
     return std::any_of(s.items.begin(), s.items.end(),
-                       [](const ShadowRef& item) { return reaches_dict(*item); });
+                       [](const ShadowRef& item) { return reaches_container(*item); });
 }
 
 static Shape dense_strides(TraceBuilder& tb, const Shape& shape, const std::vector<int>& perm) {
@@ -448,8 +448,9 @@ bool TraceBuilder::library_node(PyObject* callable, std::span<const Operand> arg
     begin_recipes();
     for (const Operand& a : args) {
         if (reaches_function(*a.shadow)) return fail(Reason::UnknownCall, "a function as an argument"), false;
-        if (stored_items() && reaches_dict(*a.shadow))
-            return fail(Reason::UnknownCall, "a dict that was stored to"), false;
+        if ((stored_items() || !appended_.empty()) && reaches_container(*a.shadow))
+            return fail(Reason::UnknownCall, "a dict that was stored to, or a list that was appended to"),
+                   false;
         ShadowRef origin;
         int32_t r = strided_recipe(a.shadow, &origin);
         if (r < 0) r = recipe(a.shadow, a.obj);
@@ -574,6 +575,22 @@ ShadowRef TraceBuilder::int_library(PyObject* callable, std::span<const Operand>
     n.syms = {symbol};
     append(std::move(n));
     return new_int(symbol);
+}
+
+ShadowRef TraceBuilder::draw(PyObject* callable, std::span<const Operand> args, PyObject* kwnames,
+                             PyObject* result, const Shape& extents) {
+    const bool array = !extents.empty();
+    const bool number = PyFloat_CheckExact(result) || PyLong_CheckExact(result) || PyBool_Check(result);
+    const std::vector<Appended> appended = std::exchange(appended_, {});  // no generator holds lists
+    ShadowRef s = number ? number_library(callable, args, kwnames, result)
+                         : library(callable, args, kwnames, result, array ? &extents : nullptr);
+    appended_ = appended;
+    if (!s) return nullptr;
+    size_t at = graph.nodes.size();
+    while (graph.nodes[--at].op != Op::Library) {
+    }
+    graph.nodes[at].ints[3] = graph::kGivesDrawn;
+    return s;
 }
 
 static PyObject* getitem_function() {

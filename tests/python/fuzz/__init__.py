@@ -14,6 +14,7 @@ orders      the generator of operators on arrays in C and Fortran order
 objects     the generator of objects that are alive where a loop begins
 rebinding   the generator of loops whose branches bind many names anew
 attributes  the generator of programs that store to attributes
+effects     the generator of programs that append, store and draw
 idioms, selecting, scripts  statements and whole texts that generators share
 first_calls what programs cost when they are called for the first time
 enlarged    adds statements on large arrays

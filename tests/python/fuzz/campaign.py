@@ -45,11 +45,12 @@ KINDS = (
     "structured",
     "leaving",
     "attributes",
+    "effects",
     "orders",
     "objects",
     "rebinding",
 )
-REWRITTEN = ("closures", "attributes")  # programs of other kinds, with variables of another sort
+REWRITTEN = ("closures", "attributes", "effects")  # programs of other kinds, changed
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -78,6 +79,12 @@ def _generate(kind: str, seed: int, number: int) -> Program:
         program = generate(("straight", "structured", "branching")[number % 3], seed, number)
         program.name = name
         return attributed(Choices.seeded(seed, number), program)
+    if kind == "effects":
+        from .effects import effectful
+
+        program = generate(("straight", "structured", "branching")[number % 3], seed, number)
+        program.name = name
+        return effectful(Choices.seeded(seed, number), program)
     if kind == "straight":
         return straight_line(Choices.seeded(seed, number), name)
     if kind == "leaving":

@@ -11,6 +11,7 @@
 
 #include "frontend/cpython/functions.h"
 #include "frontend/hosts/call_pure.h"
+#include "frontend/hosts/numpy/generators.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
@@ -19,64 +20,6 @@
 namespace stator::frontend::regions {
 
 namespace {
-
-// What gives numbers whose kind and shape follow from the kinds of the arguments and from `size`.
-constexpr std::string_view kGenerator[] = {
-    "beta",           "binomial",        "chisquare",  "exponential", "gamma",
-    "geometric",      "integers",        "laplace",    "logistic",    "lognormal",
-    "normal",         "poisson",         "random",     "rayleigh",    "standard_exponential",
-    "standard_gamma", "standard_normal", "triangular", "uniform",     "weibull"};
-constexpr std::string_view kRandomState[] = {
-    "beta",           "binomial",        "chisquare",  "exponential",   "gamma",    "geometric",
-    "laplace",        "logistic",        "lognormal",  "normal",        "poisson",  "rand",
-    "randint",        "randn",           "random",     "random_sample", "rayleigh", "standard_exponential",
-    "standard_gamma", "standard_normal", "triangular", "uniform",       "weibull"};
-// Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw. Nor
-// expovariate, which draws before it fails: Python would do it again, and draw once more.
-constexpr std::string_view kRandom[] = {"gauss",  "normalvariate", "randint",
-                                        "random", "randrange",     "uniform"};
-
-// A class of generators. Its module is not imported for this, and a generator of our own to try calls on is
-// made when a call is seen: both take milliseconds.
-struct Source {
-    const char *module, *name, *maker;
-    std::span<const std::string_view> methods;
-    PyObject *type = nullptr, *sample = nullptr;  // when they were asked for first
-
-    bool is_of(PyObject* generator) {
-        if (!type) {
-            PyObject* m = PyDict_GetItemString(PyImport_GetModuleDict(), module);  // borrowed
-            if (!m || !PyModule_Check(m)) return false;
-            type = Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(m), name));
-        }
-        return reinterpret_cast<PyObject*>(Py_TYPE(generator)) == type;
-    }
-    // Borrowed; nullptr where there is none. Python code runs, during which another thread may make it, too.
-    PyObject* generator() {
-        if (!sample) {
-            const PyRef m = module_named(module);
-            PyRef made = PyRef::steal(m ? PyObject_CallMethod(m.get(), maker, "i", 0) : nullptr);
-            PyErr_Clear();
-            if (!sample) sample = made.release();
-        }
-        return sample;
-    }
-};
-
-Source* source_of(PyObject* generator) {
-    static Source all[] = {{"numpy.random", "Generator", "default_rng", kGenerator},
-                           {"numpy.random", "RandomState", "RandomState", kRandomState},
-                           {"random", "Random", "Random", kRandom}};
-    for (Source& s : all)
-        if (s.is_of(generator)) return &s;
-    return nullptr;
-}
-
-// Whether any module of random numbers is there.
-bool draws_are_possible() {
-    PyObject* modules = PyImport_GetModuleDict();
-    return PyDict_GetItemString(modules, "numpy.random") || PyDict_GetItemString(modules, "random");
-}
 
 bool is_size(const Value& v) {
     if (v.kind == Kind::Int) return true;
@@ -123,21 +66,20 @@ PyRef attribute_of(PyObject* o, const char* name) {
 
 // Declined: it is none of these.
 Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* names, Value* out) {
-    if (!draws_are_possible() || PyType_Check(callable) || PyObject_TypeCheck(callable, &PyUFunc_Type))
+    if (!numpy::draws_are_possible() || PyType_Check(callable) || PyObject_TypeCheck(callable, &PyUFunc_Type))
         return Did::Declined;
     // A method, whose object comes first, or one that is bound to its object.
     PyObject* self = nullptr;
     if (!args.empty() && args[0].kind == Kind::Passed && args[0].slot >= 0) self = object_at(args[0].slot);
-    const bool bound = !self || !source_of(self);
+    const bool bound = !self || !numpy::generator_class(self);
     const PyRef owner = bound ? attribute_of(callable, "__self__") : PyRef{};
     if (bound) self = owner.get();
-    Source* source = self ? source_of(self) : nullptr;
+    numpy::GeneratorClass* source = self ? numpy::generator_class(self) : nullptr;
     if (!source) return Did::Declined;
     const PyRef name = attribute_of(callable, "__name__");
     if (!name || !PyUnicode_Check(name.get())) return Did::Declined;
     const std::string method = guards::utf8(name.get());
-    if (std::find(source->methods.begin(), source->methods.end(), method) == source->methods.end())
-        return Did::Declined;
+    if (!source->draws(method)) return Did::Declined;
     const auto first = args.begin() + (bound ? 0 : 1);
     const auto named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
     const auto positional = static_cast<size_t>(args.end() - first) - named;
@@ -150,7 +92,7 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
         return unknown(what + " with such arguments");
 
     // What such a call gives, found out on another generator.
-    PyObject* const generator = source->generator();
+    PyObject* const generator = source->sample();
     const PyRef probe = generator ? attribute_of(generator, method.c_str()) : PyRef{};
     std::vector<PyRef> held;
     std::vector<PyObject*> argv;

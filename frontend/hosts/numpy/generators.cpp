@@ -1,0 +1,64 @@
+// See generators.h.
+#include "frontend/hosts/numpy/generators.h"
+
+#include <algorithm>
+
+namespace stator::frontend::numpy {
+
+namespace {
+
+constexpr std::string_view kGenerator[] = {
+    "beta",           "binomial",        "chisquare",  "exponential", "gamma",
+    "geometric",      "integers",        "laplace",    "logistic",    "lognormal",
+    "normal",         "poisson",         "random",     "rayleigh",    "standard_exponential",
+    "standard_gamma", "standard_normal", "triangular", "uniform",     "weibull"};
+constexpr std::string_view kRandomState[] = {
+    "beta",           "binomial",        "chisquare",  "exponential",   "gamma",    "geometric",
+    "laplace",        "logistic",        "lognormal",  "normal",        "poisson",  "rand",
+    "randint",        "randn",           "random",     "random_sample", "rayleigh", "standard_exponential",
+    "standard_gamma", "standard_normal", "triangular", "uniform",       "weibull"};
+// Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw. Nor
+// expovariate, which draws before it fails: Python would do it again, and draw once more.
+constexpr std::string_view kRandom[] = {"gauss",  "normalvariate", "randint",
+                                        "random", "randrange",     "uniform"};
+
+}  // namespace
+
+bool GeneratorClass::has(PyObject* generator) {
+    if (!type_) {
+        PyObject* m = PyDict_GetItemString(PyImport_GetModuleDict(), module);  // borrowed
+        if (!m || !PyModule_Check(m)) return false;
+        type_ = Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(m), name_));
+    }
+    return reinterpret_cast<PyObject*>(Py_TYPE(generator)) == type_;
+}
+
+bool GeneratorClass::draws(std::string_view method) const {
+    return std::ranges::find(methods_, method) != methods_.end();
+}
+
+PyObject* GeneratorClass::sample() {
+    if (!sample_) {
+        const PyRef m = module_named(module);
+        PyRef made = PyRef::steal(m ? PyObject_CallMethod(m.get(), maker_, "i", 0) : nullptr);
+        PyErr_Clear();
+        if (!sample_) sample_ = made.release();
+    }
+    return sample_;
+}
+
+GeneratorClass* generator_class(PyObject* generator) {
+    static GeneratorClass all[] = {{"numpy.random", "Generator", "default_rng", kGenerator},
+                                   {"numpy.random", "RandomState", "RandomState", kRandomState},
+                                   {"random", "Random", "Random", kRandom}};
+    for (GeneratorClass& c : all)
+        if (c.has(generator)) return &c;
+    return nullptr;
+}
+
+bool draws_are_possible() {
+    PyObject* modules = PyImport_GetModuleDict();
+    return PyDict_GetItemString(modules, "numpy.random") || PyDict_GetItemString(modules, "random");
+}
+
+}  // namespace stator::frontend::numpy
