@@ -36,4 +36,6 @@ std::string item_text(std::string_view base, std::string_view key_repr) {
 
 std::string type_text(std::string_view base) { return "type(" + std::string(base) + ")"; }
 
+std::string length_text(std::string_view base) { return "len(" + std::string(base) + ")"; }
+
 }  // namespace stator::guards

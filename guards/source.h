@@ -29,6 +29,7 @@ enum class SourceKind : uint8_t {
     Object,  // a constant object `holder` (kept alive by the program)
     TypeOf,  // type(base)
     FuncCell,  // cell object `index` of the closure of the function that is source `base`
+    Length,    // len(base) of an exact list, tuple, dict, set, str or bytes, an int
 };
 
 struct Source {
@@ -45,5 +46,6 @@ struct Source {
 std::string attr_text(std::string_view base, std::string_view name);
 std::string item_text(std::string_view base, std::string_view key_repr);
 std::string type_text(std::string_view base);
+std::string length_text(std::string_view base);
 
 }  // namespace stator::guards

@@ -19,6 +19,25 @@ bool TraceBuilder::append_to_list(const ShadowRef& list, PyObject* obj, std::spa
     return true;
 }
 
+ShadowRef TraceBuilder::length_of(const ShadowRef& s, PyObject* obj) {
+    if (s->source == guards::kNoSource || s->value != graph::kNone || !guards::has_length(obj) ||
+        (PyDict_CheckExact(obj) && stored_items()))
+        return nullptr;
+    int64_t more = 0;  // at its end by the time that the trace is left
+    for (const Appended& a : appended_) {
+        if (!PyList_CheckExact(obj)) break;
+        if (a.list.obj == obj)
+            more += std::ssize(a.items), guards.expect_same(s->source, a.list.shadow->source);
+        else
+            guards.expect_not_same(s->source, a.list.shadow->source);
+    }
+    const PyRef entry = PyRef::steal(PyLong_FromSsize_t(PyObject_Size(obj) - more));
+    const ShadowRef length = entry ? lazy(guards.length(s->source), entry.get()) : nullptr;
+    if (!length || !resolve(length, entry.get()) || length->kind != ShadowKind::Int)
+        return PyErr_Clear(), nullptr;
+    return new_int(syms().add(length->sym, int_const(more)));
+}
+
 bool TraceBuilder::look_into_list(const ShadowRef& list, PyObject* obj, bool all) {
     for (const Appended& a : appended_)
         if (a.list.obj == obj) return false;

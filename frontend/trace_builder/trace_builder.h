@@ -246,6 +246,9 @@ class TraceBuilder {
     bool append_to_list(const ShadowRef& list, PyObject* obj, std::span<const ShadowRef> items);
     // Whether what such a list held at entry is what it holds now; `all`: all of it is going to be read.
     bool look_into_list(const ShadowRef& list, PyObject* obj, bool all);
+    // How many items a list, tuple, dict, set, string or bytes that was there at entry has by now; nullptr
+    // where that is not known.
+    ShadowRef length_of(const ShadowRef& s, PyObject* obj);
     // Whether an item of a dict that was there at entry was stored to: then such dicts are not what they
     // were.
     bool stored_items() const;

@@ -89,6 +89,11 @@ SourceId GuardProgram::type_of(SourceId base) {
                       {.kind = SourceKind::TypeOf, .base = base, .text = type_text(source(base).text)});
 }
 
+SourceId GuardProgram::length(SourceId base) {
+    return add_source(*impl_,
+                      {.kind = SourceKind::Length, .base = base, .text = length_text(source(base).text)});
+}
+
 const Source& GuardProgram::source(SourceId s) const { return impl_->sources[s]; }
 
 // --- expectations ---
@@ -378,8 +383,9 @@ class Lowering {
     }
 
     static Op read_op(SourceKind kind) {
-        static constexpr Op ops[] = {Op::ReadObject, Op::ReadGlobal, Op::ReadAttr,   Op::ReadItem,
-                                     Op::ReadCell,   Op::ReadObject, Op::ReadTypeOf, Op::ReadFuncCell};
+        static constexpr Op ops[] = {Op::ReadObject, Op::ReadGlobal,   Op::ReadAttr,
+                                     Op::ReadItem,   Op::ReadCell,     Op::ReadObject,
+                                     Op::ReadTypeOf, Op::ReadFuncCell, Op::ReadLength};
         return ops[static_cast<int>(kind)];
     }
 

@@ -131,6 +131,7 @@ bool step(Run& run, const Instr& in) {
         case Op::ReadFuncCell: return objects[in.other] && read_func_cell(run, in, objects[in.other]);
         case Op::ReadTypeOf:
             return objects[in.other] && run.give(in, reinterpret_cast<PyObject*>(Py_TYPE(objects[in.other])));
+        case Op::ReadLength: return objects[in.other] && run.give_new(in, read_length(objects[in.other]));
         case Op::ReadObject: return run.give(in, in.p);
         case Op::Array:
             if (!o || !check_array(run.p, in, o, run.out.symbols)) return false;

@@ -92,6 +92,9 @@ bool overlaps_itself(PyObject* array);
 int64_t host_array_kind(PyObject* array);
 bool is_host_array(PyObject* o, int64_t kind);  // and exactly an ndarray
 
+// Whether it is exactly of a builtin type whose length is read without running code.
+bool has_length(PyObject* o);
+
 // The dictionary's version; 0 where CPython has none (3.14 on): then nothing is ever unchanged.
 uint64_t dict_version(PyObject* dict);
 
@@ -115,6 +118,7 @@ class GuardProgram {
                        std::string text);  // the cell object; cell() of it has the contents
     SourceId object(PyObject* holder, std::string text);
     SourceId type_of(SourceId base);
+    SourceId length(SourceId base);  // see has_length
     const Source& source(SourceId s) const;
 
     // Whether obj.name can be read without running Python code, and if so what a later read must find: an

@@ -44,6 +44,7 @@ enum class Op : uint8_t {
     ReadCell,
     ReadFuncCell,
     ReadTypeOf,
+    ReadLength,
     ReadObject,  // fill objects[src]
 };
 
@@ -116,6 +117,7 @@ const char* guard_text(GuardKind kind);  // the row's text
 PyObject* read_attr(PyObject* obj, PyObject* name);
 // container[key], borrowed; nullptr when absent or not an exact container and key.
 PyObject* read_item(PyObject* container, PyObject* key);
+PyObject* read_length(PyObject* container);  // new reference; NULL without an error
 // Any source from entry slots, the slow way; new reference or nullptr. For explanations.
 PyObject* read_source(const std::vector<Source>& sources, SourceId s, PyObject* const* slots);
 // What the class holds under `name` (borrowed, nullptr when nothing).

@@ -196,6 +196,15 @@ PyObject* read_item(PyObject* container, PyObject* key) {
     return nullptr;
 }
 
+bool has_length(PyObject* o) {
+    return PyList_CheckExact(o) || PyTuple_CheckExact(o) || PyDict_CheckExact(o) || PyUnicode_CheckExact(o) ||
+           PyBytes_CheckExact(o) || PyAnySet_CheckExact(o);
+}
+
+PyObject* read_length(PyObject* container) {
+    return has_length(container) ? quiet(PyLong_FromSsize_t(PyObject_Size(container))) : nullptr;
+}
+
 uint64_t dict_version(PyObject* dict) {
 #if PY_VERSION_HEX < 0x030E0000
 #pragma GCC diagnostic push
@@ -226,6 +235,7 @@ PyObject* read_source(const std::vector<Source>& sources, SourceId s, PyObject* 
         case SourceKind::Item: found = Py_XNewRef(read_item(base, source.key)); break;
         case SourceKind::Cell: found = PyCell_Check(base) ? Py_XNewRef(PyCell_GET(base)) : nullptr; break;
         case SourceKind::TypeOf: found = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(base))); break;
+        case SourceKind::Length: found = read_length(base); break;
         case SourceKind::FuncCell: {
             PyObject* closure = is_function(base) ? PyFunction_GET_CLOSURE(base) : nullptr;
             if (closure && source.index < PyTuple_GET_SIZE(closure))

@@ -253,7 +253,7 @@ ShadowRef lower_broadcast_to(TraceBuilder& tb, const Call& call) {
     return tb.new_view(p[0]->shadow, std::move(step), call.result);
 }
 
-// len(x): the first extent.
+// len(x): the first extent, or how many items there are.
 ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
     if (call.args.size() != 1) return tb.fail(Reason::UnknownCall, "len");
     const Operand& a = call.args[0];
@@ -263,7 +263,9 @@ ShadowRef lower_len(TraceBuilder& tb, const Call& call) {
         a.shadow->kind == ShadowKind::Tuple || a.shadow->kind == ShadowKind::List ||
         a.shadow->kind == ShadowKind::Dict ||
         (a.shadow->kind == ShadowKind::Object && (PyTuple_CheckExact(a.obj) || PyUnicode_CheckExact(a.obj)));
-    return fixed ? tb.constant(call.result) : tb.fail(Reason::UnknownCall, "len");
+    if (fixed) return tb.constant(call.result);
+    ShadowRef length = tb.length_of(a.shadow, a.obj);
+    return length ? length : tb.fail(Reason::UnknownCall, "len");
 }
 
 constexpr CallRow kShapeOpsRows[] = {

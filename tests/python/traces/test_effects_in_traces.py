@@ -138,6 +138,22 @@ def identities(x, kept):
     return kept[-1] is x, kept[-3] is kept[-4], kept[-2].base is kept[-3]
 
 
+def lengths(x, kept, same, names):
+    n = len(kept)
+    kept.append(x * n)
+    kept.extend((1, 2))
+    names[f"k{n % 4}"] = n
+    return len(kept), len(same), len(names) + x, len("text") + x[0], n * x, same[: len(same)] is same
+
+
+def length_of_what_is_walked(x, kept):
+    total = x * len(kept)
+    for i in range(len(kept)):
+        total = total + kept[i]
+    kept.append(total.mean())
+    return total, len(kept)
+
+
 def with_attributes(x, keeper):
     a = x * 2
     keeper.count += 1
@@ -162,6 +178,9 @@ LISTS = [
     (given_to_numpy, lambda: ([],), None),
     (truth, lambda: ([],), None),
     (identities, lambda: ([],), None),
+    (lengths, lambda: ([X], [], {}), None),
+    (lengths, lambda: (*2 * ([X],), {"k0": 1}), None),
+    (length_of_what_is_walked, lambda: ([],), None),
     (with_attributes, lambda: (Keeper(),), None),
 ]
 
@@ -295,6 +314,23 @@ def test_a_list_is_not_read_before_it_has_what_was_appended():
         given = (one, one) if k % 3 == 2 else (one, two)
         expected = f(X, mine, mine) if k % 3 == 2 else two[-1] + 1
         assert compiled(X, *given).tobytes() == expected.tobytes()
+
+
+def test_one_trace_for_lists_of_all_lengths():
+    def f(x, kept):
+        y = x * len(kept)
+        kept.append(y)
+        return y + len(kept), len(kept)
+
+    compiled = stator.compile(f)
+    kept, mine = [], []
+    for k in range(40):
+        (y, n), (z, m) = compiled(X + k, kept), f(X + k, mine)
+        assert y.tobytes() == z.tobytes()
+        assert n == m == k + 1
+    # None and one item are constants of a trace where they are factors.
+    assert compiled.stats()["traces"] <= 3
+    assert compiled.stats()["opaque_steps"] == 0
 
 
 def test_numbers_are_drawn_once_where_a_fault_sends_the_trace_back():
