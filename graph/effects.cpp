@@ -5,6 +5,7 @@
 // loop was seen or is documented to raise nothing (docs/design/numerics.md).
 #include <algorithm>
 
+#include "graph/cast.h"
 #include "graph/graph.h"
 
 namespace stator::graph {
@@ -13,7 +14,9 @@ namespace {
 
 bool inexact(DType t) { return is_float(t) || is_complex(t); }
 
-bool cast_can_fault(DType from, DType to) {
+}  // namespace
+
+bool cast_may_fault(DType from, DType to) {
     if (to == DType::Bool || from == DType::Bool) return false;
     if (inexact(from)) {
         if (!inexact(to)) return true;
@@ -25,6 +28,8 @@ bool cast_can_fault(DType from, DType to) {
     // Of the integers only those beyond f16's 65504 overflow.
     return to == DType::F16 && info(from).size >= 2 && from != DType::I16;
 }
+
+namespace {
 
 // The divisor is a constant or a bounded Python int for which integer division neither faults nor wraps.
 bool safe_integer_divisor(const Graph& g, const Node& n) {
@@ -84,7 +89,7 @@ bool can_fault(const Graph& g, Id v) {
     if (scalar_integer_can_warn(n)) return true;
     std::string_view faults = info(n.op).faults;
     switch (n.op) {
-        case Op::Cast: return cast_can_fault(g.node(n.in[0]).dtype, n.dtype);
+        case Op::Cast: return cast_may_fault(g.node(n.in[0]).dtype, n.dtype);
         case Op::Reduce: return reduce_can_fault(g, n);
         case Op::ArgReduce: return !extents_positive(g, g.node(n.in[0]).shape);
         case Op::FloorDivide:

@@ -25,6 +25,7 @@
 #include <string>
 #include <utility>
 
+#include "graph/cast.h"
 #include "graph/region/cfg.h"
 #include "graph/region/copy.h"
 #include "graph/region/memory.h"
@@ -42,9 +43,10 @@ constexpr size_t kMostOwn = 96;
 // Whether an operation on these types may raise a floating-point flag.
 bool may_flag(const Inst& i, const Region& r) {
     if (i.op == RegionOp::Call) return true;
-    if (i.op != RegionOp::Pointwise || !(is_float(i.operand) || is_complex(i.operand))) return false;
-    const DType to = r.types[static_cast<size_t>(i.result)].dtype;
-    if (i.pointwise == Op::Cast) return !is_float(to) || info(to).size < info(i.operand).size;
+    if (i.op != RegionOp::Pointwise) return false;
+    if (i.pointwise == Op::Cast)
+        return cast_may_fault(i.operand, r.types[static_cast<size_t>(i.result)].dtype);
+    if (!is_float(i.operand) && !is_complex(i.operand)) return false;
     return info(i.pointwise).faults != "-";
 }
 

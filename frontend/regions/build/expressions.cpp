@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/operators.h"
 #include "frontend/regions/build/builder.h"
+#include "graph/cast.h"
 
 namespace stator::frontend::regions {
 
@@ -41,9 +42,7 @@ bool Builder::cast_expr(ExprRef* e, DType to) {
     c->kind = Expr::Op;
     c->op = graph::Op::Cast;
     c->dtype = to;
-    const bool narrows = graph::is_float((*e)->dtype) &&
-                         (!graph::is_float(to) || graph::info(to).size < graph::info((*e)->dtype).size);
-    c->faults = (*e)->faults || narrows;
+    c->faults = (*e)->faults || graph::cast_may_fault((*e)->dtype, to);
     c->indexes = (*e)->indexes;
     c->in = {*e};
     *e = c;
