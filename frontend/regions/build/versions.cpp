@@ -349,12 +349,14 @@ int Builder::version_at(int pc, State& s) {
     if (!resumes) append(&(key += '#'), reinterpret_cast<intptr_t>(s.resume.get()));
     auto [it, fresh] = version_index_.try_emplace({pc, key}, static_cast<int>(versions_.size()));
     if (!fresh) return it->second;
+    // Where there is to be no version, nothing may find one: the attempt may go on at another place.
+    const auto none = [&] { return version_index_.erase(it), -1; };
     int& versions = versions_per_pc_[{top.path, pc}];
     if (header || is_crowded(top, pc)) {
         if (int other = -1; is_widened(pc, where, s, &other)) {
+            none();
             if (header) return -1;
             stale_ = true;
-            version_index_.erase(it);
             return other;
         }
         header_versions_[{pc, where}].push_back(it->second);
@@ -365,11 +367,11 @@ int Builder::version_at(int pc, State& s) {
     }
     if (++versions > policy().place_versions || r_->blocks.size() > policy().region_blocks) {
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");
-        return -1;
+        return none();
     }
     if (!spend(policy().build_version_work +
                static_cast<int64_t>(s.slots.size()) / policy().build_slots_each_step))
-        return -1;
+        return none();
     Version v{pc, s, static_cast<graph::BlockId>(r_->blocks.size())};
     r_->blocks.emplace_back();
     name_anew(&v.state, &r_->blocks.back());
