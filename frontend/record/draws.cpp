@@ -87,9 +87,16 @@ ShadowRef Recorder::drawn(const CallParts& call, PyObject* result) {
     const bool bound = is_draw(call.callable.obj);
     const std::string method = method_name(call.callable.obj);
     const auto arguments = std::span(call.args).subspan(bound ? 0 : 1);
+    // Such an int may have more bits than the trace's integers.
+    if (PyLong_CheckExact(result) && method != "randint")
+        return b_.fail(Reason::UnknownCall, "a function that gives an int");
     size_t arrays = 0, tuples = 0;
     for (const Operand& a : arguments) {
+        if (a.obj == result) return b_.fail(Reason::UnknownCall, "out=");
         if (!b_.resolve(a.shadow, a.obj)) return nullptr;
+        if (PyLong_CheckExact(result) && a.shadow->kind == ShadowKind::Int &&
+            !b_.require(guards::Relation::Lt, a.shadow->sym, b_.int_const((int64_t{1} << 62) - 1)))
+            return nullptr;
         if (PyTuple_CheckExact(a.obj))
             for (size_t i = 0; i < a.shadow->items.size(); ++i)
                 if (!b_.resolve(a.shadow->items[i], PyTuple_GET_ITEM(a.obj, static_cast<Py_ssize_t>(i))))

@@ -21,7 +21,7 @@ bool TraceBuilder::append_to_list(const ShadowRef& list, PyObject* obj, std::spa
 
 ShadowRef TraceBuilder::length_of(const ShadowRef& s, PyObject* obj) {
     if (s->source == guards::kNoSource || s->value != graph::kNone || !guards::has_length(obj) ||
-        (PyDict_CheckExact(obj) && stored_items()))
+        (PyDict_CheckExact(obj) && (stored_items() || !meet_dict(s, obj))))
         return nullptr;
     int64_t more = 0;  // at its end by the time that the trace is left
     for (const Appended& a : appended_) {

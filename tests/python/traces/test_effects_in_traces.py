@@ -268,6 +268,17 @@ def in_a_method(x, keeper):
     return z
 
 
+def into_an_array(x, rng, out):
+    a = rng.standard_normal(out=out)
+    b = rng.random(None, np.float64, out)
+    return a is out, b is out, x + out
+
+
+def wide_numbers(x, state):
+    n = len(x)
+    return state.randint(0, n * 2**59) % 7 + x, state.geometric(1e-18) > 0, state.binomial(n, 0.5) * x
+
+
 def bound(x, rng):
     draw = rng.normal
     return x + draw(0, 1, 5), rng.choice(5), rng.permutation(3)
@@ -287,6 +298,8 @@ DRAWS = [
     (older, lambda: (np.random.RandomState(3),), 0),
     (in_a_method, lambda: (Keeper(),), 0),
     (bound, generator, None),
+    (into_an_array, lambda: (np.random.default_rng(5), np.zeros(5)), None),
+    (wide_numbers, lambda: (np.random.RandomState(3),), None),
 ]
 
 
@@ -331,6 +344,26 @@ def test_one_trace_for_lists_of_all_lengths():
     # None and one item are constants of a trace where they are factors.
     assert compiled.stats()["traces"] <= 3
     assert compiled.stats()["opaque_steps"] == 0
+
+
+def test_the_length_of_a_dict_that_holds_attributes():
+    class Holder:
+        pass
+
+    def f(x, holder, names):
+        holder.more = x * 2
+        n = len(names)
+        holder.last = n
+        return x + n, len(names)
+
+    mine, theirs = Holder(), Holder()
+    compiled = stator.compile(f)
+    for k in range(8):
+        setattr(mine, f"k{k}", 1), setattr(theirs, f"k{k}", 1)
+        (a, n), (b, m) = compiled(X, mine, vars(mine)), f(X, theirs, vars(theirs))
+        assert (a.tobytes(), n) == (b.tobytes(), m)
+        other = {}
+        assert compiled(X, mine, other)[1] == f(X, theirs, other)[1] == 0
 
 
 def test_numbers_are_drawn_once_where_a_fault_sends_the_trace_back():
