@@ -103,6 +103,17 @@ bool Recorder::counts_references(const Insn& insn) const {
            PyUnicode_CompareWithASCIIString(insn.obj, "resize") == 0;
 }
 
+// Whether code runs when the local is deleted: a replay keeps what came in until it ends. Otherwise its class
+// is guarded, unless the trace made it.
+bool Recorder::lets_go_of_finalizer(const Insn& insn) {
+    const ShadowRef& s = top().slots[static_cast<size_t>(insn.arg)];
+    PyObject* o = top().frame->slot(insn.arg);
+    if (!o || s->source == guards::kNoSource) return false;
+    if (Py_TYPE(o)->tp_finalize || Py_TYPE(o)->tp_del) return true;
+    b_.guards.expect_type(s->source, Py_TYPE(o));
+    return false;
+}
+
 Recorder::Verdict Recorder::before(const Insn& insn) {
     Level& l = top();
     l.pc = static_cast<int>(&insn - l.code->insns.data());
@@ -157,6 +168,11 @@ Recorder::Verdict Recorder::before(const Insn& insn) {
     if (counts_references(insn)) {
         b_.rollback(mark_);
         refuse(Reason::CountsReferences, "ndarray.resize");
+        return Verdict::Close;
+    }
+    if (insn.op == Opcode::DeleteFast && lets_go_of_finalizer(insn)) {
+        b_.rollback(mark_);
+        refuse(Reason::Effect, "del of an object that has a finalizer");
         return Verdict::Close;
     }
     if (insn.op == Opcode::StoreSubscr || insn.op == Opcode::StoreSlice) {

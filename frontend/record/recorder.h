@@ -164,6 +164,7 @@ class Recorder {
     bool iterable(const Operand& o);  // record/loops.cpp
     std::optional<std::vector<ShadowRef>> known_items(const ShadowRef& iterable);
     // What a list that the trace made holds behind the call or the store.
+    bool lets_go_of_finalizer(const Insn& insn);
     bool drawn_shape(std::string_view method, std::span<const Operand> args, PyObject* kwnames,
                      PyObject* result, Shape* out);
     ShadowRef drawn(const CallParts& call, PyObject* result);

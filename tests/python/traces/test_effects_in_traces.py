@@ -385,3 +385,26 @@ def test_numbers_are_drawn_once_where_a_fault_sends_the_trace_back():
                 found, expected = compiled(x, mine), f(x, theirs)
         assert found.tobytes() == expected.tobytes()
         assert mine.bit_generator.state == theirs.bit_generator.state
+
+
+def test_a_finalizer_that_del_runs_is_seen_by_what_follows():
+    class Ending:
+        def __init__(self, log):
+            self.log = log
+
+        def __del__(self):
+            self.log.append("ended")
+
+    def f(x, kept, log):
+        one = Ending(log)
+        kept.append(x * 2)
+        del one
+        kept.append(len(log))
+        return x + len(log), len(kept)
+
+    compiled = stator.compile(f)
+    mine, theirs = ([], []), ([], [])
+    for _ in range(6):
+        (a, n), (b, m) = compiled(X, *mine), f(X, *theirs)
+        assert (a.tobytes(), n) == (b.tobytes(), m)
+    assert mine[1] == theirs[1] and repr(mine[0]) == repr(theirs[0])
