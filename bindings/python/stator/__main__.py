@@ -11,6 +11,8 @@ usage: python -m stator run [OPTIONS] SCRIPT [ARGUMENTS...]      run a script; -
            --decorated           compile decorated functions only
            --stats               print counters at the end
        python -m stator doctor                                   say whether everything is in place
+       python -m stator cache info|clear|export FILE|import FILE compiled code on disk: say what there is, remove it, ship it
+       python -m stator bug-report [SCRIPT [ARGUMENTS...]]       put what a bug report needs into one file
        python -m stator demo [ARGUMENTS...]                      the terrain example
        python -m stator options                                  every environment variable
        python -m stator policy                                   every threshold that STATOR_TUNE sets
@@ -35,6 +37,22 @@ def doctor(arguments):
     from stator import _doctor
 
     return _doctor.main()
+
+
+def cache(arguments):
+    """Look at the compiled code on disk, remove it, or move it to another machine."""
+    from stator import _cache
+
+    try:
+        return _cache.main(arguments)
+    except ValueError as error:
+        return fail(str(error))
+
+
+def bug_report(arguments):
+    from stator import _bug_report
+
+    return _bug_report.main(arguments)
 
 
 def demo(arguments):
@@ -99,6 +117,8 @@ def fail(message):
 COMMANDS = {
     "run": run,
     "doctor": doctor,
+    "cache": cache,
+    "bug-report": bug_report,
     "demo": demo,
     "options": show_options,
     "policy": show_policy,

@@ -5,14 +5,6 @@ import platform
 import tempfile
 
 
-def _cache_folder(options):
-    given = options.get("cache_dir")
-    if given:
-        return given
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "stator")
-
-
 def _writable(folder):
     """None, or why files cannot be made there."""
     try:
@@ -72,6 +64,7 @@ def _cuda_checks(options):
 def _checks():
     """(ok, name, text) of each check; ok is None for what is missing and need not be there."""
     import stator
+    from stator import _cache
 
     yield stator.unavailable is None, "stator", f"{stator.__version__} {stator.unavailable or ''}".strip()
     yield (
@@ -97,7 +90,7 @@ def _checks():
     if options["cache_size"] == "0":
         yield True, "cache", "off (STATOR_CACHE_SIZE=0)"
     else:
-        folder = _cache_folder(options)
+        folder = str(_cache.folder())
         problem = _writable(folder)
         yield (
             problem is None,
@@ -142,7 +135,7 @@ def _tries():
         got = f(x)
         stator.wait()
     same = got.tobytes() == probe(x).tobytes()
-    counters = f.stats()
+    counters = stator.stats(f)
     if not same:
         return False, "a compiled function returned other bits than NumPy: please report this"
     return counters[
