@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 _reported: set[str] = set()
+differences: list[str] = []  # what was said of each trace and loop that differs, in order
 
 
 def same(a: Any, b: Any) -> bool:
@@ -105,7 +106,7 @@ class Call:
             return replayed
         if trace not in _reported:
             _reported.add(trace)
-            _say(
+            _differs(
                 f"{trace} differs from NumPy, whose result is used; {self._keep(eager, replayed, after, trace)}"
             )
         return eager
@@ -194,7 +195,12 @@ def region_differs(
         where = f"kept in {path}"
     except Exception as problem:
         where = f"the case could not be kept: {problem}"
-    _say(f"region {region} differs from Python, which does the loop: {why}; {where}")
+    _differs(f"region {region} differs from Python, which does the loop: {why}; {where}")
+
+
+def _differs(text: str) -> None:
+    differences.append(text)
+    _say(text)
 
 
 def _say(text: str) -> None:
