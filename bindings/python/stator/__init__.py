@@ -28,6 +28,7 @@ __all__ = [
     "compile",
     "disable",
     "explain",
+    "jit",
     "options",
     "profile",
     "reset",
@@ -94,23 +95,26 @@ def _start_all():
         _stator.start_all()
 
 
-def compile(function=None, /, **options):
+def compile(function=None, /, *, fullgraph=False, fastmath=False, dynamic=None, device="cpu", **unknown):
     """Compile a function that works on NumPy arrays.
 
     Usable as ``@stator.compile``, as ``@stator.compile(fullgraph=True)``, and on a callable: ``g = stator.compile(f)``.
+    `stator.jit` is another name for it.
 
     Parameters
     ----------
-    function : callable
+    function : callable, class or module
         A Python function or lambda; a static or class method (the decorators may be in either order); a bound method;
         a `functools.partial` of one of these; or an object whose class defines ``__call__`` in Python.
+        Of a class, the methods and properties that its body defines are compiled, and the class itself is returned; of a
+        module, its functions and classes: ``stator.compile(sys.modules[__name__])`` at the end of a module.
     fullgraph : bool, default False
         Raise `GraphBreakError`, with the list of reasons, when a call leaves anything to Python.
     fastmath : bool, default False
         Allow results that differ from NumPy's in the last bits.
     dynamic : bool, optional
         Array extents are symbolic from the first trace on; only ``True`` and ``None`` are accepted.
-    device : {"cpu", "cuda"}, optional
+    device : {"cpu", "cuda"}, default "cpu"
         Where compiled code runs. ``"cuda"``: arrays are copied to the GPU and results back, once a call; without a GPU
         the CPU serves, and `explain` says why. Results there are those of CUDA's functions, sums are added up in another
         order, and nothing warns.
@@ -127,14 +131,27 @@ def compile(function=None, /, **options):
     Raises
     ------
     TypeError
-        For anything that has no Python code to compile, and for unknown options.
+        For anything that has no Python code to compile, and for unknown options. Those of other compilers
+        (``nopython``, ``parallel``, ``static_argnums``, ``mode``, ...) are answered by what stator does instead.
     """
-    if function is None:
-        _check_options(options)
-        return lambda f: compile(f, **options)
-    if _enabled and not options and (plain := _stator.compile_plainly(function)) is not None:
+    if (
+        not unknown
+        and function is not None
+        and _enabled
+        and device == "cpu"
+        and fullgraph is fastmath is False
+        and dynamic is None
+        and (plain := _stator.compile_plainly(function)) is not None
+    ):
         return plain
+    options = {"fullgraph": fullgraph, "fastmath": fastmath, "dynamic": dynamic, "device": device} | unknown
     _check_options(options)
+    if function is None:
+        return lambda f: compile(f, **options)
+    if isinstance(function, (type, type(sys))):
+        from stator import _whole
+
+        return _whole.compile_all(function, options)
     if not callable(function) and not isinstance(function, (staticmethod, classmethod)):
         from stator import _refuse
 
@@ -143,14 +160,10 @@ def compile(function=None, /, **options):
         from stator import _absent
 
         return _absent.leave_alone(function, _why_nothing_is_compiled())
-    return _compile(
-        function,
-        bool(options.get("fullgraph")),
-        bool(options.get("fastmath")),
-        options.get("device") or "cpu",
-    )
+    return _compile(function, fullgraph, fastmath, device or "cpu")
 
 
+jit = compile
 _OPTIONS = ("fullgraph", "fastmath", "dynamic", "device")
 
 
@@ -330,6 +343,23 @@ def disable(function=None, /):
     if not _enabled:
         return function
     return _stator.disable(function.__wrapped__ if _stator.is_compiled(function) else function)
+
+
+def load_ipython_extension(shell):
+    """``%load_ext stator``: see `stator._notebook`."""
+    from stator import _notebook
+
+    _notebook.load(shell)
+
+
+def unload_ipython_extension(shell):
+    from stator import _notebook
+
+    _notebook.unload(shell)
+
+
+def __dir__():
+    return [*__all__, "Explanation", "Graph", "__doc__", "__file__", "__name__", "__path__", "__version__"]
 
 
 def __getattr__(name):

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
+from types import ModuleType, TracebackType
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from stator._cuda import Kernel as Kernel
 from stator._inspect import Explanation as Explanation
@@ -19,7 +19,12 @@ _stator: Any
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any] | ModuleType)
+_G = TypeVar("_G", bound=Callable[..., Any])
+_S = TypeVar("_S")
+_C = TypeVar("_C")
+_M = TypeVar("_M", bound=ModuleType)
+_Q = ParamSpec("_Q")
 
 class CompiledFunction(Generic[_P, _R]):
     __name__: str
@@ -36,7 +41,16 @@ class CompiledFunction(Generic[_P, _R]):
     @property
     def regions(self) -> Sequence[Region]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __get__(self, instance: object, owner: type | None = ...) -> Any: ...
+    @overload
+    def __get__(
+        self: CompiledFunction[Concatenate[type[_S], _Q], _R], instance: None, owner: type[_S], /
+    ) -> CompiledFunction[_Q, _R]: ...
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> CompiledFunction[_P, _R]: ...
+    @overload
+    def __get__(
+        self: CompiledFunction[Concatenate[_S, _Q], _R], instance: _S, owner: type | None = ..., /
+    ) -> CompiledFunction[_Q, _R]: ...
     def stats(self) -> dict[str, float]: ...
     def graph(self, trace: int | str = -1, *, recorded: bool = False) -> Graph: ...
     def llvm(self, trace: int | str = -1) -> str: ...
@@ -45,26 +59,111 @@ class CompiledFunction(Generic[_P, _R]):
     def explain(self, *args: _P.args, **kwargs: _P.kwargs) -> Explanation: ...
     def reset(self) -> None: ...
 
-@overload
-def compile(
-    function: Callable[_P, _R],
-    /,
-    *,
-    fullgraph: bool = False,
-    fastmath: bool = False,
-    dynamic: Literal[True] | None = None,
-    device: Literal["cpu", "cuda"] | None = None,
-) -> CompiledFunction[_P, _R]: ...
-@overload
-def compile(
-    function: None = None,
-    /,
-    *,
-    fullgraph: bool = False,
-    fastmath: bool = False,
-    dynamic: Literal[True] | None = None,
-    device: Literal["cpu", "cuda"] | None = None,
-) -> Callable[[Callable[_P, _R]], CompiledFunction[_P, _R]]: ...
+_Device = Literal["cpu", "cuda"] | None
+
+# mypy takes static and class methods out of what is decorated and binds all of them as methods. For it a function stays what
+# it was (`stator.stats(f)` instead of `f.stats()`); pyright knows the methods of compiled functions as well.
+MYPY = False
+if MYPY:
+    @overload
+    def compile(
+        function: _F,
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> _F: ...
+    @overload
+    def compile(
+        function: None = None,
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> Callable[[_F], _F]: ...
+
+else:
+    class _Decorator(Protocol):
+        """What `compile` with options alone returns."""
+
+        @overload
+        def __call__(self, function: staticmethod[_P, _R], /) -> staticmethod[_P, _R]: ...
+        @overload
+        def __call__(self, function: classmethod[_S, _P, _R], /) -> classmethod[_S, _P, _R]: ...
+        @overload
+        def __call__(self, function: type[_C], /) -> type[_C]: ...
+        @overload
+        def __call__(self, function: _M, /) -> _M: ...
+        @overload
+        def __call__(self, function: Callable[_P, _R], /) -> CompiledFunction[_P, _R]: ...
+
+    @overload
+    def compile(
+        function: staticmethod[_P, _R],
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> staticmethod[_P, _R]: ...
+    @overload
+    def compile(
+        function: classmethod[_S, _P, _R],
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> classmethod[_S, _P, _R]: ...
+    @overload
+    def compile(
+        function: type[_C],
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> type[_C]: ...
+    @overload
+    def compile(
+        function: _M,
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> _M: ...
+    @overload
+    def compile(
+        function: Callable[_P, _R],
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> CompiledFunction[_P, _R]: ...
+    @overload
+    def compile(
+        function: None = None,
+        /,
+        *,
+        fullgraph: bool = False,
+        fastmath: bool = False,
+        dynamic: Literal[True] | None = None,
+        device: _Device = "cpu",
+    ) -> _Decorator: ...
+
+jit = compile
+
 def explain(function: Callable[_P, Any], /) -> Callable[_P, Explanation]: ...
 def stats(function: Callable[..., Any] | None = None, /) -> dict[str, float]: ...
 def wait() -> None: ...
@@ -82,7 +181,7 @@ class stance:
     ) -> None: ...
 
 @overload
-def disable(function: _F, /) -> _F: ...
+def disable(function: _G, /) -> _G: ...
 @overload
 def disable(function: None = None, /) -> stance: ...
 def _start_all() -> None: ...

@@ -246,15 +246,8 @@ class Explanation:
         )
         if self.device == "cuda" or self.waits:
             yield "waits for the GPU", [_wait_line(w) for w in self.waits] or [("never", [])]
-        for r in _stator.regions(self._function):
-            code = "compiled" if r.ready else r.error or "its code is being made"
-            title = f"{r.place}: entered {times(r.entries)}, left in the middle {times(r.checks)}, {code}"
-            yield f"region {r.name}", [(title, [])]
-        for t in self.traces:
-            segments = f"{counted(t.segments, 'segment')}, {t.ready()} compiled"
-            where = f"{t.place}: " if t.place else ""
-            title = f"{where}entered {times(t.entries)}, left early {times(t.exits)}, {segments}"
-            yield f"trace {t.name}", [(title, []), ("guards:", list(t.guards))]
+        yield from _loop_sections(self._function)
+        yield from _trace_sections(self.traces)
 
     def __str__(self):
         lines = [f"{self.name} ({self.file}:{self.line})"]
@@ -268,19 +261,57 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self):
-        from html import escape
+        return _html(self.name, f"{self.file}:{self.line}", self._sections())
 
-        parts = [
-            _STYLE,
-            f'<div class="stator"><b>{escape(self.name)}</b> {escape(self.file)}:{self.line}<dl>',
-        ]
-        for title, items in self._sections():
-            parts.append(f"<dt>{escape(title)}</dt>")
-            for text, details in items:
-                inner = "".join(f"<li>{escape(d)}</li>" for d in details)
-                parts.append(f"<dd>{escape(text)}{f'<ul>{inner}</ul>' if inner else ''}</dd>")
-        parts.append("</dl></div>")
-        return "".join(parts)
+
+def _loop_sections(function):
+    for r in _stator.regions(function):
+        code = "compiled" if r.ready else r.error or "its code is being made"
+        title = f"{r.place}: entered {times(r.entries)}, left in the middle {times(r.checks)}, {code}"
+        yield f"region {r.name}", [(title, [])]
+
+
+def _trace_sections(traces):
+    for t in traces:
+        segments = f"{counted(t.segments, 'segment')}, {t.ready()} compiled"
+        where = f"{t.place}: " if t.place else ""
+        title = f"{where}entered {times(t.entries)}, left early {times(t.exits)}, {segments}"
+        yield f"trace {t.name}", [(title, []), ("guards:", list(t.guards))]
+
+
+def function_html(function):
+    """A compiled function as notebooks show it: its counters, what stays in Python, its loops and traces."""
+    function = _compiled(function)
+    code = function.__code__
+    return _html(
+        function.__qualname__, f"{code.co_filename}:{code.co_firstlineno}", _function_sections(function)
+    )
+
+
+def _function_sections(function):
+    counters = _counter_lines(_stator.stats(function))
+    yield "since start or reset", [(line, []) for line in counters] or [("not called yet", [])]
+    reasons = [r for r in _stator.remarks(function) if r.is_break or r.is_about_region]
+    if reasons:
+        yield (
+            "stays in Python",
+            [(f"{r.file}:{r.line} in {r.function}: {r.message}", _details(r)) for r in reasons],
+        )
+    yield from _loop_sections(function)
+    yield from _trace_sections(_stator.traces(function))
+
+
+def _html(name, place, sections):
+    from html import escape
+
+    parts = [_STYLE, f'<div class="stator"><b>{escape(name)}</b> {escape(place)}<dl>']
+    for title, items in sections:
+        parts.append(f"<dt>{escape(title)}</dt>")
+        for text, details in items:
+            inner = "".join(f"<li>{escape(d)}</li>" for d in details)
+            parts.append(f"<dd>{escape(text)}{f'<ul>{inner}</ul>' if inner else ''}</dd>")
+    parts.append("</dl></div>")
+    return "".join(parts)
 
 
 # What a wait is, and what to do about it, by kind.
@@ -371,10 +402,16 @@ def _operations(text):
     return count
 
 
+# In the notebook's own colours, light and dark; elsewhere in those of the reader's system.
 _STYLE = (
-    "<style>.stator{font-family:monospace;line-height:1.35}.stator dt{font-weight:bold;margin-top:.4em}"
-    ".stator dd{margin-left:1.2em}.stator ul{margin:0;color:#666}.stator .v{color:#0550ae}.stator .t{color:#116329}"
-    ".stator .g{color:#9a3412}</style>"
+    "<style>.stator{font-family:var(--jp-code-font-family,ui-monospace,monospace);line-height:1.35;color:inherit;"
+    "--stator-dim:var(--jp-ui-font-color2,#666);--stator-v:var(--jp-mirror-editor-variable-color,#0550ae);"
+    "--stator-t:var(--jp-mirror-editor-number-color,#116329);--stator-g:var(--jp-mirror-editor-keyword-color,#9a3412)}"
+    "@media (prefers-color-scheme:dark){.stator{--stator-dim:var(--jp-ui-font-color2,#aaa);"
+    "--stator-v:var(--jp-mirror-editor-variable-color,#79b8ff);--stator-t:var(--jp-mirror-editor-number-color,#85e89d);"
+    "--stator-g:var(--jp-mirror-editor-keyword-color,#ffab70)}}"
+    ".stator dt{font-weight:bold;margin-top:.4em}.stator dd{margin-left:1.2em}.stator ul{margin:0;color:var(--stator-dim)}"
+    ".stator .v{color:var(--stator-v)}.stator .t{color:var(--stator-t)}.stator .g{color:var(--stator-g)}</style>"
 )
 
 

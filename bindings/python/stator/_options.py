@@ -1,16 +1,35 @@
 """`stator.options`: the options in force, by name.
 
-They start as the environment variables have them; ``python -m stator doctor`` lists both. Setting one takes effect for
-what is compiled afterwards.
+They start as the environment variables have them; ``python -m stator options`` lists both, with what they do. Setting one
+takes effect for what is compiled afterwards::
+
+    stator.options.threads = 2
+    with stator.options(threads=1, log="traces"):   # as they were afterwards
+        step(u, k)
 """
 
 from stator import _stator
 
 
 class Options:
-    """Options as attributes, e.g. ``stator.options.threads = 2``."""
+    """Options as attributes, e.g. ``stator.options.threads = 2``; called, they are set for a ``with`` block.
+
+    Raises
+    ------
+    AttributeError, TypeError
+        For a name that is no option: as an attribute, in a call.
+    ValueError
+        For a value that the option does not take.
+    """
 
     __slots__ = ()
+
+    def __call__(self, **values):
+        known = dir(self)
+        for name in values:
+            if name.rstrip("_") not in known:
+                raise TypeError(_unknown(name))
+        return _Changed(values)
 
     def __getattr__(self, name):
         for field, _, kind, _, _, value in _table():
@@ -36,6 +55,35 @@ class Options:
             f"  {field:11} = {value!r:12} # {variable}" for field, variable, _, _, _, value in _table()
         )
         return f"stator.options\n{rows}"
+
+
+class _Changed:
+    """Options as they are within a ``with`` block, whose end gives them back the values of its beginning."""
+
+    __slots__ = ("_before", "_values")
+
+    def __init__(self, values):
+        self._values = values
+        self._before = []
+
+    def __enter__(self):
+        now = {row[0]: row[5] for row in _table()}
+        before = {name: now[name.rstrip("_")] for name in self._values}
+        self._before.append(before)
+        try:
+            _set_all(self._values)
+        except BaseException:
+            self.__exit__()
+            raise
+        return options
+
+    def __exit__(self, *exc):
+        _set_all(self._before.pop())
+
+
+def _set_all(values):
+    for name, value in values.items():
+        setattr(options, name, value)
 
 
 def _table():

@@ -26,8 +26,6 @@ def no_code(obj):
     import functools
     import types
 
-    if isinstance(obj, type):
-        return f"stator.compile needs a function, found the class {obj.__qualname__}: decorate its methods"
     if isinstance(obj, functools._lru_cache_wrapper):
         return (
             f"stator.compile cannot look into the cache around {obj.__name__}: "
@@ -42,8 +40,29 @@ def no_code(obj):
     )
 
 
+# Options of other compilers: what stator does instead.
+ELSEWHERE = {
+    "nopython": "nothing is forbidden in a compiled function; fullgraph=True raises where something stays in Python",
+    "forceobj": "what cannot be compiled stays Python by itself",
+    "parallel": "large arrays are shared among STATOR_THREADS threads by themselves; loops run in one thread",
+    "nogil": "compiled code on large arrays releases the GIL by itself",
+    "cache": "compiled code is kept on disk by itself (STATOR_CACHE_DIR; 'python -m stator cache info')",
+    "error_model": "errors and warnings are those of Python and NumPy",
+    "boundscheck": "indices are always checked, as Python does",
+    "inline": "functions that a compiled function calls are followed by themselves",
+    "locals": "types are taken from the calls",
+    "static_argnums": "values that decide what is computed are found and guarded by themselves",
+    "static_argnames": "values that decide what is computed are found and guarded by themselves",
+    "donate_argnums": "memory of temporaries is used again by itself; arguments are left as they are",
+    "mode": "there is one mode; 'python -m stator options' lists what can be set",
+    "backend": "there is one backend for the CPU; device='cuda' takes the GPU",
+}
+
+
 def option(name, value, known):
     """The exception for an unknown option or a value it does not take."""
+    if name in ELSEWHERE:
+        return TypeError(f"stator.compile has no option {name!r}, leave it out: {ELSEWHERE[name]}")
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"the options are {', '.join(known)}"

@@ -143,7 +143,6 @@ def test_bound_methods_partials_and_callable_objects():
         (3, "needs a function, found an int: options are given by name"),
         ("fullgraph", "options are given by name, as in @stator.compile(fullgraph=True)"),
         (property(lambda self: 1), "decorate the getter below @property"),
-        (Model, "found the class Model: decorate its methods"),
         (np.sin, "needs Python code, and sin has none: compile the function that calls it"),
         (len, "needs Python code, and len has none"),
         (functools.lru_cache(plain), "write @stator.compile below @functools.cache"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import os
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 # In the text.
 MOST_FUNCTIONS = {"own": 10, "installed": 3, "other": 0}
-MOST_LINES, MOST_REASONS = 5, 3
+MOST_LINES, MOST_REASONS, MOST_COMPILED = 5, 3, 5
 LEAST = 0.005  # share of the time from which something is worth a line
 CONTEXT = 2  # lines around those with time, on the page
 SHORT = {"numpy": "NumPy", "python": "Python"}
 
 
 def text(report: Report) -> str:
-    return "\n".join([*_head(report), "", *_parts(report), "", *_changes(report)])
+    return "\n".join([*_head(report), "", *_parts(report), "", *_compiled(report), *_changes(report)])
 
 
 def summary(report: Report) -> str:
@@ -54,6 +55,16 @@ def _parts(report: Report) -> Iterator[str]:
         if seconds:
             share = "" if name in ("import", "waiting") else _percent(report.share(seconds))
             yield f"  {title:18}{share:>7}{duration(seconds):>10}   {meaning}"
+
+
+def _compiled(report: Report) -> Iterator[str]:
+    """The functions that spend most time in compiled code: what is fast already."""
+    found = sorted(report.functions, key=lambda f: -f.sum(CAPTURED))
+    shown = [f for f in found if report.share(f.sum(CAPTURED)) >= LEAST][:MOST_COMPILED]
+    if shown:
+        yield "In compiled code already"
+        for f in shown:
+            yield f"     {_percent(report.share(f.sum(CAPTURED))):>6} {place(f)}: {duration(f.sum(CAPTURED))}"
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -94,7 +105,15 @@ def _wrapped(line: str, indent: str) -> list[str]:
 
 
 def place(function: Function) -> str:
-    return f"{function.name} ({_short(function.file)}:{function.line})"
+    return f"{function.name} ({_cell(function.file) or _short(function.file)}:{function.line})"
+
+
+def _cell(file: str) -> str:
+    """A notebook's cell as IPython names it, where the file is one: Cell In[3]."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    named = shell.compile.format_code_name(file) if shell else None
+    return " ".join(named) if named else ""
 
 
 def split(at: Line) -> str:
