@@ -120,6 +120,9 @@ bool code_settled(const FunctionState::Impl& fs) {
             for (auto& r : header.regions)
                 if (!r->ready() && !r->failed()) return false;
     for (auto& [code, cp] : fs.codes)
+        for (auto& [pc, header] : cp->headers)
+            if (header.duel.is_open() && header.duel.undecided(now_ns())) return false;
+    for (auto& [code, cp] : fs.codes)
         for (auto& [pc, place] : cp->by_pc)
             for (auto& t : place->traces)
                 if (t->awaits_code()) return false;

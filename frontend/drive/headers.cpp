@@ -20,6 +20,7 @@
 #include "frontend/cpython/iterators.h"
 #include "frontend/cpython/pending.h"
 #include "frontend/drive/verify_region.h"
+#include "frontend/hosts/numpy/runtime.h"
 #include "frontend/policy.h"
 #include "frontend/profile/doing.h"
 #include "frontend/regions/build/builder.h"
@@ -84,6 +85,68 @@ regions::BuildBudget budget_for(const FunctionState::Impl& fs, const LoopHeader&
     return budget;
 }
 
+// Whether traces of its iterations may serve the loop better: where it works on whole arrays and has no loops
+// inside.
+bool may_be_compared(const FunctionState::Impl& fs, const CodePlaces& places, const LoopHeader& h,
+                     const graph::Region& region) {
+    if (!fs.is_judged() || fs.options.on_device || region.loops.size() != 1) return false;
+    for (const auto& [pc, other] : places.headers)
+        if (&other != &h && h.first <= other.first && other.last <= h.last) return false;
+    const auto on_arrays = [&](const graph::Inst& i) {
+        return i.op == graph::RegionOp::Nest || i.op == graph::RegionOp::Library ||
+               (i.result >= 0 && region.types[static_cast<size_t>(i.result)].is_array());
+    };
+    return std::ranges::any_of(
+        region.blocks, [&](const graph::Block& b) { return std::ranges::any_of(b.insts, on_arrays); });
+}
+
+// Whether the code of all traces in the loop is there.
+bool traces_are_ready(const CodePlaces& places, const LoopHeader& h) {
+    return std::ranges::all_of(places.by_pc, [&](const auto& at) {
+        return !h.has(at.first) ||
+               std::ranges::none_of(at.second->traces, [](const auto& t) { return t->awaits_code(); });
+    });
+}
+
+// Iterations to come, of a loop over a range, list, tuple or array; -1: nobody knows.
+int64_t iterations_left(const Frame& f) {
+    const int top = f.depth() - 1 - kAboveIterator;
+    PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
+    if (!o) return -1;
+    if (is_range_iter(o)) return range_iter_state(o).left;
+    if (!is_array_iter(o) && Py_TYPE(o) != &PyListIter_Type && Py_TYPE(o) != &PyTupleIter_Type) return -1;
+    if (is_array_iter(o)) {
+        PyObject* array = array_iter_state(o).array;
+        if (!array || !numpy::array_kind(array))
+            return -1;  // of others, asking for the length runs their code
+    }
+    const Py_ssize_t left = PyObject_LengthHint(o, -1);
+    if (left < 0) PyErr_Clear();
+    return left;
+}
+
+// Who serves the next iteration, or all that are left.
+Duel::Turn turn_of(const FunctionState::Impl& fs, const CodePlaces& places, LoopHeader& h, int64_t left) {
+    const bool had_won = h.duel.traces_won();
+    if (left < 0 || forbidden(fs)) return Duel::Turn::Region;
+    const bool there = h.duel.waits() && traces_are_ready(places, h);
+    const Duel::Turn turn = h.duel.at_arrival({now_ns(), left, fs.counters.recordings, there});
+    if (had_won != h.duel.traces_won())
+        log(LogTopic::Traces, fmt::format("region {}: {} ns an iteration, traces {} ns: {}",
+                                          h.regions.front()->name(), h.duel.region_ns(), h.duel.traces_ns(),
+                                          h.duel.traces_won() ? "traces serve the loop" : "looked at again"));
+    return turn;
+}
+
+// A run of the region is over: what it took counts when it is known for how many iterations.
+void note_for_duel(LoopHeader& h, const regions::CompiledRegion& region, regions::Left left, int64_t took,
+                   int64_t iterations, int64_t now) {
+    const bool whole = left == regions::Left::End, stepped = left == regions::Left::Poll;
+    if ((!whole && !stepped) || !region.is_final()) return;
+    if (stepped && iterations < 1) return h.duel.is_one_piece();
+    h.duel.ran(took, iterations, now);
+}
+
 void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code,
            int pc) {
     ++h.attempts;
@@ -138,6 +201,10 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         return fs.kill(places, h);
     for (auto& [inner, other] : places.headers)
         if (h.has(inner) && !std::exchange(other.in_region, true)) ++fs.counters.regions;
+    if (may_be_compared(fs, places, h, *built->graph))
+        h.duel.open();
+    else
+        h.duel.close();
     h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
                                                                   fs.options.async, std::move(device)));
     fs.last_region = now_ns();
@@ -245,7 +312,12 @@ std::vector<RegionInfo> FunctionState::regions() const {
                                           g.exits[x].line, x < r->taken.size() ? r->taken[x] : 0});
                 }
                 info.ready = r->ready();
-                if (r->failed()) info.error = r->request()->slot->error;
+                if (r->failed())
+                    info.error = r->request()->slot->error;
+                else if (h.duel.traces_won())
+                    info.error =
+                        fmt::format("traces of its iterations take {} ns each, it took {} ns: they serve",
+                                    h.duel.traces_ns(), h.duel.region_ns());
                 info.on_device = r->device() != nullptr;
                 info.request = r->request();
                 all.push_back(std::move(info));
@@ -273,6 +345,11 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         build(fs, places, h, f, code, *pc);
     fs.compile_postponed();
     h.serves = waits_for_code(h);
+    const bool compared = h.duel.is_open() && !h.serves;
+    if (compared && h.duel.passes()) return AtHeader::Nothing;
+    const int64_t left_before = compared ? iterations_left(f) : -1;
+    const Duel::Turn turn = compared ? turn_of(fs, places, h, left_before) : Duel::Turn::Region;
+    if (turn == Duel::Turn::Traces) return AtHeader::Nothing;
     for (int round = 0; round < 2 && !h.dead; ++round) {
         for (size_t i = 0; i < h.regions.size(); ++i) {
             regions::CompiledRegion* const region = h.regions[i].get();  // none is dropped while calls last
@@ -283,7 +360,8 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 return AtHeader::Nothing;
             }
             // To ask for the time takes as long as much of what there is to do.
-            const bool each = fs.judging || region->checks > 0 || region->entries < policy().runs_timed_first;
+            const bool each = fs.judging || region->checks > 0 ||
+                              region->entries < policy().runs_timed_first || (compared && h.duel.measures());
             region->metered = fs.is_judged() && !region->device() &&
                               (each || region->entries % policy().runs_timed_each == 0);
             const int64_t begun = region->metered || fs.judging ? now_ns() : 0;
@@ -292,7 +370,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 check.emplace(fs, code, header);
             const regions::Left left = [&] {
                 const Timed timed(Activity::Region, here);
-                return region->run(f, pc, inner, check ? &*check : nullptr);
+                return region->run(f, pc, inner, check ? &*check : nullptr, turn == Duel::Turn::OneIteration);
             }();
             // What another thread has sent would be raised, and lost, while the check runs.
             if (check && left != regions::Left::NotEntered && left != regions::Left::Failed &&
@@ -320,6 +398,12 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             if (begun) {
                 const int64_t took = now_ns() - begun;
                 if (fs.judging && took >= policy().native_run_from) fs.in_regions += took;
+                if (compared) {
+                    const bool ended = left == regions::Left::End;
+                    const int64_t after = ended ? 0 : inner->empty() ? iterations_left(f) : left_before;
+                    note_for_duel(h, *region, left, took, left_before - std::max<int64_t>(after, 0),
+                                  begun + took);
+                }
                 if (region->metered)
                     fs.note_run(places, h, *region, took, each ? 1 : policy().runs_timed_each);
             }

@@ -266,7 +266,7 @@ class Explanation:
 
 def _loop_sections(function):
     for r in _stator.regions(function):
-        code = "compiled" if r.ready else r.error or "its code is being made"
+        code = r.error or ("compiled" if r.ready else "its code is being made")
         title = f"{r.place}: entered {times(r.entries)}, left in the middle {times(r.checks)}, {code}"
         yield f"region {r.name}", [(title, [])]
 

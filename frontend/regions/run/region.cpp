@@ -596,7 +596,8 @@ int32_t CompiledRegion::run_code(kernels::RegionArgs& args) {
     return exit;
 }
 
-Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch) {
+Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch,
+                         bool one_iteration) {
     std::vector<PyRef> owned;
     if (busy_) return Left::NotEntered;
     struct Busy {
@@ -615,6 +616,8 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     args.out = out_.data();
     args.calls = calls_.data();
     args.breaker = breaker_word(f.ts(), &args.breaker_mask);
+    static const volatile int32_t kWantsAttention = -1;  // any mask
+    if (one_iteration) args.breaker = &kWantsAttention;
     args.scratch = scratch_.data();
     args.trust = &trust_;
     args.grow = grow;

@@ -82,7 +82,12 @@ class CompiledRegion {
     bool failed() const;  // no code will ever come
     // Runs it in a frame that is at the header; then the frame is where Python goes on, at instruction *pc.
     // That is a call when frames of functions are to be gone on with first, `inner`, outer ones first.
-    Left run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch = nullptr);
+    // With `one_iteration` it is left at the first place where the interpreter may want attention:
+    // Left::Poll.
+    Left run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch = nullptr,
+             bool one_iteration = false);
+    // Its code is what it is going to be, not code for now.
+    bool is_final() const { return !request_ || !request_->slot->provisional.load(); }
     const BuiltRegion& built() const { return *built_; }
     const std::string& name() const { return name_; }
     std::string text() const;

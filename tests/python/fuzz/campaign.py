@@ -37,6 +37,12 @@ MODES = {
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
     "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
     "judged": {"STATOR_RETIRE": "1"},
+    # Loops go from their region to traces and back at each opportunity.
+    "duel": {
+        "STATOR_RETIRE": "1",
+        "STATOR_ASYNC": "0",
+        "STATOR_TUNE": "duel_least=0,duel_runs=1,duel_few=1000000,duel_growth=1,duel_reopened=1000000,duel_window=2,duel_iterations=5",
+    },
 }
 KINDS = (
     "straight",

@@ -1,0 +1,85 @@
+// Which of two ways serves a loop that works on whole arrays: its region, or traces of its iterations.
+//
+// A region enters once and has no cost between iterations; a trace's kernels are fused, blocked and shared
+// among threads, but each iteration enters one. Which is faster depends on the sizes of arrays, so it is
+// measured: first some runs of the region, then, when one iteration was recorded and its code is there, a few
+// iterations that traces serve. They cost at most `duel_iterations` iterations, in the middle of a run of the
+// loop if need be. What won is looked at again when iterations take much longer, or much less, than they did.
+//
+// Only loops over ranges are compared, because a range tells how many iterations a run had, and only those
+// without loops inside, which would be stepped meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "frontend/policy.h"
+
+namespace stator::frontend {
+
+class Duel {
+  public:
+    enum class Turn : uint8_t {
+        Region,        // all iterations that are left
+        OneIteration,  // of the region, which is left then
+        Traces         // of the next iteration
+    };
+    // What an arrival at the header knows.
+    struct Arrival {
+        int64_t now;         // ns
+        int64_t left;        // iterations to come
+        int64_t recordings;  // of the function so far
+        bool code_is_there;  // of all traces in the loop; asked for while `waits()` only
+    };
+
+    // A region was built that may be compared, perhaps of other kinds than before.
+    void open() { *this = Duel(), state_ = State::Region; }
+    void close() { state_ = State::Closed; }
+    bool is_open() const { return state_ != State::Closed; }
+    // The region is to be timed in its next run.
+    bool measures() const { return state_ == State::Region; }
+    bool waits() const { return state_ == State::Waiting; }
+    // Something is being found out; calls meanwhile say little about later ones.
+    bool undecided(int64_t now) const;
+    bool traces_won() const { return state_ == State::Traces; }
+    // The same, and this arrival is none of the few that are timed.
+    bool passes() { return state_ == State::Traces && ++count_ % policy().duel_look_each > 1; }
+    int64_t region_ns() const { return region_; }  // per iteration
+    int64_t traces_ns() const { return traces_; }
+
+    // Who serves the next iteration. Not asked while Closed.
+    Turn at_arrival(const Arrival& a);
+    // A run of the region did so many iterations in `ns`, entering and leaving included.
+    void ran(int64_t ns, int64_t iterations, int64_t now);
+    // It could not be left after one iteration.
+    void is_one_piece() { stepwise_ = false; }
+
+  private:
+    enum class State : uint8_t {
+        Closed,     // there is nothing to compare
+        Region,     // the region's first runs are timed
+        Recording,  // an iteration is given to the recorder
+        Waiting,    // the region serves until the traces' code is there
+        Timing,     // iterations are given to the traces
+        Won,        // the region serves
+        Traces      // traces do
+    };
+    static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    void begin(State s, int64_t now) { state_ = s, since_ = now, count_ = 0, before_ = {}; }
+    Turn time(const Arrival& a);
+    void end_window();
+    Turn decide(int64_t now);
+    Turn look(const Arrival& a);
+
+    State state_ = State::Closed;
+    int count_ = 0;  // runs, declined arrivals or iterations in this state
+    int reopened_ = 0;
+    bool stepwise_ = true;  // iterations are so long that to leave the region after each of them costs little
+    int64_t since_ = 0;     // when this state began, ns
+    int64_t region_ = kNever, traces_ = kNever, quickest_ = kNever;
+    Arrival before_{};              // the last one, while iterations are timed
+    int64_t window_ns_ = 0;         // of the iterations that are averaged
+    int window_ = 0, windows_ = 0;  // how many these are, and how many averages there were
+};
+
+}  // namespace stator::frontend

@@ -1,0 +1,142 @@
+// When traces of its iterations are tried instead of a loop's region, what decides, and what opens it again.
+#include "frontend/drive/duel.h"
+
+#include <gtest/gtest.h>
+
+#include "frontend/policy.h"
+
+using stator::frontend::Duel;
+
+namespace {
+
+// A loop as the driver goes through it, with a clock of its own.
+struct Loop {
+    Duel duel;
+    int64_t now = 1'000'000, recordings = 0;
+    int64_t region_ns, traces_ns;
+    bool code_is_there = true;
+    int by_region = 0, by_traces = 0,
+        unrecorded = 1;  // iterations; how many of those the traces' turn records
+
+    void run(int64_t iterations) {
+        for (int64_t left = iterations; left > 0;) {
+            const bool passes = duel.passes();
+            const Duel::Turn turn =
+                passes ? Duel::Turn::Traces : duel.at_arrival({now, left, recordings, code_is_there});
+            if (turn != Duel::Turn::Traces) {
+                const int64_t done = turn == Duel::Turn::Region ? left : 1;
+                now += region_ns * done;
+                by_region += static_cast<int>(done);
+                duel.ran(region_ns * done, done, now);
+                left -= done;
+                continue;
+            }
+            if (unrecorded > 0) --unrecorded, ++recordings;
+            now += traces_ns;
+            ++by_traces;
+            --left;
+        }
+        if (!duel.passes()) duel.at_arrival({now, 0, recordings, code_is_there});
+    }
+    void runs(int count, int64_t iterations) {
+        for (int i = 0; i < count; ++i) run(iterations);
+    }
+};
+
+Loop loop(int64_t region_ns, int64_t traces_ns) {
+    Loop l{.region_ns = region_ns, .traces_ns = traces_ns};
+    l.duel.open();
+    return l;
+}
+
+}  // namespace
+
+TEST(Duel, TheFasterOneServes) {
+    Loop slow = loop(10'000, 2'000), quick = loop(2'000, 10'000);
+    slow.runs(10, 100);
+    quick.runs(10, 100);
+    EXPECT_TRUE(slow.duel.traces_won());
+    EXPECT_FALSE(quick.duel.traces_won());
+    EXPECT_FALSE(quick.duel.undecided(quick.now));
+    // It is found out in a few iterations.
+    EXPECT_LE(quick.by_traces, 8);
+    const int before = quick.by_traces;
+    quick.runs(1000, 100);
+    EXPECT_EQ(quick.by_traces, before);
+}
+
+TEST(Duel, RunsOfOneIterationAreCompared) {
+    Loop l = loop(10'000, 2'000);
+    l.runs(100, 1);
+    EXPECT_TRUE(l.duel.traces_won());
+}
+
+TEST(Duel, ALittleAheadIsNotEnough) {
+    Loop l = loop(10'000, 9'500);
+    l.runs(100, 100);
+    EXPECT_FALSE(l.duel.traces_won());
+    EXPECT_LE(l.by_traces, 2 * stator::frontend::policy().duel_iterations);
+}
+
+TEST(Duel, ShortIterationsAreNotCompared) {
+    Loop l = loop(100, 1);
+    l.runs(10, 100);
+    EXPECT_EQ(l.by_traces, 0);
+}
+
+TEST(Duel, TheRegionServesUntilThereIsCode) {
+    Loop l = loop(10'000, 2'000);
+    l.code_is_there = false;
+    l.runs(10, 100);
+    EXPECT_EQ(l.by_traces, 2);  // one that records and one that does not
+    EXPECT_TRUE(l.duel.undecided(l.now));
+    l.code_is_there = true;
+    l.runs(10, 100);
+    EXPECT_TRUE(l.duel.traces_won());
+}
+
+TEST(Duel, ALoopThatAlwaysRecordsIsTheRegions) {
+    Loop l = loop(10'000, 2'000);
+    l.unrecorded = 1'000'000;
+    l.runs(100, 100);
+    EXPECT_FALSE(l.duel.traces_won());
+    EXPECT_LE(l.by_traces, stator::frontend::policy().duel_recordings);
+}
+
+// In the middle of a loop that is run once.
+TEST(Duel, LongIterationsAreComparedOneByOne) {
+    Loop l = loop(100'000, 20'000);
+    l.run(1000);
+    EXPECT_TRUE(l.duel.traces_won());
+    EXPECT_LE(l.by_region, 4);
+    Loop other = loop(20'000, 100'000);
+    other.run(1000);
+    EXPECT_FALSE(other.duel.traces_won());
+    EXPECT_LE(other.by_traces, 8);
+}
+
+TEST(Duel, OtherSizesOpenItAgain) {
+    Loop l = loop(10'000, 2'000);
+    l.runs(10, 100);
+    ASSERT_TRUE(l.duel.traces_won());
+    l.region_ns = 20;  // much smaller arrays
+    l.traces_ns = 400;
+    l.runs(10, 100);
+    EXPECT_FALSE(l.duel.traces_won());
+    l.region_ns = 100'000;
+    l.traces_ns = 20'000;
+    l.runs(10, 100);
+    EXPECT_TRUE(l.duel.traces_won());
+}
+
+TEST(Duel, NothingIsTriedForEver) {
+    Loop l = loop(10'000, 2'000);
+    l.code_is_there = false;
+    l.runs(10, 100);
+    l.now += 2 * stator::frontend::policy().duel_patience;
+    EXPECT_FALSE(l.duel.undecided(l.now));
+    l.code_is_there = true;
+    l.now += 0;
+    l.runs(1, 100);
+    EXPECT_FALSE(l.duel.undecided(l.now + 2 * stator::frontend::policy().duel_patience));
+}
