@@ -9,19 +9,47 @@ cat >$source/conf.py <<'EOF2'
 project = "stator"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3
-html_theme = "alabaster"
-html_theme_options = {"page_width": "1100px", "fixed_sidebar": True}
+html_theme = "furo"  # light and dark, wide and narrow screens, search
+html_title = "stator"
 EOF2
 cat >$source/index.md <<'EOF2'
 # stator
 
 ```{toctree}
-:caption: Using it
+:caption: Start
 README
+docs/guide/tutorial
+docs/guide/profit
+docs/guide/comparison
+```
+
+```{toctree}
+:caption: Guide
+docs/guide/index
+docs/guide/same
+docs/guide/loops
+docs/guide/objects
+docs/guide/small
+docs/guide/random
+docs/guide/scripts
+docs/guide/notebooks
+docs/guide/report
+docs/guide/debugging
+docs/guide/libraries
+docs/guide/threads
+docs/guide/gpu
+docs/guide/torch
+docs/guide/coming-from
+docs/guide/faq
+docs/guide/glossary
+```
+
+```{toctree}
+:caption: Reference
+api
 docs/coverage
 docs/ops
 docs/platforms
-api
 CHANGELOG
 ```
 
