@@ -13,7 +13,9 @@
 #include "bindings/all_functions.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -25,6 +27,7 @@
 #include "bindings/later.h"
 #include "frontend/clock.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/cpython/walk.h"
 #include "frontend/drive/driver.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/names.h"
@@ -225,7 +228,24 @@ bool handle(void*, Frame& frame, PyObject** result) {
     return true;
 }
 
-int64_t pause_ns = 0;
+// Whether this thread imports a module.
+bool imports() {
+    std::array<frontend::FrameMark, 256> frames;
+    const auto read = [](const void* from, void* to, size_t bytes) {
+        std::memcpy(to, from, bytes);  // under the GIL its frames are there
+        return true;
+    };
+    const int count =
+        frontend::walk_frames(frontend::this_thread_state(), frames.data(), frames.size(), read);
+    return std::any_of(frames.begin(), frames.begin() + count, [](const frontend::FrameMark& f) {
+        auto* code = static_cast<PyObject*>(const_cast<void*>(f.code));
+        return code && PyCode_Check(code) &&
+               guards::utf8(reinterpret_cast<PyCodeObject*>(code)->co_filename)
+                   .starts_with("<frozen importlib");
+    });
+}
+
+int64_t pause_ns = 0, credit_used = 0;
 // By the clock of the thread's own time: other processes must not make the hook look cheaper.
 [[gnu::tls_model("initial-exec")]] thread_local constinit int64_t looked_at = 0;
 
@@ -258,6 +278,12 @@ bool stays() {
     if (cost * policy().hook_share <= passed || cost <= saved) {
         pause_ns = std::max(pause_ns / 2,
                             policy().hook_first_rest);  // phases in which it pays alternate with others
+        return true;
+    }
+    // What comes after is the program's own, and may be one long call.
+    if (imports()) return true;
+    if (credit_used < policy().hook_credit) {
+        credit_used += cost - passed / policy().hook_share;
         return true;
     }
     taken_off = now;

@@ -40,6 +40,7 @@ docs/guide/threads
 docs/guide/gpu
 docs/guide/torch
 docs/guide/coming-from
+docs/guide/api
 docs/guide/faq
 docs/guide/glossary
 ```

@@ -70,7 +70,8 @@ void FunctionState::Impl::give_up_loop(CodePlaces& places, LoopHeader& h) {
     const std::string why = h.regions.empty() ? "" : h.regions.front()->why_left();
     for (auto& [pc, header] : places.headers)
         if (&header == &h)
-            remark(Reason::Faults, why, *places.code, places.code->insns[static_cast<size_t>(pc)]);
+            remark(why.empty() ? Reason::Unprofitable : Reason::Faults, why, *places.code,
+                   places.code->insns[static_cast<size_t>(pc)]);
     for (auto& region : h.regions) region->retired = true;
     h.account.open();
     if (left_loop == &h) left_loop = nullptr;
@@ -103,9 +104,10 @@ void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took
     int64_t cost = policy().replay_cost + policy().replay_source_cost * t.source_count +
                    policy().replay_library_cost * t.library_ops;
     if (t.device_code) cost += policy().launch_cost * static_cast<int64_t>(t.cuda->kernels.size());
-    // Plain Python needs a ns for each element as well, and the time of a library's routine.
+    // Plain Python needs a ns for each element as well, and the time of a library's routine. What fused
+    // kernels do takes NumPy's own loops no less time than them.
     if (took >= 0)
-        cost = std::min(took - t.work - t.library_ns,
+        cost = std::min(took - std::max(t.work, t.kernels_ns) - t.library_ns,
                         policy().replay_most_longer * saved + policy().most_entry_cost);
     if (t.awaits_code() && !verdicts.any_won()) {
         // Until its code is there it is interpreted, which is a part of what the code costs.
@@ -115,6 +117,7 @@ void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took
     }
     pay(cost);
     earn(saved);
+    if (t.awaits_code()) return;  // which says nothing about what it is worth with its code
     place->account.pay(cost);
     place->account.earn(saved);
     // A place is given up before its function is.

@@ -121,7 +121,7 @@ bool code_settled(const FunctionState::Impl& fs) {
                 if (!r->ready() && !r->failed()) return false;
     for (auto& [code, cp] : fs.codes)
         for (auto& [pc, header] : cp->headers)
-            if (header.duel.is_open() && header.duel.undecided(now_ns())) return false;
+            if (header.duels.undecided(now_ns())) return false;
     for (auto& [code, cp] : fs.codes)
         for (auto& [pc, place] : cp->by_pc)
             for (auto& t : place->traces)

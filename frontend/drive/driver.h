@@ -64,7 +64,7 @@ struct LoopHeader {
     bool serves = false;     // since the last arrival: a region ran, or its code is being made
     bool one_round = false;  // at the last arrival: a range had one number left, for which nothing is built
     bool in_region = false;  // a region was built that has it
-    Duel duel;               // of its regions with traces of its iterations
+    Duels duels;             // of its regions with traces of its iterations
     Account account;         // of its regions, and of what Python does where they were left
     bool dead = false;
     bool for_good = false;   // dead, also for arguments of other kinds

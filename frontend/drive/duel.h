@@ -6,12 +6,16 @@
 // iterations that traces serve. They cost at most `duel_iterations` iterations, in the middle of a run of the
 // loop if need be. What won is looked at again when iterations take much longer, or much less, than they did.
 //
-// Only loops over ranges are compared, because a range tells how many iterations a run had, and only those
-// without loops inside, which would be stepped meanwhile.
+// Loops with loops inside are not compared, because those would be stepped meanwhile; nor are loops of which
+// nobody knows how many iterations a run has (`while`, `zip`), if these are short.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "frontend/policy.h"
 
@@ -32,10 +36,7 @@ class Duel {
         bool code_is_there;  // of all traces in the loop; asked for while `waits()` only
     };
 
-    // A region was built that may be compared, perhaps of other kinds than before.
-    void open() { *this = Duel(), state_ = State::Region; }
-    void close() { state_ = State::Closed; }
-    bool is_open() const { return state_ != State::Closed; }
+    void close() { state_ = State::Won; }  // it cannot be compared
     // The region is to be timed in its next run.
     bool measures() const { return state_ == State::Region; }
     bool waits() const { return state_ == State::Waiting; }
@@ -47,16 +48,16 @@ class Duel {
     int64_t region_ns() const { return region_; }  // per iteration
     int64_t traces_ns() const { return traces_; }
 
-    // Who serves the next iteration. Not asked while Closed.
+    // Who serves the next iteration.
     Turn at_arrival(const Arrival& a);
     // A run of the region did so many iterations in `ns`, entering and leaving included.
     void ran(int64_t ns, int64_t iterations, int64_t now);
     // It could not be left after one iteration.
     void is_one_piece() { stepwise_ = false; }
+    bool is_stepwise() const { return stepwise_; }
 
   private:
     enum class State : uint8_t {
-        Closed,     // there is nothing to compare
         Region,     // the region's first runs are timed
         Recording,  // an iteration is given to the recorder
         Waiting,    // the region serves until the traces' code is there
@@ -71,7 +72,7 @@ class Duel {
     Turn decide(int64_t now);
     Turn look(const Arrival& a);
 
-    State state_ = State::Closed;
+    State state_ = State::Region;
     int count_ = 0;  // runs, declined arrivals or iterations in this state
     int reopened_ = 0;
     bool stepwise_ = true;  // iterations are so long that to leave the region after each of them costs little
@@ -80,6 +81,38 @@ class Duel {
     Arrival before_{};              // the last one, while iterations are timed
     int64_t window_ns_ = 0;         // of the iterations that are averaged
     int window_ = 0, windows_ = 0;  // how many these are, and how many averages there were
+};
+
+// The duels of one loop: for each of its regions, by the size of the arrays at hand. Of alternating sizes
+// each has its own answer.
+class Duels {
+  public:
+    // The one for a run of the loop that begins, or goes on. `size`: bytes in all arrays of the frame, asked
+    // for where a run begins.
+    template <class Size>
+    Duel& at(const void* region, int64_t left, Size size) {
+        if (!now_ || region != region_ || left != left_ - 1) {
+            region_ = region;
+            now_ = &all_[{region, class_of(size())}];
+        }
+        left_ = left;
+        return *now_;
+    }
+    Duel* now() { return now_; }  // the one that was asked for last; nullptr: none was
+    // Of a loop whose iterator does not tell how many iterations are left: arrivals are counted down from far
+    // away.
+    int64_t count_down() { return --unknown_; }
+    bool undecided(int64_t now) const {
+        return std::ranges::any_of(all_, [&](const auto& d) { return d.second.undecided(now); });
+    }
+
+  private:
+    // Sizes within a factor of four, more or less, are alike.
+    static int class_of(int64_t bytes) { return std::bit_width(static_cast<uint64_t>(bytes)) / 2; }
+    std::map<std::pair<const void*, int>, Duel> all_;
+    Duel* now_ = nullptr;
+    const void* region_ = nullptr;
+    int64_t left_ = 0, unknown_ = int64_t{1} << 40;
 };
 
 }  // namespace stator::frontend

@@ -125,26 +125,53 @@ int64_t iterations_left(const Frame& f) {
     return left;
 }
 
-// Who serves the next iteration, or all that are left.
-Duel::Turn turn_of(const FunctionState::Impl& fs, const CodePlaces& places, LoopHeader& h, int64_t left) {
-    const bool had_won = h.duel.traces_won();
-    if (left < 0 || forbidden(fs)) return Duel::Turn::Region;
-    const bool there = h.duel.waits() && traces_are_ready(places, h);
-    const Duel::Turn turn = h.duel.at_arrival({now_ns(), left, fs.counters.recordings, there});
-    if (had_won != h.duel.traces_won())
-        log(LogTopic::Traces, fmt::format("region {}: {} ns an iteration, traces {} ns: {}",
-                                          h.regions.front()->name(), h.duel.region_ns(), h.duel.traces_ns(),
-                                          h.duel.traces_won() ? "traces serve the loop" : "looked at again"));
-    return turn;
+// Bytes of NumPy's arrays in the frame's variables.
+int64_t array_bytes(const Frame& f, const CodeInfo& code) {
+    int64_t bytes = 0;
+    for (int i = 0; i < code.code->co_nlocalsplus; ++i)
+        if (PyObject* o = f.slot(i))
+            if (const int64_t n = numpy::array_size(o)) bytes += n;
+    return bytes;
+}
+
+// A loop's arrival, as far as comparing its region with traces goes.
+struct Comparison {
+    Duel* duel = nullptr;  // nullptr: nothing is compared
+    int64_t left = -1;     // iterations to come; -1: nobody knows
+    Duel::Turn turn = Duel::Turn::Region;
+};
+
+Comparison compare(const FunctionState::Impl& fs, const CodePlaces& places, LoopHeader& h, const Frame& f,
+                   const CodeInfo& code) {
+    if (h.regions.empty() || h.serves || forbidden(fs) || !h.regions.front()->is_compared) return {};
+    Comparison c;
+    c.left = iterations_left(f);
+    const int64_t left = c.left < 0 ? h.duels.count_down() : c.left;
+    c.duel = &h.duels.at(h.regions.front().get(), left, [&] { return array_bytes(f, code); });
+    const bool had_won = c.duel->traces_won();
+    if (c.duel->passes()) return c.turn = Duel::Turn::Traces, c;
+    if (c.left < 0 && !c.duel->is_stepwise() && c.duel->measures()) c.duel->close();
+    const bool there = c.duel->waits() && traces_are_ready(places, h);
+    c.turn = c.duel->at_arrival({now_ns(), left, fs.counters.recordings, there});
+    if (had_won != c.duel->traces_won())
+        log(LogTopic::Traces,
+            fmt::format("region {}: {} ns an iteration, traces {} ns: {}", h.regions.front()->name(),
+                        c.duel->region_ns(), c.duel->traces_ns(),
+                        c.duel->traces_won() ? "traces serve the loop" : "looked at again"));
+    return c;
 }
 
 // A run of the region is over: what it took counts when it is known for how many iterations.
-void note_for_duel(LoopHeader& h, const regions::CompiledRegion& region, regions::Left left, int64_t took,
-                   int64_t iterations, int64_t now) {
-    const bool whole = left == regions::Left::End, stepped = left == regions::Left::Poll;
-    if ((!whole && !stepped) || !region.is_final()) return;
-    if (stepped && iterations < 1) return h.duel.is_one_piece();
-    h.duel.ran(took, iterations, now);
+void note_run(const Comparison& c, const Frame& f, bool at_header, const regions::CompiledRegion& region,
+              regions::Left left, int64_t took) {
+    if (!region.is_final()) return;
+    if (left == regions::Left::End && c.left >= 0) return c.duel->ran(took, c.left, now_ns());
+    if (left != regions::Left::Poll) return;
+    const int64_t done = !at_header   ? 0
+                         : c.left < 0 ? (c.turn == Duel::Turn::OneIteration)
+                                      : c.left - iterations_left(f);
+    if (done < 1) return c.duel->is_one_piece();
+    c.duel->ran(took, done, now_ns());
 }
 
 void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code,
@@ -201,12 +228,10 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
         return fs.kill(places, h);
     for (auto& [inner, other] : places.headers)
         if (h.has(inner) && !std::exchange(other.in_region, true)) ++fs.counters.regions;
-    if (may_be_compared(fs, places, h, *built->graph))
-        h.duel.open();
-    else
-        h.duel.close();
+    const bool compared = may_be_compared(fs, places, h, *built->graph);
     h.regions.push_back(std::make_shared<regions::CompiledRegion>(std::move(built), name, fs.options.fastmath,
                                                                   fs.options.async, std::move(device)));
+    h.regions.back()->is_compared = compared;
     fs.last_region = now_ns();
     fs.awaited.push_back(h.regions.back());
     ++fs.regions_built;
@@ -290,7 +315,7 @@ bool region_begins(const FunctionState::Impl& fs, const CodePlaces& places, int 
 std::vector<RegionInfo> FunctionState::regions() const {
     std::vector<RegionInfo> all;
     for (const auto& [code_object, places] : impl_->codes)
-        for (const auto& [pc, h] : places->headers)
+        for (auto& [pc, h] : places->headers)
             for (const auto& r : h.regions) {
                 RegionInfo info;
                 info.name = r->name();
@@ -314,10 +339,11 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.ready = r->ready();
                 if (r->failed())
                     info.error = r->request()->slot->error;
-                else if (h.duel.traces_won())
+                else if (const Duel* d = r == h.regions.front() ? h.duels.now() : nullptr;
+                         d && d->traces_won())
                     info.error =
                         fmt::format("traces of its iterations take {} ns each, it took {} ns: they serve",
-                                    h.duel.traces_ns(), h.duel.region_ns());
+                                    d->traces_ns(), d->region_ns());
                 info.on_device = r->device() != nullptr;
                 info.request = r->request();
                 all.push_back(std::move(info));
@@ -345,11 +371,8 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         build(fs, places, h, f, code, *pc);
     fs.compile_postponed();
     h.serves = waits_for_code(h);
-    const bool compared = h.duel.is_open() && !h.serves;
-    if (compared && h.duel.passes()) return AtHeader::Nothing;
-    const int64_t left_before = compared ? iterations_left(f) : -1;
-    const Duel::Turn turn = compared ? turn_of(fs, places, h, left_before) : Duel::Turn::Region;
-    if (turn == Duel::Turn::Traces) return AtHeader::Nothing;
+    const Comparison compared = compare(fs, places, h, f, code);
+    if (compared.turn == Duel::Turn::Traces) return AtHeader::Nothing;
     for (int round = 0; round < 2 && !h.dead; ++round) {
         for (size_t i = 0; i < h.regions.size(); ++i) {
             regions::CompiledRegion* const region = h.regions[i].get();  // none is dropped while calls last
@@ -361,7 +384,8 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             }
             // To ask for the time takes as long as much of what there is to do.
             const bool each = fs.judging || region->checks > 0 ||
-                              region->entries < policy().runs_timed_first || (compared && h.duel.measures());
+                              region->entries < policy().runs_timed_first ||
+                              (compared.duel && compared.duel->measures());
             region->metered = fs.is_judged() && !region->device() &&
                               (each || region->entries % policy().runs_timed_each == 0);
             const int64_t begun = region->metered || fs.judging ? now_ns() : 0;
@@ -370,7 +394,8 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                 check.emplace(fs, code, header);
             const regions::Left left = [&] {
                 const Timed timed(Activity::Region, here);
-                return region->run(f, pc, inner, check ? &*check : nullptr, turn == Duel::Turn::OneIteration);
+                return region->run(f, pc, inner, check ? &*check : nullptr,
+                                   compared.turn == Duel::Turn::OneIteration);
             }();
             // What another thread has sent would be raised, and lost, while the check runs.
             if (check && left != regions::Left::NotEntered && left != regions::Left::Failed &&
@@ -398,12 +423,8 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
             if (begun) {
                 const int64_t took = now_ns() - begun;
                 if (fs.judging && took >= policy().native_run_from) fs.in_regions += took;
-                if (compared) {
-                    const bool ended = left == regions::Left::End;
-                    const int64_t after = ended ? 0 : inner->empty() ? iterations_left(f) : left_before;
-                    note_for_duel(h, *region, left, took, left_before - std::max<int64_t>(after, 0),
-                                  begun + took);
-                }
+                if (compared.duel)
+                    note_run(compared, f, inner->empty() && *pc == header, *region, left, took);
                 if (region->metered)
                     fs.note_run(places, h, *region, took, each ? 1 : policy().runs_timed_each);
             }

@@ -13,13 +13,14 @@ enum class Activity : uint8_t {
     Launch,     // the rest of a replay: finding memory, making results, going back to Python
     Kernels,    // compiled nests, or tier 0
     Library,    // a call left to the host's own function
-    Region,     // a loop in native code, entering and leaving included
+    Region,     // entering and leaving a loop in native code
+    Loop,       // its code
     Stepping,   // Python, one instruction after the other
     Recording,  // the same, and writing down what it does
     Building,   // a trace or a region
     Plain,      // the interpreter's
 };
-inline constexpr size_t kActivities = 9;
+inline constexpr size_t kActivities = 10;
 
 // A line of a program.
 struct SourceLine {

@@ -105,6 +105,7 @@ Native Images::worker(const void* const* stack, int words) {
     if (words > 0 && !find(reinterpret_cast<uintptr_t>(stack[0])) &&
         now_ns() - read_at_ > policy().images_read_each)
         read_maps();
+    if (words > 0 && !find(reinterpret_cast<uintptr_t>(stack[0]))) return Native::Generated;
     for (int i = 0; i < words; ++i)
         if (const Native n = of(stack[i]); n != Native::Unknown && n != Native::Python) return n;
     return Native::Evaluator;

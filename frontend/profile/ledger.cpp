@@ -64,12 +64,12 @@ Ledger::Place Ledger::place_of(const FrameMark* frames, int count) {
     return p;
 }
 
-Spent Ledger::in_region(Native worker) {
+// Functions of stator's own that the code calls (sines) are a part of it.
+Spent Ledger::in_loop(Native worker) {
     switch (worker) {
         case Native::NumPy:
         case Native::Evaluator:
         case Native::Other: return Spent::Library;
-        case Native::Stator: return Spent::Overhead;
         default: return Spent::Generated;
     }
 }
@@ -93,7 +93,8 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
     switch (what) {
         case Activity::Kernels: spent = Spent::Generated; break;
         case Activity::Library: spent = Spent::Library; break;
-        case Activity::Region: spent = in_region(native); break;
+        case Activity::Loop: spent = in_loop(native); break;
+        case Activity::Region:
         case Activity::Guards:
         case Activity::Launch: spent = Spent::Overhead; break;
         case Activity::Recording:

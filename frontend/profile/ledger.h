@@ -39,7 +39,7 @@ class Ledger {
     bool internal(const std::string& file) const;
     bool external(const std::string& file) const;
     Place place_of(const FrameMark* frames, int count);
-    static Spent in_region(Native worker);
+    static Spent in_loop(Native worker);
 
     SourceRules rules_;
     Images images_;

@@ -275,6 +275,7 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
         return faults == 0 || numpy::faults_that_matter(faults, st.errors_set, st.errors_ignored) == 0;
     };
     const int nests = static_cast<int>(s.nests.size());
+    const int64_t begun = st.trace.timed && compiled ? now_ns() : 0;
     bool commits = false;
     for (int i = 0; i < nests; ++i) {
         if (s.nests[i].commit) {
@@ -286,6 +287,7 @@ bool run_segment(ReplayState& st, const Segment& s, Counters& counters) {
         const uint32_t raised = run_nest(s, args, i, compiled, st.exprs, &st.trace.work);
         faults |= commits ? raised & kernels::kFaultHost : raised;
     }
+    if (begun) st.trace.kernels_ns += now_ns() - begun;
     counters.kernels_launched += nests;
     if (!checked()) {
         if (log_enabled(LogTopic::Exits))
@@ -689,7 +691,7 @@ Outcome replay(Trace& t, PyObject* const* slots, Counters& counters) {
         if (broken >= 0) return not_entered(broken);
     }
     ++t.entries;
-    t.work = t.library_ns = 0;
+    t.work = t.kernels_ns = t.library_ns = 0;
     if (active_profile) ++active_profile->replays;
     if (active_observer || t.device_code || t.gpu >= 0) [[unlikely]]
         return run_otherwise(st, counters);

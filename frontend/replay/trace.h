@@ -155,9 +155,10 @@ struct Trace {
     bool stores_what_it_read = false;  // attributes, when it ends or is left
     bool reads_tensors = false;
     int array_ops = 0, scalar_ops = 0, array_inputs = 0;  // as recorded
-    // Of the last replay: elements that kernels have touched, and what routines of libraries took, ns.
-    int64_t work = 0, library_ns = 0;
-    bool timed = false;   // the latter is wanted
+    // Of the last replay: elements that kernels have touched; what compiled kernels took, and routines of
+    // libraries, ns.
+    int64_t work = 0, kernels_ns = 0, library_ns = 0;
+    bool timed = false;   // the times are wanted
     int library_ops = 0;  // of these, calls of the host's own functions
     int64_t entries = 0, exits = 0, redone = 0;
     double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread

@@ -43,11 +43,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         stator._stator.set_option("mode", MODES[mode])
         stator._stator.set_option("verify", os.environ.get("STATOR_VERIFY", "0"))
         stator._enabled = mode != "off"
+        if mode == "off":
+            stator.stance("eager")  # for what was decorated before
         stator._start_all()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+def _checked(item: pytest.Item) -> Generator[None, Any, Any]:
     if item.config.getoption("stator") != "verify":
         return (yield)
     from stator import _verify
@@ -57,6 +58,21 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if found := _verify.differences[before:]:
         pytest.fail("\n".join(["compiled code differs from plain Python:", *found]), pytrace=False)
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    return (yield from _checked(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    return (yield from _checked(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    return (yield from _checked(item))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -69,8 +85,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    if config.getoption("stator") in (None, "off"):
-        return
+    if config.getoption("stator") in (None, "off") or getattr(config.option, "numprocesses", None):
+        return  # with pytest-xdist the work is done in other processes
     import stator
 
     counters = stator.stats()

@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     """
     name = Path("stator-bug-report.zip")
     try:
-        with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as report:
+        with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as report:
             if arguments:
                 report.writestr("program.txt", _run(arguments))
                 if arguments[0] != "-m" and os.path.isfile(arguments[0]):

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import tarfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-ENTRY = re.compile(r"objects-\d+/[0-9a-f]{32}")
+ENTRY = re.compile(r"objects-1/[0-9a-f]{32}")  # kFolder of jit/object_cache.cpp
 MAGIC = b"statoro1"
+HEADER = struct.Struct("=8sQQ16s")  # magic, sizes of key and object, checksum
 
 
 def folder() -> Path:
@@ -26,7 +29,8 @@ def folder() -> Path:
         given = next(row[5] for row in stator._stator.option_table() if row[0] == "cache_dir")
     if given:
         return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "stator"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(base if os.path.isabs(base) else os.path.expanduser("~/.cache")) / "stator"
 
 
 def entries(where: Path) -> Iterator[Path]:
@@ -73,13 +77,13 @@ def take(where: Path, archive: Path) -> str:
             for member in tar:
                 data = tar.extractfile(member) if member.isfile() else None
                 content = data.read() if data is not None else b""
-                if not ENTRY.fullmatch(member.name) or not content.startswith(MAGIC):
+                if not ENTRY.fullmatch(member.name) or not _is_whole(content):
                     raise ValueError(
                         f"{archive} holds {member.name!r}, which is no compiled code of stator's: "
                         "archives are made by 'python -m stator cache export'"
                     )
                 found.append((member.name, content))
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise ValueError(f"there is no file {archive}") from None
         raise ValueError(f"{archive} is no archive of 'python -m stator cache export': {error}") from None
@@ -88,12 +92,23 @@ def take(where: Path, archive: Path) -> str:
     return f"{where}: {len(found)} pieces of compiled code added"
 
 
+def _is_whole(content: bytes) -> bool:
+    """Its magic and the lengths of key and object; the checksum is looked at when it is loaded."""
+    if not content.startswith(MAGIC) or len(content) < HEADER.size:
+        return False
+    _, key, code, _ = HEADER.unpack_from(content)
+    return bool(len(content) == HEADER.size + key + code)
+
+
 def _write(path: Path, content: bytes) -> None:
     """As the object cache does: closed to others, and whole for whoever reads meanwhile."""
     for missing in (path.parent.parent, path.parent):
         missing.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.parent.is_symlink() or path.parent.stat().st_uid != os.geteuid():
+        raise ValueError(f"{path.parent} is not a folder of this user's")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as f:
+    temporary.unlink(missing_ok=True)
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as f:
         f.write(content)
     temporary.rename(path)
 

@@ -5,7 +5,8 @@
 ``%stator off``    compiled functions run as plain Python
 ``%stator report`` where the time went since ``%stator on``, or in the last ``%%stator`` cell
 ``%stator``        which of these holds
-``%%stator``       runs the cell as ``%stator on`` does, and shows below its output what was fast and why the rest was not
+``%%stator``       runs the cell as ``%stator on`` does, and shows below its output what was fast and why the rest was not;
+                   functions go on being compiled after it, until ``%stator off``
 ================== ==================================================================================================
 """
 
@@ -26,15 +27,17 @@ USAGE = "%stator on, %stator off, %stator report, or %%stator above a cell"
 
 def load(shell: Any) -> None:
     shell.register_magics(StatorMagics(shell))
-    html = shell.display_formatter.formatters["text/html"]
-    html.for_type(types.FunctionType, function_html)
+    if _stator is not None:
+        html = shell.display_formatter.formatters["text/html"]
+        html.for_type(types.FunctionType, function_html)
 
 
 def unload(shell: Any) -> None:
-    magics = shell.magics_manager.registry.get("StatorMagics")
+    magics = shell.magics_manager.registry.pop("StatorMagics", None)
     if magics is not None:
-        magics.off()
-    shell.display_formatter.formatters["text/html"].pop(types.FunctionType, None)
+        magics.end()
+    if _stator is not None:
+        shell.display_formatter.formatters["text/html"].pop(types.FunctionType, None)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("stator", None)
 
@@ -46,7 +49,8 @@ class StatorMagics(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self._shell: Any = shell
-        self._profile: Any = None  # runs while `%stator on` holds
+        self._on = False
+        self._profile: Any = None  # runs while `%stator on` holds, unless somebody else makes one
         self._report: Any = None
 
     @line_cell_magic
@@ -64,16 +68,26 @@ class StatorMagics(Magics):
             return getattr(self, word)()
         if word:
             raise UsageError(f"%stator {word}? Write {USAGE}")
-        print(f"stator {stator.__version__} is {'on' if self._profile else 'off'}; {USAGE}")
+        eager = _stator.stance() == "eager"
+        state = (
+            "off" if eager else "on" if _stator.get_option("mode") == "all" else "on for decorated functions"
+        )
+        print(f"stator {stator.__version__} is {state}; {USAGE}")
         return None
 
     def on(self) -> None:
         _start()
+        self._on = True
         self._begin()
 
     def off(self) -> None:
-        self._end()
+        self.end()
         stator.stance("eager")
+
+    def end(self) -> None:
+        """The profile of `%stator on` is over; what is compiled stays."""
+        self._on = False
+        self._end()
 
     def report(self) -> Any:
         if self._profile is not None:
@@ -84,36 +98,43 @@ class StatorMagics(Magics):
         return self._report
 
     def _begin(self) -> None:
-        if self._profile is None:
-            self._profile = stator.profile("since %stator on")
-            self._profile.__enter__()
+        self._profile = _begun("since %stator on")
 
     def _end(self) -> None:
         if self._profile is not None:
-            self._profile.__exit__()
-            self._report = self._profile.report
-            self._profile = None
+            profile, self._profile = self._profile, None
+            profile.__exit__()
+            self._report = profile.report
 
     def _cell(self, cell: str) -> None:
         __tracebackhide__ = True
-        was_on = self._profile is not None
-        before = _stator.stance()
         self._end()
         _start()
-        profile = stator.profile("this cell")
-        profile.__enter__()
+        profile = _begun("this cell")
         try:
             run_cell(self._shell, cell)
         finally:
-            profile.__exit__()
-            self._report = profile.report
-            if was_on:
+            if profile is not None:
+                profile.__exit__()
+                self._report = profile.report
+            if self._on:
                 self._begin()
-            else:
-                _stator.set_stance(before)
+        if profile is None:
+            print("stator: another profile is being made, so there is no report of this cell")
+            return
         self._shell.display_pub.publish(
             {"text/plain": str(self._report), "text/html": self._report._repr_html_()}
         )
+
+
+def _begun(title: str) -> Any:
+    """A profile that runs, or None where another one does."""
+    profile = stator.profile(title)
+    try:
+        profile.__enter__()
+    except RuntimeError:
+        return None
+    return profile
 
 
 def _start() -> None:
@@ -127,14 +148,14 @@ def _start() -> None:
 
 def run_cell(shell: Any, cell: str) -> None:
     """As the shell runs a cell, with what it raises left to the cell around it: its lines are those that tracebacks show,
-    and its last expression is displayed."""
+    and its last expression is displayed unless a semicolon follows it."""
     __tracebackhide__ = True
     source = shell.transform_cell(cell)
     name = shell.compile.cache(source, shell.execution_count, raw_code=cell)
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
     last = [tree.body.pop()] if tree.body and isinstance(tree.body[-1], ast.Expr) else []
     exec(shell.compile(tree, name, "exec"), shell.user_global_ns, shell.user_ns)
-    if last and not source.rstrip().endswith(";"):
+    if last and not shell.displayhook.semicolon_at_end_of_expression(source):
         exec(shell.compile(ast.Interactive(last), name, "single"), shell.user_global_ns, shell.user_ns)
     elif last:
         exec(shell.compile(ast.Module(last, []), name, "exec"), shell.user_global_ns, shell.user_ns)

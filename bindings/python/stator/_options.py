@@ -25,6 +25,8 @@ class Options:
     __slots__ = ()
 
     def __call__(self, **values):
+        if _stator is None:
+            return _Changed({})  # programs run on where stator cannot
         known = dir(self)
         for name in values:
             if name.rstrip("_") not in known:

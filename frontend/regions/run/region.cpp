@@ -18,6 +18,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/policy.h"
+#include "frontend/profile/doing.h"
 #include "frontend/regions/entry.h"
 #include "frontend/regions/routines/library.h"
 #include "frontend/regions/sequence.h"
@@ -570,8 +571,12 @@ bool CompiledRegion::disjoint() const {
     return true;
 }
 
+// The line that is being done as somebody outside has it.
+static const SourceLine* line_at_hand() { return now_doing ? now_doing->line : nullptr; }
+
 // Left::End when the kernel has left the region.
 Left CompiledRegion::run_on_device(const RegionArgs& args, int32_t* exit) {
+    const Timed in_code(Activity::Loop, line_at_hand);
     switch (device_->run(args, exit)) {
         case DeviceRegion::Ran::Left: return Left::End;
         case DeviceRegion::Ran::Failed: retired = true; return Left::NotEntered;
@@ -632,7 +637,10 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     const bool timed = copied_ || metered;
     const bool metered_outside = std::exchange(CallThroughPython::metered, timed);
     const int64_t in_calls = CallThroughPython::ns, begun = timed ? now_ns() : 0;
-    if (!device_) exit = run_code(args);
+    if (!device_) {
+        const Timed in_code(Activity::Loop, line_at_hand);
+        exit = run_code(args);
+    }
     CallThroughPython::metered = metered_outside;
     const int64_t calls = calls_through_python() - called;
     inside_ns = timed ? now_ns() - begun : 0;
@@ -670,7 +678,7 @@ std::string CompiledRegion::why_left() const {
     size_t most = taken.size();
     for (size_t x = 0; x < taken.size(); ++x)
         if (ways_[x] == Left::Check && (most == taken.size() || taken[x] > taken[most])) most = x;
-    if (most == taken.size()) return "";
+    if (most == taken.size() || taken[most] == 0) return "";
     const ResumePoint::Stop& stop = built_->exits[most]->frames.back();
     const int line = stop.code->insns[static_cast<size_t>(stop.pc)].line;
     for (const BuiltRegion::LeftOut& part : built_->left_out)

@@ -112,6 +112,7 @@ class CompiledRegion {
     bool would_admit(Frame& f);
     // Whether monitoring wants to see some function that is a part of it: then it is not entered.
     bool is_watched() const;
+    bool is_compared = false;   // with traces of its iterations (drive/duel.h)
     bool was_replaced = false;  // its code, by better code, while it ran: its loop will be entered again
 
   private:

@@ -1,9 +1,11 @@
 """`stator.compile` of classes and modules, its other name, and what it answers to options of other compilers."""
 
 import dataclasses
+import enum
 import pickle
 import sys
 import types
+import typing
 
 import numpy as np
 import pytest
@@ -118,11 +120,102 @@ def test_a_dataclass_keeps_what_was_made_from_text():
     assert repr(Point(1, 2)) == f"{Point.__qualname__}(x=1, scale=2)"
 
 
+def test_what_the_standard_library_puts_into_classes_stays():
+    class Base:
+        def __init__(self):
+            self.x = 1
+
+    @stator.compile
+    class Shape(typing.Protocol):
+        def area(self, x):
+            return x * 2.0
+
+    class Square(Shape, Base):
+        pass
+
+    assert vars(Square()) == {"x": 1}
+
+    @stator.compile
+    class Pair(typing.NamedTuple):
+        a: np.ndarray
+        b: float = 2.0
+
+        def scaled(self):
+            return self.a * self.b
+
+    assert isinstance(Pair.scaled, stator.CompiledFunction)
+    assert not isinstance(vars(Pair)["_make"].__func__, stator.CompiledFunction)
+    assert same_bits(Pair(X)._replace(b=3.0).scaled(), X * 3.0)
+
+    @stator.compile
+    class Kind(enum.Enum):
+        SMALL = 1.0
+        LARGE = 2.0
+
+        def of(self, x):
+            return x * self.value
+
+    for _ in range(4):
+        assert same_bits(Kind.LARGE.of(X), X * 2.0)
+    assert Kind(1.0) is Kind.SMALL
+
+
+def test_what_is_compiled_already_keeps_its_options():
+    @stator.compile
+    class Model:
+        @stator.compile(fullgraph=True)
+        def strict(self, x):
+            print("never")
+            return x
+
+        def add(self, x):
+            return x + 1.0
+
+        __radd__ = __add__ = add
+
+        @property
+        def p(self):
+            return 1
+
+    with pytest.raises(stator.GraphBreakError):
+        for _ in range(3):
+            Model().strict(X)
+    assert Model.__add__ is Model.__radd__ is Model.add and isinstance(Model.add, stator.CompiledFunction)
+    with pytest.raises(AttributeError, match="property 'p' of .*Model' object has no setter"):
+        Model().p = 1
+
+
+def test_nothing_is_half_compiled():
+    class odd(staticmethod):
+        pass
+
+    class Refuses(type):
+        def __setattr__(cls, name, value):
+            raise TypeError("closed")
+
+    @stator.compile
+    class WithOdd:
+        def first(self, x):
+            return x
+
+        other = odd(lambda x: x)
+
+    assert isinstance(WithOdd.first, stator.CompiledFunction) and WithOdd.other(3) == 3
+
+    class Closed(metaclass=Refuses):
+        def f(self, x):
+            return x
+
+    with pytest.raises(TypeError, match="closed"):
+        stator.compile(Closed)
+    assert not isinstance(Closed.f, stator.CompiledFunction)
+
+
 def test_a_module_is_compiled_in_place():
     module = types.ModuleType("whole_module")
     text = (
         "import numpy as np\nfrom math import sin\nfrom textwrap import dedent\n"
-        "def f(x): return x * 2.0 + g(x)\ndef g(x): return x - 1.0\n"
+        "def f(x): return x * 2.0 + g(x)\ndef g(x): return x - 1.0\nh = g\n"
         "class C:\n    def m(self, x): return f(x) * 3.0\n"
     )
     sys.modules["whole_module"] = module
@@ -132,6 +225,7 @@ def test_a_module_is_compiled_in_place():
     finally:
         del sys.modules["whole_module"]
     assert isinstance(module.f, stator.CompiledFunction) and isinstance(module.C.m, stator.CompiledFunction)
+    assert module.h is module.g
     assert not isinstance(module.dedent, stator.CompiledFunction)  # it was imported
     for _ in range(4):
         assert same_bits(module.C().m(X), (X * 2.0 + (X - 1.0)) * 3.0)

@@ -70,11 +70,17 @@ def test_what_is_no_archive_changes_nothing(folder):
         tar.add(folder / "program.py", "objects-1/../../evil")
     with tarfile.open(folder / "other.tar.gz", "w:gz") as tar:
         tar.add(folder / "program.py", "objects-1/" + "0" * 32)
+    (folder / "short").write_bytes(b"statoro1" + bytes(20))
+    with tarfile.open(folder / "short.tar.gz", "w:gz") as tar:
+        tar.add(folder / "short", "objects-1/" + "0" * 32)
+    (folder / "cut.tar.gz").write_bytes((folder / "other.tar.gz").read_bytes()[:60])
     for name, why in [
         ("text", "is no archive of"),
         ("none", "there is no file none"),
         ("evil.tar.gz", "which is no compiled code of stator's"),
         ("other.tar.gz", "which is no compiled code of stator's"),
+        ("short.tar.gz", "which is no compiled code of stator's"),
+        ("cut.tar.gz", "is no archive of"),
     ]:
         done = python(folder, "-m", "stator", "cache", "import", name)
         assert done.returncode == 2 and why in done.stderr, done.stderr
@@ -91,6 +97,8 @@ def test_a_bug_report(folder):
         assert "exit status 0" in report.read("program.txt").decode()
         assert "numpy" in report.read("machine.txt").decode()
         assert "compiler" in report.read("doctor.txt").decode()
+    os.utime(folder / "program.py", (0, 0))  # before there were zip files
+    said(folder, "-m", "stator", "bug-report", "program.py")
     # Without a program, and where nothing is compiled.
     assert "stator-bug-report.zip" in said(folder, "-m", "stator", "bug-report", STATOR="0")
 
@@ -134,6 +142,30 @@ def test_the_plugin_does_nothing_unasked(folder):
     assert done.returncode == 0 and "2 passed" in done.stdout and "stator:" not in done.stdout
     imports = python(folder, "-c", "import pytest_stator, sys; print('stator' in sys.modules)")
     assert imports.stdout == "False\n"
+
+
+def test_off_is_off_for_what_was_decorated_before(folder):
+    (folder / "early.py").write_text(
+        "import numpy as np\nimport stator\n\n\n@stator.compile\ndef f(x):\n    return x * 2.0\n"
+    )
+    (folder / "test_project.py").write_text(
+        "import early, numpy as np\ndef test_one():\n    for _ in range(8): early.f(np.ones(3))\n"
+        "    assert early.f.stats()['served'] == 0\n"
+    )
+    done = python(
+        folder,
+        "-m",
+        "pytest",
+        "-p",
+        "early",
+        "-p",
+        "pytest_stator",
+        "-p",
+        "no:cacheprovider",
+        "--stator=off",
+        PYTHONPATH=f"{folder}:{os.environ.get('PYTHONPATH', '')}",
+    )
+    assert "1 passed" in done.stdout, done.stdout
 
 
 def test_a_difference_fails_the_test(folder):

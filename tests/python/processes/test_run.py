@@ -239,6 +239,43 @@ def test_a_loop_that_is_native_is_captured(tmp_path):
     assert max(total["lines"], key=lambda at: at["parts"].get("generated", 0))["line"] == 8
 
 
+def test_a_loop_that_calls_functions_of_stators_own_is_captured(tmp_path):
+    """Sines are; and the only call of the only function is caught, after much that is none of stator's business."""
+    write(
+        tmp_path,
+        "program.py",
+        """
+        import argparse
+        import numpy as np
+
+
+        def settings():
+            for _ in range(100):
+                parser = argparse.ArgumentParser()
+                for k in range(20):
+                    parser.add_argument(f"--name{k}")
+                parser.parse_args([])
+
+
+        def main():
+            x = np.linspace(0, 1, 1000)
+            for _ in range(20000):
+                x = x + 0.01 * np.sin(x)
+            return x
+
+
+        settings()
+        main()
+        """,
+    )
+    done = run(tmp_path, "-m", "stator", "run", "--report", "--json=out.json", "program.py")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out.json").read_text())
+    main = next(f for f in report["functions"] if f["function"] == "main")
+    captured = main["parts"].get("generated", 0.0) + main["parts"].get("library", 0.0)
+    assert captured > 5 * main["parts"].get("overhead", 0.0), main["parts"]
+
+
 def test_library_nodes_are_told_apart_at_the_calling_line(tmp_path):
     data, _, _ = report_of(
         tmp_path,

@@ -71,7 +71,7 @@ def test_a_cell_runs_as_ipython_runs_it():
 def test_on_off_and_report():
     run(
         """
-        assert "is off" in cell("%stator")[1].stdout
+        assert "is on for decorated functions" in cell("%stator")[1].stdout
         assert cell("%stator report")[0].error_in_exec is not None
         cell("%stator on")
         assert "is on" in cell("%stator")[1].stdout
@@ -82,6 +82,7 @@ def test_on_off_and_report():
         report = cell("%stator report")[0].result
         assert "smooth" in str(report), str(report)
         cell("%stator off")
+        assert "is off" in cell("%stator")[1].stdout
         before = stator_served()
         cell("for _ in range(5): y = smooth(x)")
         assert stator_served() == before
@@ -90,6 +91,20 @@ def test_on_off_and_report():
         cell("%unload_ext stator")
         assert not cell("%stator on")[0].success or "not found" in cell("%stator on")[1].stderr
         """.replace("stator_served()", "__import__('stator').stats()['served']")
+    )
+
+
+def test_reloading_and_profiles_of_others():
+    run(
+        """
+        cell("%reload_ext stator")
+        assert "on for decorated functions" in cell("%stator")[1].stdout
+        with stator_profile() as p:
+            result, seen = cell("%%stator\\n1 + 1; # two")
+            assert result.success and "another profile" in seen.stdout and "2" not in seen.stdout.split(), seen.stdout
+            assert cell("%stator on")[0].success
+        assert "is on" in cell("%stator")[1].stdout
+        """.replace("stator_profile", "__import__('stator').profile")
     )
 
 

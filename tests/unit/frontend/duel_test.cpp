@@ -44,9 +44,7 @@ struct Loop {
 };
 
 Loop loop(int64_t region_ns, int64_t traces_ns) {
-    Loop l{.region_ns = region_ns, .traces_ns = traces_ns};
-    l.duel.open();
-    return l;
+    return {.region_ns = region_ns, .traces_ns = traces_ns};
 }
 
 }  // namespace
@@ -127,6 +125,16 @@ TEST(Duel, OtherSizesOpenItAgain) {
     l.traces_ns = 20'000;
     l.runs(10, 100);
     EXPECT_TRUE(l.duel.traces_won());
+}
+
+TEST(Duels, EachSizeHasItsOwn) {
+    stator::frontend::Duels duels;
+    const int region = 0;
+    Duel& large = duels.at(&region, 10, [] { return 1'000'000; });
+    EXPECT_EQ(&duels.at(&region, 9, [] { return 0; }), &large);  // the same run goes on
+    Duel& small = duels.at(&region, 10, [] { return 100; });
+    EXPECT_NE(&small, &large);
+    EXPECT_EQ(&duels.at(&region, 10, [] { return 1'000'100; }), &large);
 }
 
 TEST(Duel, NothingIsTriedForEver) {
