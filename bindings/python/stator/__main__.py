@@ -1,5 +1,6 @@
 """`python -m stator`: run a program under stator, or look at the installation."""
 
+import os
 import sys
 
 USAGE = """\
@@ -137,7 +138,15 @@ def main():
         return fail(f"unknown command {sys.argv[1]!r}")
     if command is not demo and sys.argv[2:3] in (["-h"], ["--help"]):
         return usage([])
-    return command(sys.argv[2:])
+    try:
+        status = command(sys.argv[2:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # as `python -m stator policy | head` ends it
+        if command is run:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 if __name__ == "__main__":
