@@ -245,7 +245,8 @@ bool imports() {
     });
 }
 
-int64_t pause_ns = 0, credit_used = 0;
+int64_t pause_ns = 0;
+int64_t credit_used = 0, imports_used = 0;  // of what the hook may cost beyond its share, ns
 // By the clock of the thread's own time: other processes must not make the hook look cheaper.
 [[gnu::tls_model("initial-exec")]] thread_local constinit int64_t looked_at = 0;
 
@@ -280,12 +281,11 @@ bool stays() {
                             policy().hook_first_rest);  // phases in which it pays alternate with others
         return true;
     }
-    // What comes after is the program's own, and may be one long call.
-    if (imports()) return true;
-    if (credit_used < policy().hook_credit) {
-        credit_used += cost - passed / policy().hook_share;
-        return true;
-    }
+    // What comes after is the program's own, and may be one long call. Imports have ten times as much: a
+    // program that runs as a whole while it is imported must not pay for ever.
+    const int64_t beyond = cost - passed / policy().hook_share;
+    if (imports_used < 10 * policy().hook_credit && imports()) return imports_used += beyond, true;
+    if (credit_used < policy().hook_credit) return credit_used += beyond, true;
     taken_off = now;
     taken_off_at = frontend::now_ns();
     off_for = pause_ns;
