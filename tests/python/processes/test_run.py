@@ -250,7 +250,7 @@ def test_a_loop_that_calls_functions_of_stators_own_is_captured(tmp_path):
 
 
         def settings():
-            for _ in range(100):
+            for _ in range(10):
                 parser = argparse.ArgumentParser()
                 for k in range(20):
                     parser.add_argument(f"--name{k}")
