@@ -250,11 +250,10 @@ def test_a_loop_that_calls_functions_of_stators_own_is_captured(tmp_path):
 
 
         def settings():
-            for _ in range(10):
-                parser = argparse.ArgumentParser()
-                for k in range(20):
-                    parser.add_argument(f"--name{k}")
-                parser.parse_args([])
+            parser = argparse.ArgumentParser()
+            for k in range(8):
+                parser.add_argument(f"--name{k}")
+            return parser.parse_args([])
 
 
         def main():

@@ -43,9 +43,7 @@ struct Loop {
     }
 };
 
-Loop loop(int64_t region_ns, int64_t traces_ns) {
-    return {.region_ns = region_ns, .traces_ns = traces_ns};
-}
+Loop loop(int64_t region_ns, int64_t traces_ns) { return {.region_ns = region_ns, .traces_ns = traces_ns}; }
 
 }  // namespace
 
