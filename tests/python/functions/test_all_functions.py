@@ -241,8 +241,8 @@ def main():
 main()
 print(min(main() for _ in range(3)))
 """
-    credit = "STATOR_TUNE"  # it may cost a process some ms before it has to pay: more than this program has calls for
-    done = run_program(program, STATOR="all", STATOR_RETIRE="1", **{credit: "hook_credit=0"})
+    # With its credit it may be on until it has cost a millisecond.
+    done = run_program(program, STATOR="all", STATOR_RETIRE="1", STATOR_TUNE="hook_credit=0")
     assert int(done.stdout) < 200, "times in 400 that it was found on"
 
 
