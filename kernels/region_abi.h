@@ -54,6 +54,10 @@ struct RegionArgs {
     // Not 0 when another thread has run meanwhile, in a library routine: what was read at entry may have
     // changed. Polls of regions that call library routines look at it.
     const volatile int32_t* disturbed = nullptr;
+    // Of regions that count (graph::Block::steps): polls of the outermost loop leave where this is
+    // not 0, and `steps` becomes the number of the interpreter's instructions that the code stood for.
+    const volatile int32_t* leave = nullptr;
+    int64_t* steps = nullptr;
 };
 
 // Runs the region; returns the exit taken.

@@ -11,9 +11,10 @@ bool Duel::undecided(int64_t now) const {
     return compares && now - since_ < policy().duel_patience;
 }
 
-void Duel::ran(int64_t ns, int64_t iterations, int64_t now) {
+void Duel::ran(int64_t ns, int64_t iterations, int64_t now, int64_t steps) {
     if (iterations < 1) return;
     const int64_t each = ns / iterations;
+    if (state_ == State::Region && steps * policy().duel_instruction > ns) return begin(State::Won, now);
     if (state_ == State::Won && each / policy().duel_growth > region_ && reopened_ < policy().duel_reopened) {
         ++reopened_;
         region_ = traces_ = quickest_ = kNever;
@@ -38,13 +39,16 @@ Duel::Turn Duel::at_arrival(const Arrival& a) {
     switch (state_) {
         case State::Region: return steps ? Turn::OneIteration : Turn::Region;
         case State::Recording:
+            if (a.nested && a.now - since_ > policy().duel_patience) break;
+            // Loops inside would be stepped until they have code.
+            if (a.nested && count_ > 0 && !a.code_is_there) return steps ? Turn::OneIteration : Turn::Region;
             // An iteration after which nothing was recorded is one that traces serve as a whole, as far as
             // they can.
-            if (count_ > 0 && a.recordings == before_.recordings) {
+            if (count_ > 0 && a.recordings == before_.recordings && !a.undecided) {
                 begin(State::Waiting, a.now);
                 return steps ? Turn::OneIteration : Turn::Region;
             }
-            if (++count_ > policy().duel_recordings) break;
+            if (++count_ > (a.nested ? policy().duel_nested_recordings : policy().duel_recordings)) break;
             before_ = a;
             return Turn::Traces;
         case State::Waiting:

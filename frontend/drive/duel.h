@@ -6,8 +6,10 @@
 // iterations that traces serve. They cost at most `duel_iterations` iterations, in the middle of a run of the
 // loop if need be. What won is looked at again when iterations take much longer, or much less, than they did.
 //
-// Loops with loops inside are not compared, because those would be stepped meanwhile; nor are loops of which
-// nobody knows how many iterations a run has (`while`, `zip`), if these are short.
+// Where there are loops inside, these have regions of their own beside the traces of what is around them, and
+// may be compared themselves first. Until their code is there they are stepped; so a loop is not compared if
+// the interpreter alone would need longer for its instructions than the region takes: then nothing beats it.
+// Nor are loops of which nobody knows how many iterations a run has (`while`, `zip`), if these are short.
 #pragma once
 
 #include <algorithm>
@@ -30,16 +32,18 @@ class Duel {
     };
     // What an arrival at the header knows.
     struct Arrival {
-        int64_t now;         // ns
-        int64_t left;        // iterations to come
-        int64_t recordings;  // of the function so far
-        bool code_is_there;  // of all traces in the loop; asked for while `waits()` only
+        int64_t now;             // ns
+        int64_t left;            // iterations to come
+        int64_t recordings;      // of the function so far
+        bool code_is_there;      // of all traces and loops in the loop; asked for while `waits()` only
+        bool nested = false;     // it has loops inside
+        bool undecided = false;  // who serves those; asked for while `waits()` only
     };
 
     void close() { state_ = State::Won; }  // it cannot be compared
     // The region is to be timed in its next run.
     bool measures() const { return state_ == State::Region; }
-    bool waits() const { return state_ == State::Waiting; }
+    bool waits() const { return state_ == State::Waiting || state_ == State::Recording; }
     // Something is being found out; calls meanwhile say little about later ones.
     bool undecided(int64_t now) const;
     bool traces_won() const { return state_ == State::Traces; }
@@ -50,8 +54,9 @@ class Duel {
 
     // Who serves the next iteration.
     Turn at_arrival(const Arrival& a);
-    // A run of the region did so many iterations in `ns`, entering and leaving included.
-    void ran(int64_t ns, int64_t iterations, int64_t now);
+    // A run of the region did so many iterations in `ns`, entering and leaving included. `steps`: of the
+    // interpreter for them, where they were counted.
+    void ran(int64_t ns, int64_t iterations, int64_t now, int64_t steps = 0);
     // It could not be left after one iteration.
     void is_one_piece() { stepwise_ = false; }
     bool is_stepwise() const { return stepwise_; }
@@ -59,7 +64,7 @@ class Duel {
   private:
     enum class State : uint8_t {
         Region,     // the region's first runs are timed
-        Recording,  // an iteration is given to the recorder
+        Recording,  // iterations are given to the recorder, and to loops inside
         Waiting,    // the region serves until the traces' code is there
         Timing,     // iterations are given to the traces
         Won,        // the region serves

@@ -85,27 +85,46 @@ regions::BuildBudget budget_for(const FunctionState::Impl& fs, const LoopHeader&
     return budget;
 }
 
-// Whether traces of its iterations may serve the loop better: where it works on whole arrays and has no loops
-// inside.
+// Whether traces of its iterations may serve the loop better: where it works on whole arrays, and has no
+// loops inside that are left to Python.
 bool may_be_compared(const FunctionState::Impl& fs, const CodePlaces& places, const LoopHeader& h,
                      const graph::Region& region) {
-    if (!fs.is_judged() || fs.options.on_device || region.loops.size() != 1) return false;
-    for (const auto& [pc, other] : places.headers)
-        if (&other != &h && h.first <= other.first && other.last <= h.last) return false;
-    const auto on_arrays = [&](const graph::Inst& i) {
-        return i.op == graph::RegionOp::Nest || i.op == graph::RegionOp::Library ||
-               (i.result >= 0 && region.types[static_cast<size_t>(i.result)].is_array());
-    };
-    return std::ranges::any_of(
-        region.blocks, [&](const graph::Block& b) { return std::ranges::any_of(b.insts, on_arrays); });
+    if (!fs.is_judged() || fs.options.on_device || !graph::works_on_arrays(region)) return false;
+    return region.loops.size() > 1 || std::ranges::none_of(places.headers, [&](const auto& other) {
+               return &other.second != &h && h.first <= other.second.first && other.second.last <= h.last;
+           });
 }
 
-// Whether the code of all traces in the loop is there.
-bool traces_are_ready(const CodePlaces& places, const LoopHeader& h) {
-    return std::ranges::all_of(places.by_pc, [&](const auto& at) {
-        return !h.has(at.first) ||
-               std::ranges::none_of(at.second->traces, [](const auto& t) { return t->awaits_code(); });
-    });
+// Calls `visit(places, header)` for each loop inside of `h`, those of functions that are called among them,
+// as far as anybody has arrived at them.
+template <class Visit>
+void for_loops_inside(const FunctionState::Impl& fs, const CodePlaces& places, const LoopHeader& h,
+                      Visit visit) {
+    for (const auto& [code, all] : fs.codes)
+        for (const auto& [pc, other] : all->headers)
+            if (other.arrivals > 0 && &other != &h &&
+                (all.get() != &places || (h.first <= other.first && other.last <= h.last)))
+                visit(other);
+}
+
+// Whether the code of all traces in the loop is there, and that of loops inside.
+bool code_is_there(const FunctionState::Impl& fs, const CodePlaces& places, const LoopHeader& h) {
+    bool there = true;
+    for (const auto& [code, all] : fs.codes)
+        for (const auto& [pc, at] : all->by_pc)
+            there &= (all.get() == &places && !h.has(pc)) ||
+                     std::ranges::none_of(at->traces, [](const auto& t) { return t->awaits_code(); });
+    for_loops_inside(fs, places, h, [&](const LoopHeader& inner) { there &= !waits_for_code(inner); });
+    return there;
+}
+
+// Whether loops inside are still finding out who serves them.
+bool inside_is_undecided(const FunctionState::Impl& fs, const CodePlaces& places, const LoopHeader& h) {
+    bool undecided = false;
+    const int64_t now = now_ns();
+    for_loops_inside(fs, places, h,
+                     [&](const LoopHeader& inner) { undecided |= inner.duels.undecided(now); });
+    return undecided;
 }
 
 // Iterations to come, of a loop over a range, list, tuple or array; -1: nobody knows.
@@ -151,8 +170,10 @@ Comparison compare(const FunctionState::Impl& fs, const CodePlaces& places, Loop
     const bool had_won = c.duel->traces_won();
     if (c.duel->passes()) return c.turn = Duel::Turn::Traces, c;
     if (c.left < 0 && !c.duel->is_stepwise() && c.duel->measures()) c.duel->close();
-    const bool there = c.duel->waits() && traces_are_ready(places, h);
-    c.turn = c.duel->at_arrival({now_ns(), left, fs.counters.recordings, there});
+    const bool waits = c.duel->waits(), nested = h.regions.front()->counts();
+    const bool there = waits && code_is_there(fs, places, h),
+               undecided = waits && nested && inside_is_undecided(fs, places, h);
+    c.turn = c.duel->at_arrival({now_ns(), left, fs.counters.recordings, there, nested, undecided});
     if (had_won != c.duel->traces_won())
         log(LogTopic::Traces,
             fmt::format("region {}: {} ns an iteration, traces {} ns: {}", h.regions.front()->name(),
@@ -165,13 +186,13 @@ Comparison compare(const FunctionState::Impl& fs, const CodePlaces& places, Loop
 void note_run(const Comparison& c, const Frame& f, bool at_header, const regions::CompiledRegion& region,
               regions::Left left, int64_t took) {
     if (!region.is_final()) return;
-    if (left == regions::Left::End && c.left >= 0) return c.duel->ran(took, c.left, now_ns());
+    if (left == regions::Left::End && c.left >= 0) return c.duel->ran(took, c.left, now_ns(), region.steps);
     if (left != regions::Left::Poll) return;
     const int64_t done = !at_header   ? 0
                          : c.left < 0 ? (c.turn == Duel::Turn::OneIteration)
                                       : c.left - iterations_left(f);
     if (done < 1) return c.duel->is_one_piece();
-    c.duel->ran(took, done, now_ns());
+    c.duel->ran(took, done, now_ns(), region.steps);
 }
 
 void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f, const CodeInfo& code,

@@ -165,6 +165,15 @@ int line_of(const Region& r, const std::vector<BlockId>& loop) {
 
 }  // namespace
 
+bool works_on_arrays(const Region& r) {
+    const auto on_arrays = [&](const Inst& i) {
+        return i.op == RegionOp::Nest || i.op == RegionOp::Library ||
+               (i.result >= 0 && r.types[static_cast<size_t>(i.result)].is_array());
+    };
+    return std::ranges::any_of(r.blocks,
+                               [&](const Block& b) { return std::ranges::any_of(b.insts, on_arrays); });
+}
+
 void find_loops(Region& r) {
     const RegionCfg cfg = region_cfg(r);
     r.loops.clear();

@@ -105,6 +105,7 @@ void RegionCopy::fill(BlockId b) {
     Block to;
     const Block from = r_.blocks[static_cast<size_t>(b)];
     to.loop = copied_loop(from.loop);
+    to.steps = from.steps;
     to.params = from.params;
     map_all(to.params);
     for (size_t k = 0; k < from.insts.size(); ++k) {

@@ -271,6 +271,7 @@ class RegionParser {
                 define(b.params.back(), type(l));
             }
         if (l.take("in ")) b.loop = l.number("l");
+        if (l.take("steps ")) b.steps = l.number("");
         l.expect(":");
     }
     Edge edge(Line& l) {

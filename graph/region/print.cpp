@@ -108,6 +108,7 @@ class RegionPrinter {
             out_ += ")";
         }
         if (b.loop >= 0) put(out_, " in l{}", b.loop);
+        if (b.steps > 0) put(out_, " steps {}", b.steps);
         out_ += ":\n";
         for (const Inst& inst : b.insts) this->inst(inst, "  ");
         terminator(b.end);

@@ -103,7 +103,8 @@ struct Block {
     std::vector<ValueId> params;
     std::vector<Inst> insts;
     Terminator end;
-    int loop = -1;  // innermost loop it belongs to
+    int loop = -1;      // innermost loop it belongs to
+    int64_t steps = 0;  // so many of the interpreter's instructions; 0 in regions that do not count them
 };
 
 struct LoopInfo {
@@ -180,6 +181,8 @@ void simplify(Region& r);
 bool give_headers(Region& r);
 // The passes that make a verified region fast, in order (region/passes.cpp); what it does stays.
 void optimize(Region& r);
+// Whether it has statements on whole arrays.
+bool works_on_arrays(const Region& r);
 // Fills in `loops` and Block::loop from the graph itself (natural loops of back edges).
 void find_loops(Region& r);
 

@@ -201,6 +201,7 @@ bool Builder::run(Version&& v) {
             break;
         }
         if (!spend(1)) return false;
+        ++r_->blocks[static_cast<size_t>(block_)].steps;
         if (wants_resume(pc_, s_, false)) {
             forget_dead(&s_, pc_);
             s_.resume = resume_at(pc_, s_);
@@ -216,6 +217,15 @@ bool Builder::run(Version&& v) {
         }
     }
     return true;
+}
+
+graph::Inst Builder::poll_before(int target) const {
+    graph::Inst poll;
+    poll.op = graph::RegionOp::Poll;
+    poll.ints = {code().insns[static_cast<size_t>(target)].op != Opcode::ForIter,
+                 target == header_ && s_.levels.size() == 1};
+    while (!poll.ints.empty() && poll.ints.back() == 0) poll.ints.pop_back();
+    return poll;
 }
 
 bool Builder::on_branch(const Insn& insn) {
@@ -235,9 +245,7 @@ bool Builder::on_branch(const Insn& insn) {
     if (keeps) next.slots.pop_back();
     if (insn.flags & Insn::kBackward) {
         // Asked whether or not the loop goes on: Python tests the condition once more.
-        graph::Inst poll;
-        poll.op = graph::RegionOp::Poll;
-        if (code().insns[static_cast<size_t>(insn.target)].op != Opcode::ForIter) poll.ints = {1};
+        graph::Inst poll = poll_before(insn.target);
         if (!s_.resume || (poll.exit = exit_for(s_.resume, "check")) < 0)
             return unknown("a loop that cannot be interrupted");
         emit_effect(std::move(poll));
@@ -258,6 +266,16 @@ std::unique_ptr<BuiltRegion> Builder::build() {
     }
     refuse(Reason::RegionTypes, "the kinds of its variables change too often");
     return nullptr;
+}
+
+// Nobody asks for steps where loops are not compared with traces.
+static void do_not_count(graph::Region& r) {
+    for (graph::Block& b : r.blocks) {
+        b.steps = 0;
+        for (graph::Inst& i : b.insts)
+            if (i.op == graph::RegionOp::Poll && i.ints.size() > 1)
+                i.ints.resize(static_cast<size_t>(i.ints[0]));
+    }
 }
 
 // Whether some version of the loop's header is reached from itself.
@@ -344,6 +362,7 @@ std::unique_ptr<BuiltRegion> Builder::attempt() {
     graph::fuse_nests(*r_);
     graph::prune_cells(*r_);
     graph::find_loops(*r_);
+    if (r_->loops.size() < 2 || !graph::works_on_arrays(*r_)) do_not_count(*r_);
     return std::move(out_);
 }
 

@@ -185,6 +185,7 @@ class Builder {
     bool on_build_list(const Insn& insn);
     bool on_list_extend(const Insn& insn);
     bool on_unpack(const Insn& insn);
+    graph::Inst poll_before(int target) const;  // of the loop whose header that is
     bool on_branch(const Insn& insn);
     bool on_return();
     bool call_function(const Value& callable, std::vector<Value>& args, PyObject* names);

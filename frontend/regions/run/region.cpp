@@ -210,6 +210,7 @@ CompiledRegion::CompiledRegion(std::unique_ptr<BuiltRegion> built, std::string n
     taken.resize(r.exits.size());
     exit_slots_.resize(r.exits.size());
     scalars_.resize(built_->inputs.size() * kSlot);
+    counts_ = std::ranges::any_of(r.blocks, [](const graph::Block& b) { return b.steps > 0; });
     writes_ = std::any_of(built_->inputs.begin(), built_->inputs.end(),
                           [](const EntryInput& in) { return in.kind == EntryInput::Array && in.written; });
     const bool stores =
@@ -621,8 +622,10 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     args.out = out_.data();
     args.calls = calls_.data();
     args.breaker = breaker_word(f.ts(), &args.breaker_mask);
-    static const volatile int32_t kWantsAttention = -1;  // any mask
-    if (one_iteration) args.breaker = &kWantsAttention;
+    static const volatile int32_t kWantsAttention = -1, kNothing = 0;  // any mask
+    args.leave = one_iteration ? &kWantsAttention : &kNothing;
+    args.steps = &steps;
+    if (one_iteration && !counts_) args.breaker = &kWantsAttention;
     args.scratch = scratch_.data();
     args.trust = &trust_;
     args.grow = grow;

@@ -82,8 +82,8 @@ class CompiledRegion {
     bool failed() const;  // no code will ever come
     // Runs it in a frame that is at the header; then the frame is where Python goes on, at instruction *pc.
     // That is a call when frames of functions are to be gone on with first, `inner`, outer ones first.
-    // With `one_iteration` it is left at the first place where the interpreter may want attention:
-    // Left::Poll.
+    // With `one_iteration` it is left at the first place of its outermost loop where the interpreter may want
+    // attention: Left::Poll.
     Left run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, EntryWatch* watch = nullptr,
              bool one_iteration = false);
     // Its code is what it is going to be, not code for now.
@@ -112,7 +112,9 @@ class CompiledRegion {
     bool would_admit(Frame& f);
     // Whether monitoring wants to see some function that is a part of it: then it is not entered.
     bool is_watched() const;
-    bool is_compared = false;   // with traces of its iterations (drive/duel.h)
+    bool counts() const { return counts_; }  // `steps`
+    int64_t steps = 0;                       // so many of the interpreter's instructions in the last run
+    bool is_compared = false;                // with traces of its iterations (drive/duel.h)
     bool was_replaced = false;  // its code, by better code, while it ran: its loop will be entered again
 
   private:
@@ -131,6 +133,7 @@ class CompiledRegion {
     Left run_on_device(const kernels::RegionArgs& args, int32_t* exit);
 
     std::unique_ptr<const BuiltRegion> built_;
+    bool counts_ = false;
     std::string name_;
     std::shared_ptr<kernels::RegionRequest> request_;
     std::unique_ptr<DeviceRegion> device_;

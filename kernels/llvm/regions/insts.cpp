@@ -275,9 +275,14 @@ Value* RegionEmitter::wanted() {
 }
 void RegionEmitter::poll(const Inst& i) {
     // For the compiler alone: nothing that was loaded is known any more.
-    if (!i.ints.empty())
+    if (!i.ints.empty() && i.ints[0] == 1)
         b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
-    leave_if(wanted(), i.exit);
+    Value* leaves = wanted();
+    if (leave_ && i.ints.size() > 1) {
+        Value* asked = b_.CreateAlignedLoad(b_.getInt32Ty(), leave_, llvm::Align(4), /*isVolatile=*/true);
+        leaves = b_.CreateOr(leaves, b_.CreateICmpNE(asked, b_.getInt32(0)));
+    }
+    leave_if(leaves, i.exit);
 }
 
 // ---- arrays ----

@@ -149,6 +149,7 @@ class RegionEmitter {
     llvm::Value *args_ = nullptr, *arrays_ = nullptr, *dims_ = nullptr, *scalars_ = nullptr, *out_ = nullptr,
                 *calls_ = nullptr, *breaker_ = nullptr, *mask_ = nullptr, *disturbed_ = nullptr,
                 *scratch_ = nullptr, *grow_ = nullptr;
+    llvm::Value *leave_ = nullptr, *steps_at_ = nullptr, *steps_ = nullptr;  // of regions that count
     llvm::Value* faults_ = nullptr;
     std::unique_ptr<FlagScope> watch_;  // of the `watch` instruction, of which there is one at most
     graph::RegionCfg cfg_;

@@ -87,6 +87,12 @@ void RegionEmitter::prologue() {
     if (routines) disturbed_ = field(offsetof(RegionArgs, disturbed), ptr, "disturbed");
     scratch_ = field(offsetof(RegionArgs, scratch), ptr, "scratch");
     grow_ = field(offsetof(RegionArgs, grow), ptr, "grow");
+    if (std::ranges::any_of(r_.blocks, [](const graph::Block& b) { return b.steps > 0; })) {
+        leave_ = field(offsetof(RegionArgs, leave), ptr, "leave");
+        steps_at_ = field(offsetof(RegionArgs, steps), ptr, "steps_at");
+        steps_ = slot(b_.getInt64Ty(), "steps");
+        b_.CreateStore(i64(0), steps_);
+    }
     faults_ = slot(b_.getInt32Ty(), "faults");
     b_.CreateStore(b_.getInt32(0), faults_);
 }
@@ -154,6 +160,8 @@ void RegionEmitter::parameters(BlockId id) {
 void RegionEmitter::block(BlockId id) {
     const graph::Block& b = r_.blocks[static_cast<size_t>(id)];
     b_.SetInsertPoint(blocks_[static_cast<size_t>(id)]);
+    if (b.steps > 0)
+        b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), steps_), i64(b.steps)), steps_);
     for (size_t k = 0; k < b.insts.size(); ++k) {
         here_ = {id, k};
         inst(b.insts[k]);
@@ -270,6 +278,7 @@ void RegionEmitter::emit_exit_group(const std::vector<int>& group, const std::ve
     b_.SetInsertPoint(leave);
     auto* number = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(group.size()));
     emit_stores(common);
+    if (steps_) b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), steps_), steps_at_);
     b_.CreateRet(number);
     for (const int exit : group) {
         BasicBlock* at = exits_[static_cast<size_t>(exit)];

@@ -41,7 +41,7 @@ MODES = {
     "duel": {
         "STATOR_RETIRE": "1",
         "STATOR_ASYNC": "0",
-        "STATOR_TUNE": "duel_least=0,duel_runs=1,duel_few=1000000,duel_growth=1,duel_reopened=1000000,duel_window=2,duel_iterations=5",
+        "STATOR_TUNE": "duel_least=0,duel_instruction=0,duel_runs=1,duel_few=1000000,duel_growth=1,duel_reopened=1000000,duel_window=2,duel_iterations=5",
     },
 }
 KINDS = (

@@ -61,6 +61,52 @@ def test_both_ways_have_the_same_bits(tune):
         assert int(turns.split()[-1]) >= 20
 
 
+NESTED = """
+import numpy as np
+import stator
+
+
+def plain(x, y, n):
+    total = np.zeros(x.shape[1:])
+    t = 0.0
+    for k in range(n):
+        z = x * y + k
+        for i in range(3):
+            t += z[0, i % z.shape[1]]
+        for row in range(x.shape[0]):
+            x[row] = np.maximum(x[row], z[row] * 0.01)
+        total = total + z.sum(axis=0)
+    return x, total, t
+
+
+f = stator.compile(plain)
+rng = np.random.default_rng(1)
+for shape in [(40, 30), (3, 2), (40, 30), (300, 20), (1, 1)]:
+    x, y = rng.random(shape), rng.random(shape)
+    for _ in range(8):
+        for n in (1, 7, 60):
+            got, expected = f(x.copy(), y, n), plain(x.copy(), y, n)
+            assert [np.asarray(a).tobytes() for a in got] == [np.asarray(a).tobytes() for a in expected]
+        stator.wait()
+print(sum(t.entries for t in f.traces if "reduce add" in t.graph_text))
+"""
+
+
+@pytest.mark.parametrize(
+    "tune", [f"{ALWAYS},duel_instruction=0", f"{ALWAYS},duel_instruction=0,duel_window=2,duel_iterations=5"]
+)
+def test_loops_with_loops_inside_take_turns(tune):
+    done = run_program(NESTED, STATOR_RETIRE="1", STATOR_TUNE=tune)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 100
+
+
+def test_loops_that_the_interpreter_alone_would_need_longer_for_are_not_compared():
+    done = run_program(NESTED, STATOR_RETIRE="1", STATOR_TUNE=f"{ALWAYS},duel_instruction=1000000")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 20
+
+
 SLOWER = """
 import numpy as np
 import stator

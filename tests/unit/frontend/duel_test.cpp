@@ -14,7 +14,9 @@ struct Loop {
     Duel duel;
     int64_t now = 1'000'000, recordings = 0;
     int64_t region_ns, traces_ns;
-    bool code_is_there = true;
+    bool code_is_there = true, nested = false;
+    int64_t steps = 0;  // of the interpreter, an iteration
+    int undecided = 0;  // so many turns of traces until loops inside know who serves them
     int by_region = 0, by_traces = 0,
         unrecorded = 1;  // iterations; how many of those the traces' turn records
 
@@ -22,16 +24,18 @@ struct Loop {
         for (int64_t left = iterations; left > 0;) {
             const bool passes = duel.passes();
             const Duel::Turn turn =
-                passes ? Duel::Turn::Traces : duel.at_arrival({now, left, recordings, code_is_there});
+                passes ? Duel::Turn::Traces
+                       : duel.at_arrival({now, left, recordings, code_is_there, nested, undecided > 0});
             if (turn != Duel::Turn::Traces) {
                 const int64_t done = turn == Duel::Turn::Region ? left : 1;
                 now += region_ns * done;
                 by_region += static_cast<int>(done);
-                duel.ran(region_ns * done, done, now);
+                duel.ran(region_ns * done, done, now, steps * done);
                 left -= done;
                 continue;
             }
             if (unrecorded > 0) --unrecorded, ++recordings;
+            if (undecided > 0) --undecided;
             now += traces_ns;
             ++by_traces;
             --left;
@@ -145,4 +149,34 @@ TEST(Duel, NothingIsTriedForEver) {
     l.now += 0;
     l.runs(1, 100);
     EXPECT_FALSE(l.duel.undecided(l.now + 2 * stator::frontend::policy().duel_patience));
+}
+
+TEST(Duel, LoopsInsideAreLookedAtFirst) {
+    Loop l = loop(10'000, 2'000);
+    l.nested = true, l.steps = 100, l.undecided = 30;
+    l.runs(20, 100);
+    EXPECT_TRUE(l.duel.traces_won());
+    Loop never = loop(10'000, 2'000);
+    never.nested = true, never.undecided = 1'000'000;
+    never.runs(20, 100);
+    EXPECT_FALSE(never.duel.traces_won());
+    EXPECT_LE(never.by_traces, stator::frontend::policy().duel_nested_recordings + 1);
+    EXPECT_FALSE(never.duel.undecided(never.now));
+}
+
+TEST(Duel, WhileLoopsInsideHaveNoCodeTheRegionServes) {
+    Loop l = loop(10'000, 2'000);
+    l.nested = true, l.code_is_there = false;
+    l.runs(20, 100);
+    EXPECT_LE(l.by_traces, 1);
+    l.code_is_there = true;
+    l.runs(20, 100);
+    EXPECT_TRUE(l.duel.traces_won());
+}
+
+TEST(Duel, WhatTheInterpreterAloneWouldTakeLongerForIsNotCompared) {
+    Loop l = loop(10'000, 2'000);
+    l.nested = true, l.steps = 10'000 / stator::frontend::policy().duel_instruction + 1;
+    l.runs(20, 100);
+    EXPECT_EQ(l.by_traces, 0);
 }

@@ -166,9 +166,7 @@ bool Builder::step(const Insn& insn) {
         case Opcode::ReturnValue: return on_return();
         case Opcode::Jump:
             if (insn.flags & Insn::kBackward) {
-                graph::Inst poll;
-                poll.op = graph::RegionOp::Poll;
-                if (code().insns[static_cast<size_t>(insn.target)].op != Opcode::ForIter) poll.ints = {1};
+                graph::Inst poll = poll_before(insn.target);
                 poll.exit = exit_for(resume_at(insn.target, s_), "poll");
                 if (poll.exit < 0) return unknown("an unfinished expression at the end of an iteration");
                 emit_effect(std::move(poll));
