@@ -169,7 +169,9 @@ struct RegionInfo {
     std::string place;  // "demo.py:12"
     std::string graph;  // printed
     int64_t entries = 0;
-    int64_t checks = 0;  // times that it left in the middle for Python to do a statement
+    int64_t checks = 0;       // times that it left in the middle for Python to do a statement
+    int64_t refused = 0;      // times that it was not entered, though its code was there
+    std::string why_refused;  // the last time: what it expected and found
     int64_t python_calls = 0, allocations = 0;  // what its code asked Python and the C library for
     struct Exit {
         std::string file, label;

@@ -345,6 +345,8 @@ std::vector<RegionInfo> FunctionState::regions() const {
                 info.graph = r->text();
                 info.entries = r->entries;
                 info.checks = r->checks;
+                info.refused = r->refused;
+                info.why_refused = r->why_refused;
                 info.python_calls = r->python_calls;
                 info.allocations = r->allocations;
                 for (const auto& part : r->built().left_out)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "guards/check/check.h"
+#include "guards/check/names.h"
 #include "guards/check/torch_api.h"
 
 namespace stator::guards {
@@ -130,7 +131,6 @@ bool same_value(PyObject* a, PyObject* b);  // exact type and value, bitwise for
 bool same_function(const Guard& g, PyObject* function);
 const char* scalar_bits(PyObject* np_scalar);  // where a NumPy scalar object keeps its value
 bool int_value(PyObject* obj, int64_t* out);   // false: not an exact int, or more than 64 bits
-std::string show(PyObject* obj);  // short text of an object; repr only of exact built-in constants
 
 // --- check/array.cpp ---
 void lower_array(GuardProgram::Impl& p, const Guard& g, Instr& in, std::vector<bool>& defined);

@@ -13,4 +13,8 @@ namespace stator::guards {
 // or NULL. An exception that is set stays, and none is raised.
 std::string utf8(PyObject* str);
 
+// Short text of an object, "an ndarray of float64, shape (3, 4)"; repr only of exact built-in constants. No
+// exception is raised, and no code of the program's runs.
+std::string show(PyObject* obj);
+
 }  // namespace stator::guards

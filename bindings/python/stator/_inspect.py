@@ -268,7 +268,8 @@ def _loop_sections(function):
     for r in _stator.regions(function):
         code = r.error or ("compiled" if r.ready else "its code is being made")
         title = f"{r.place}: entered {times(r.entries)}, left in the middle {times(r.checks)}, {code}"
-        yield f"region {r.name}", [(title, [])]
+        refused = [f"not entered {times(r.refused)}: {r.why_refused}"] if r.refused else []
+        yield f"region {r.name}", [(title, refused)]
 
 
 def _trace_sections(traces):

@@ -127,7 +127,6 @@ class Builder {
 
     // ---- sources.cpp: objects that are reached from the frame ----
     PyObject* object_at(int slot) const;
-    std::string source_text(int slot) const;
     int source_slot(EntrySource s, PyObject* now);
     Value source_value(EntrySource s, PyObject* now);
     Value looked_into(const Value& v);

@@ -71,6 +71,8 @@ struct EntrySource {
     guards::GuardProgram::AttrPlace place = guards::GuardProgram::AttrPlace::Unreadable;
 };
 
+constexpr int64_t kPlural = 2;  // extents of arrays from here on are one kind
+
 // What an input is read from when the region is entered.
 struct EntryInput {
     enum Kind : uint8_t {
@@ -164,6 +166,9 @@ Py_ssize_t own_references(const BuiltRegion& b, const Frame& f, int slot);
 
 // What is in the frame's slots and what `sources` leads to. False when something is not there.
 bool find_objects(const BuiltRegion& b, Frame& f, std::vector<PyObject*>* slots, std::vector<PyRef>* owned);
+
+// As Python names what is in an entry slot of a region of `code`.
+std::string source_text(const BuiltRegion& b, const CodeInfo& code, int slot);
 
 // Whether no row of a list is shown by anything else that the region looks into or changes, where one of them
 // changes. `slots`: as find_objects finds them.

@@ -321,28 +321,6 @@ void count_uses(const graph::Region& r, std::vector<int>& uses) {
 
 }  // namespace
 
-// As Python names what is in an entry slot.
-std::string Builder::source_text(int slot) const {
-    if (slot < nlocals_) return guards::utf8(PyTuple_GET_ITEM(code_.code->co_localsplusnames, slot));
-    if (slot < out_->depth) return fmt::format("stack{}", slot - nlocals_);
-    const EntrySource& s = out_->sources[static_cast<size_t>(slot - out_->depth)];
-    const std::string base = s.parent >= 0 ? source_text(s.parent) : "";
-    switch (s.kind) {
-        case EntrySource::Item: return fmt::format("{}[{}]", base, s.index);
-        case EntrySource::Bound: {
-            constexpr const char* kNames[] = {"start", "stop", "step"};
-            return base + "." + kNames[s.index];
-        }
-        case EntrySource::Attribute: return base + "." + guards::utf8(s.name.get());
-        case EntrySource::Cell: return base + ".cell_contents";
-        case EntrySource::FunctionCell: return fmt::format("{}.__closure__[{}]", base, s.index);
-        case EntrySource::State: return fmt::format("{}.__reduce__()[{}]", base, s.index);
-        case EntrySource::Global: return guards::utf8(s.name.get());
-        case EntrySource::DictItem: return fmt::format("{}[\"{}\"]", base, guards::utf8(s.name.get()));
-    }
-    return base;
-}
-
 // Inputs that nothing needs are not read and not guarded.
 void Builder::finish_inputs(BuiltRegion& out) {
     std::vector<int> uses;
@@ -358,7 +336,7 @@ void Builder::finish_inputs(BuiltRegion& out) {
         ri.value = in.value;
         ri.contiguous = in.contiguous;
         ri.written = in.written;
-        ri.source = source_text(in.slot);
+        ri.source = source_text(out, code_, in.slot);
         if (in.kind == EntryInput::RangeNext) ri.source += ".next";
         if (in.kind == EntryInput::RangeLeft) ri.source += ".left";
         if (in.kind == EntryInput::RangeStep) ri.source += ".step";

@@ -33,7 +33,6 @@ Did Builder::known_part(ValueId start, ValueId stop, ValueId n, KeyPart* out) {
         const auto now = plural_.find(n);
         const int64_t hint = size ? *size : now == plural_.end() ? 0 : now->second;
         if (hint < *high) return Did::Declined;
-        constexpr int64_t kPlural = 2;
         if (!size && *high > kPlural &&
             !guard(pointwise(Op::GreaterEqual, DType::I64, DType::Bool, {n, const_int(*high)})))
             return false;

@@ -5,6 +5,8 @@
 // written, whose part a view is) holds for it, too. Nothing runs while a region does: what was found at entry
 // stays.
 
+#include <fmt/format.h>
+
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/regions/build/builder.h"
 #include "frontend/regions/entry.h"
@@ -241,6 +243,27 @@ bool find_objects(const BuiltRegion& b, Frame& f, std::vector<PyObject*>* slots,
         if (!slots->back()) return false;
     }
     return true;
+}
+
+std::string source_text(const BuiltRegion& b, const CodeInfo& code, int slot) {
+    if (slot < code.nlocalsplus) return guards::utf8(PyTuple_GET_ITEM(code.code->co_localsplusnames, slot));
+    if (slot < b.depth) return fmt::format("stack{}", slot - code.nlocalsplus);
+    const EntrySource& s = b.sources[static_cast<size_t>(slot - b.depth)];
+    const std::string base = s.parent >= 0 ? source_text(b, code, s.parent) : "";
+    switch (s.kind) {
+        case EntrySource::Item: return fmt::format("{}[{}]", base, s.index);
+        case EntrySource::Bound: {
+            constexpr const char* kNames[] = {"start", "stop", "step"};
+            return base + "." + kNames[s.index];
+        }
+        case EntrySource::Attribute: return base + "." + guards::utf8(s.name.get());
+        case EntrySource::Cell: return base + ".cell_contents";
+        case EntrySource::FunctionCell: return fmt::format("{}.__closure__[{}]", base, s.index);
+        case EntrySource::State: return fmt::format("{}.__reduce__()[{}]", base, s.index);
+        case EntrySource::Global: return guards::utf8(s.name.get());
+        case EntrySource::DictItem: return fmt::format("{}[\"{}\"]", base, guards::utf8(s.name.get()));
+    }
+    return base;
 }
 
 }  // namespace stator::frontend::regions

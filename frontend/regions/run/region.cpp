@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -30,8 +31,6 @@ namespace stator::frontend::regions {
 namespace {
 
 using kernels::RegionArgs;
-
-constexpr int64_t kPlural = 2;  // extents from here on are one kind
 
 // ---- what scalar calls call ----
 
@@ -287,45 +286,61 @@ bool CompiledRegion::is_watched() const {
     });
 }
 
+bool CompiledRegion::refuse(Refusal r) {
+    refusal_ = r;
+    return false;
+}
+
 bool CompiledRegion::admit(Frame& f, std::vector<PyRef>* owned) {
     const BuiltRegion& b = *built_;
-    if (f.depth() != b.depth || is_watched() || (stores_behind_others_ && has_other_threads(f.ts())))
-        return false;
-    for (int i = 0; i < b.depth; ++i)
-        if (!f.slot_is_object(i)) return false;
     entry_.clear();
+    if (f.depth() != b.depth) return refuse({Refusal::OtherStack});
+    if (is_watched()) return refuse({Refusal::Watched});
+    if (stores_behind_others_ && has_other_threads(f.ts())) return refuse({Refusal::Threads});
+    for (int i = 0; i < b.depth; ++i)
+        if (!f.slot_is_object(i)) return refuse({Refusal::OtherStack});
     frame_ = &f;
-    if (!find_objects(b, f, &entry_, owned)) return false;
+    if (!find_objects(b, f, &entry_, owned))
+        return refuse({Refusal::Lost, static_cast<int>(entry_.size()) - 1 - b.depth});
+    return is_as_built(f);
+}
+
+// Whether what it is entered with is what it was built for, its inputs aside.
+bool CompiledRegion::is_as_built(const Frame& f) {
+    const BuiltRegion& b = *built_;
     const auto at = [&](int slot) { return entry_[static_cast<size_t>(slot)]; };
+    const auto place = [](const auto& all, const auto& one) { return static_cast<int>(&one - all.data()); };
     for (const auto& [slot, o] : b.same)
-        if (at(slot) != o.get()) return false;
+        if (at(slot) != o.get()) return refuse({Refusal::OtherObject, slot});
     for (const auto& [slot, o] : b.same_code)
-        if (!same_function(at(slot), o.get())) return false;
+        if (!same_function(at(slot), o.get())) return refuse({Refusal::OtherFunction, slot});
     for (const auto& [slot, other] : b.aliases)
-        if (at(slot) != at(other)) return false;
+        if (at(slot) != at(other)) return refuse({Refusal::NotSame, slot, other});
     for (const auto& [slot, other] : b.apart)
-        if (at(slot) == at(other)) return false;
+        if (at(slot) == at(other)) return refuse({Refusal::NotApart, slot, other});
     for (int slot : b.empty)
-        if (at(slot)) return false;
-    for (const auto& [slot, type, items] : b.lengths)
-        if (!at(slot) || Py_TYPE(at(slot)) != type || PySequence_Fast_GET_SIZE(at(slot)) != items)
-            return false;
+        if (at(slot)) return refuse({Refusal::NotEmpty, slot});
+    for (const auto& l : b.lengths)
+        if (!at(l.slot) || Py_TYPE(at(l.slot)) != l.type || PySequence_Fast_GET_SIZE(at(l.slot)) != l.items)
+            return refuse({Refusal::OtherLength, place(b.lengths, l)});
     for (const Pinned& p : b.pinned) {
-        if (p.module && !PyModule_CheckExact(p.module.get())) return false;
+        if (p.module && !PyModule_CheckExact(p.module.get()))
+            return refuse({Refusal::Rebound, place(b.pinned, p)});
         const uint64_t version = guards::dict_version(p.dict.get());
         if (version && version == p.version) continue;
-        if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get()) return false;
+        if (PyDict_GetItem(p.dict.get(), p.key.get()) != p.value.get())
+            return refuse({Refusal::Rebound, place(b.pinned, p)});
         p.version = version;
     }
     for (const Followed& fn : b.functions)
         if (PyFunction_GET_CODE(fn.function.get()) != fn.code.get() ||
             PyFunction_GET_DEFAULTS(fn.function.get()) != fn.defaults.get() ||
             PyFunction_GET_KW_DEFAULTS(fn.function.get()) != fn.kwdefaults.get())
-            return false;
+            return refuse({Refusal::OtherCode, place(b.functions, fn)});
     for (const BuiltRegion::Cell& c : b.cells)
-        if (!can_store(c)) return false;
-    if (b.deepest > 0 && recursion_left(f.ts()) < b.deepest) return false;
-    if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return false;
+        if (!can_store(c)) return refuse({Refusal::NotStorable, place(b.cells, c)});
+    if (b.deepest > 0 && recursion_left(f.ts()) < b.deepest) return refuse({Refusal::TooDeep});
+    if (b.raises && numpy::faults_that_matter(kernels::kFaultUnderflow)) return refuse({Refusal::Underflow});
     return true;
 }
 
@@ -341,11 +356,24 @@ bool CompiledRegion::read_inputs() {
     dims_.clear();
     scalar_count_ = 0;
     const auto& b = *built_;
-    return std::all_of(b.inputs.begin(), b.inputs.end(),
-                       [&](const EntryInput& in) { return read_input(in, true); }) &&
-           std::all_of(b.guarded.begin(), b.guarded.end(),
-                       [&](const EntryInput& in) { return read_input(in, false); }) &&
-           disjoint() && rows_are_apart();
+    for (size_t i = 0; i < b.inputs.size(); ++i)
+        if (!read_input(b.inputs[i], true)) return refuse({Refusal::OtherInput, static_cast<int>(i)});
+    for (size_t i = 0; i < b.guarded.size(); ++i)
+        if (!read_input(b.guarded[i], false)) return refuse({Refusal::OtherGuarded, static_cast<int>(i)});
+    if (!disjoint()) return refuse({Refusal::Overlap});
+    return rows_are_apart() || refuse({Refusal::RowsAreShared});
+}
+
+// A loop may be refused each time that it is arrived at: the sentence is made when it would be another one,
+// and now and then.
+Left CompiledRegion::not_entered() {
+    ++refused;
+    if (refusal_ != told_ || std::has_single_bit(static_cast<uint64_t>(refused))) {
+        told_ = refusal_;
+        why_refused = in_words(refusal_, *built_, *built_->exits.front()->frames.front().code, entry_);
+        if (log_enabled(LogTopic::Guards)) log(LogTopic::Guards, "region " + name_ + ": " + why_refused);
+    }
+    return Left::NotEntered;
 }
 
 bool CompiledRegion::rows_are_apart() {
@@ -614,7 +642,8 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
             region->let_go();
         }
     } const busy{this};
-    if (retired || !ready() || (!device_ && !resolve_calls()) || !enter(f, &owned)) return Left::NotEntered;
+    if (retired || !ready() || (!device_ && !resolve_calls())) return Left::NotEntered;
+    if (!enter(f, &owned)) return not_entered();
     RegionArgs args{};
     args.arrays = arrays_.data();
     args.dims = dims_.data();

@@ -12,6 +12,7 @@
 #include "frontend/cpython/resume_frame.h"
 #include "frontend/regions/build/built_region.h"
 #include "frontend/regions/run/on_device.h"
+#include "frontend/regions/run/refusal.h"
 #include "frontend/regions/sequence.h"
 #include "kernels/api/compiler.h"
 #include "kernels/region_abi.h"
@@ -101,6 +102,9 @@ class CompiledRegion {
     std::string why_left() const;
 
     int64_t entries = 0, checks = 0;
+    // How often it was not entered, though its code was there, and what it expected and found the last time.
+    int64_t refused = 0;
+    std::string why_refused;
     // While `metered`, how long the last run was in its code, ns; and the same less what it called Python's
     // functions for, which plain Python would have called as well.
     bool metered = false;
@@ -119,6 +123,9 @@ class CompiledRegion {
 
   private:
     bool admit(Frame& f, std::vector<PyRef>* owned);
+    bool is_as_built(const Frame& f);
+    bool refuse(Refusal r);  // false
+    Left not_entered();
     bool can_store(const BuiltRegion::Cell& c) const;
     bool store_attributes(std::vector<PyObject*>* slots) const;
     bool items_to_store(std::vector<NewItem>* made);
@@ -149,6 +156,7 @@ class CompiledRegion {
     const Frame* frame_ = nullptr;            // while it is being entered
     bool copied_ = false;                     // long lists, when it was entered
     int64_t copying_ns_ = 0, inside_ns_ = 0;  // in copying these and back, and in its code meanwhile
+    Refusal refusal_, told_;                  // the last one, and the one that why_refused tells
     std::vector<PyObject*> entry_;  // what was in the frame's slots, and what sources lead to; borrowed
     std::vector<char*> arrays_;
     std::vector<std::vector<char>>

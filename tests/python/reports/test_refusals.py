@@ -1,0 +1,88 @@
+"""Why a loop's native code was not entered is said in Python's terms: by `stator.explain` and by `Region.why_refused`."""
+
+import numpy as np
+import pytest
+import stator
+
+
+def passes(a, b, n):
+    for k in range(n):
+        a[k] = a[k - 1] * b[k] + k
+    return a
+
+
+def uses_a_global(a, n):
+    for k in range(n):
+        a[k] = a[k] * SCALE + k
+    return a
+
+
+SCALE = 2.0
+
+
+class Tank:
+    def __init__(self, rate):
+        self.rate, self.level = rate, 1.0
+
+    def fill(self, n):
+        for _ in range(n):
+            self.level += self.rate * self.level
+        return self.level
+
+
+def warm(f, make):
+    for _ in range(5):
+        f(*make())
+        stator.wait()
+
+
+def refusals(f):
+    return [r.why_refused for r in f.regions if r.refused]
+
+
+def x(dtype=float):
+    return np.linspace(0, 1, 50).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    "other, expected",
+    [
+        (
+            lambda: (x("f4"), x(), 50),
+            "expected a to be an ndarray of float64, shape (any,), C-contiguous, writeable, "
+            "found an ndarray of float32, shape (50,)",
+        ),
+        (
+            lambda: (x(), list(x()), 50),
+            "expected b to be an ndarray of float64, shape (any,), C-contiguous, "
+            "found an object of type list",
+        ),
+        (
+            lambda: (a := x(), a, 50),
+            "expected an array that it writes to share no memory, found that it does",
+        ),
+    ],
+)
+def test_inputs_of_another_kind(other, expected):
+    f = stator.compile(passes)
+    warm(f, lambda: (x(), x(), 50))
+    assert not refusals(f)
+    before = passes(*other())
+    assert f(*other()).tobytes() == before.tobytes()
+    assert expected in refusals(f)
+    assert expected in str(stator.explain(f)(*other()))
+
+
+def test_globals_that_were_bound_anew(monkeypatch):
+    f = stator.compile(uses_a_global)
+    warm(f, lambda: (x(), 50))
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    f(x(), 50)
+    assert any("SCALE" in why for why in refusals(f)), refusals(f)
+
+
+def test_attributes():
+    f = stator.compile(Tank.fill)
+    warm(f, lambda: (Tank(0.01), 50))
+    f(Tank(1), 50)
+    assert any("expected self.rate to be a float, found 1" in why for why in refusals(f)), refusals(f)
