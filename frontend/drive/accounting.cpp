@@ -14,6 +14,9 @@ bool FunctionState::Impl::awaits_code() {
 }
 
 void FunctionState::Impl::pay(int64_t cost) {
+    // While the code of a loop is being made, what is paid is a part of what the code costs: it says nothing
+    // about what serving will be worth.
+    if (is_judged() && awaits_code()) return invest(cost);
     account.pay(cost);
     if (!is_judged() || verdicts.any_won()) return;
     tried += cost;

@@ -3,6 +3,7 @@
 // them, the judge says where it has something to say or to find out.
 
 #include <alloca.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -18,6 +19,7 @@
 #include "frontend/policy.h"
 #include "frontend/regions/routines/library.h"
 #include "frontend/replay/host_arrays.h"
+#include "frontend/services.h"
 
 namespace stator::frontend {
 
@@ -173,7 +175,11 @@ void close_accounts(FunctionState::Impl& fs, const Given& given) {
     if (fs.driving > 0) return;
     fs.handing_over = false;
     if (!fs.account.overdrawn()) return;
-    judge_of(fs, given).overdraw(given.size, fs.account.debt(), !code_settled(fs));
+    const bool early = !code_settled(fs);
+    judge_of(fs, given).overdraw(given.size, fs.account.debt(), early);
+    log(LogTopic::Opaque,
+        fmt::format("{}: serving it has cost {:.1f} ms more than it saved{}: plain Python for a while",
+                    fs.name, 1e-6 * fs.account.debt(), early ? ", before all code was there" : ""));
     fs.account.open();
     ++fs.counters.retired;
     fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
@@ -367,6 +373,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     fs.pay(policy().judge_cost);
     if (judge.note(way, size, {ns, steady, floor, native, !result})) {
         purse().try_out(judge.lost_by_trial());
+        log(LogTopic::Opaque, fmt::format("{}: {}: plain Python for a while", fs.name, judge.in_words()));
         ++fs.counters.retired;
         fs.remark(Reason::Unprofitable, "", *fs.code, fs.code->insns[0]);
     }

@@ -21,12 +21,11 @@ void Duel::ran(int64_t ns, int64_t iterations, int64_t now, int64_t steps) {
         stepwise_ = true;
         begin(State::Region, now);
     }
+    const bool stepped = stepwise_ && iterations == 1;
+    if (each < policy().duel_stepwise_from) stepwise_ = false;
     if (state_ != State::Region) return;
     if (count_ == 0) since_ = now;
-    if (stepwise_ && iterations == 1 && each < policy().duel_stepwise_from) {
-        stepwise_ = false;  // what entering and leaving takes would count for it
-        return;
-    }
+    if (stepped && !stepwise_) return;  // what entering and leaving takes would count for it
     region_ = std::min(region_, each);
     if (++count_ < policy().duel_runs) return;
     // Entering a trace takes longer than that.

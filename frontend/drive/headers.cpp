@@ -163,6 +163,7 @@ struct Comparison {
 Comparison compare(const FunctionState::Impl& fs, const CodePlaces& places, LoopHeader& h, const Frame& f,
                    const CodeInfo& code) {
     if (h.regions.empty() || h.serves || forbidden(fs) || !h.regions.front()->is_compared) return {};
+    if (!h.regions.front()->is_final()) return {};  // what code for now takes says nothing
     Comparison c;
     c.left = iterations_left(f);
     const int64_t left = c.left < 0 ? h.duels.count_down() : c.left;
@@ -185,7 +186,6 @@ Comparison compare(const FunctionState::Impl& fs, const CodePlaces& places, Loop
 // A run of the region is over: what it took counts when it is known for how many iterations.
 void note_run(const Comparison& c, const Frame& f, bool at_header, const regions::CompiledRegion& region,
               regions::Left left, int64_t took) {
-    if (!region.is_final()) return;
     if (left == regions::Left::End && c.left >= 0) return c.duel->ran(took, c.left, now_ns(), region.steps);
     if (left != regions::Left::Poll) return;
     const int64_t done = !at_header   ? 0
@@ -400,15 +400,16 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         for (size_t i = 0; i < h.regions.size(); ++i) {
             regions::CompiledRegion* const region = h.regions[i].get();  // none is dropped while calls last
             const int header = *pc;
+            if (!region->ready()) continue;  // to ask costs nothing to speak of
             if (!region->copies_pay()) {
                 fs.remark(Reason::RegionCopies, "", code, code.insns[static_cast<size_t>(header)]);
                 fs.kill(places, h);
                 return AtHeader::Nothing;
             }
             // To ask for the time takes as long as much of what there is to do.
-            const bool each = fs.judging || region->checks > 0 ||
-                              region->entries < policy().runs_timed_first ||
-                              (compared.duel && compared.duel->measures());
+            const bool each =
+                fs.judging || region->checks > 0 || region->entries < policy().runs_timed_first ||
+                (compared.duel && compared.duel->measures()) || compared.turn == Duel::Turn::OneIteration;
             region->metered = fs.is_judged() && !region->device() &&
                               (each || region->entries % policy().runs_timed_each == 0);
             const int64_t begun = region->metered || fs.judging ? now_ns() : 0;
@@ -433,8 +434,10 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
                     fs.kill(places, h);
                     break;
                 }
-                if (!region->retired)
-                    fs.pay(policy().refused_entry_cost), h.account.pay(policy().refused_entry_cost);
+                if (!region->retired) {
+                    fs.pay(policy().refused_entry_cost);
+                    if (!waits_for_code(h)) h.account.pay(policy().refused_entry_cost);
+                }
                 continue;
             }
             h.serves = true;
@@ -485,6 +488,7 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
         build(fs, places, h, f, code, *pc);
         if (h.regions.size() == before) break;
     }
+    h.serves |= waits_for_code(h);  // nothing else is made of its body then
     return AtHeader::Nothing;
 }
 

@@ -1,6 +1,8 @@
 // See judge.h.
 #include "frontend/drive/judge.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -103,6 +105,11 @@ bool Judge::judge() {
     if (served_.best + served_.best / p.judge_lead <= plain_.best) return win(), false;
     lose();
     return true;
+}
+
+std::string Judge::in_words() const {
+    return fmt::format("{} served calls took {:.1f} us at least, {} plain ones {:.1f} us", served_.count,
+                       1e-3 * served_.best, plain_.count, 1e-3 * plain_.best);
 }
 
 void Judge::win() {

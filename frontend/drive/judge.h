@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "frontend/policy.h"
 
@@ -52,6 +53,8 @@ class Judge {
     int64_t lost_by_trial() const {
         return served_.count * std::clamp<int64_t>(served_.best - plain_.best, 0, policy().judge_most_lost);
     }
+    // What the last trial measured.
+    std::string in_words() const;
     // What serving a call saves, as far as that was measured, ns.
     int64_t saving() const { return saving_; }
     // Serving won, and nothing is being tried.

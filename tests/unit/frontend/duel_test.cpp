@@ -180,3 +180,12 @@ TEST(Duel, WhatTheInterpreterAloneWouldTakeLongerForIsNotCompared) {
     l.runs(20, 100);
     EXPECT_EQ(l.by_traces, 0);
 }
+
+// Short runs, which end in one piece, say how long an iteration is, too: long ones are not left after each
+// while code is waited for.
+TEST(Duel, ShortIterationsAreNotSteppedWhileCodeIsMade) {
+    Loop l = loop(10'000, 2'000);
+    l.code_is_there = false;
+    l.runs(6, 10);
+    EXPECT_FALSE(l.duel.is_stepwise());
+}
