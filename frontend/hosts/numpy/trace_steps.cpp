@@ -102,6 +102,9 @@ class TraceSteps final : public Steps {
     }
     Ref reduce(std::string_view ufunc, Ref v, const Axes& axes, Ref like, DType t) override;
     Ref accumulate(std::string_view, Ref) override { return decline("a running sum"); }
+    // A replay's call of NumPy is its own, so there is nothing to gain.
+    Ref place(Ref, Ref, bool) override { return decline("a search for a number"); }
+    Ref interpolated(Ref, Ref, Ref) override { return decline("the interpolation of a number"); }
     Ref position(bool greatest, Ref array, std::optional<int> axis) override;
     Ref count_true(Ref) override { return decline("a count"); }
     void note_reduction(Ref, const Axes&, bool) override {}
@@ -580,7 +583,7 @@ ShadowRef lower_function(TraceBuilder& tb, const Call& call) {
 
 void register_functions() {
     std::vector<CallRow> rows;
-    for (const auto family : {views(), elementwise(), reductions(), assembly(), creation()})
+    for (const auto family : {views(), elementwise(), reductions(), assembly(), creation(), lookup()})
         for (const Function& f : family)
             rows.push_back({.where = f.where, .lower = lower_function, .function = &f});
     add_rows(rows);

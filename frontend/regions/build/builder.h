@@ -207,6 +207,8 @@ class Builder {
     // ---- build/numpy/vectors.cpp: routines of whole vectors ----
     bool contiguous_vector(const Value& a, Value* out);
     bool position(bool greatest, const Value& a, Value* out);
+    bool place(const Value& sorted, const Value& key, bool after, Value* out);
+    bool interpolated(const Value& x, const Value& xp, const Value& fp, Value* out);
     bool running_sum(const Value& a, Value* out);
     // ---- build/builtins.cpp ----
     Did call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
@@ -482,6 +484,7 @@ class Builder {
     Parts complex_product(const Parts& x, const Parts& y);
     std::optional<Parts> complex_quotient(const Parts& x, const Parts& y);
     std::optional<Parts> complex_power(const Parts& x, int64_t n);
+    Did complex_equal(int py_op, const Value& a, const Value& b, Value* out);
     Did call_complex(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool binary_python_complex(int nb, const Value& a, const Value& b, Value* out);
 

@@ -173,6 +173,7 @@ Did Builder::call_builtin(PyObject* callable, std::vector<Value>& args, Value* o
 Did Builder::compare_small(int py_op, const Value& a, const Value& b, Value* out) {
     if (Did did = compare_characters(py_op, a, b, out); did.handled()) return did;
     if (py_op != Py_EQ && py_op != Py_NE) return Did::Declined;
+    if (a.is_complex_number() || b.is_complex_number()) return complex_equal(py_op, a, b, out);
     if (is_string(a) && is_string(b)) {
         const bool equal = PyUnicode_Compare(a.obj, b.obj) == 0;
         *out = bool_value(const_bool(equal == (py_op == Py_EQ)));

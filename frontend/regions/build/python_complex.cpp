@@ -32,6 +32,31 @@ Did Builder::call_complex(PyObject* callable, const std::vector<Value>& args, Va
     return true;
 }
 
+// Whether two numbers, one of them complex, are equal: both parts are, of ints as doubles. A number of
+// NumPy's other than a double decides what the other one is converted to.
+Did Builder::complex_equal(int py_op, const Value& a, const Value& b, Value* out) {
+    const auto parts = [&](const Value& v) -> std::optional<Parts> {
+        if (v.is_complex_number() && v.dtype == DType::C128) return Parts{v.items[0].id, v.items[1].id};
+        if (v.kind == Kind::Float || (v.kind == Kind::Scalar && v.dtype == DType::F64))
+            return Parts{v.id, const_float(0)};
+        if (v.kind == Kind::Int) return Parts{int_to_float(v.id), const_float(0)};
+        return std::nullopt;
+    };
+    const auto x = parts(a), y = parts(b);
+    if (!x || !y) return Did::Declined;
+    const auto same = [&](ValueId p, ValueId q) {
+        return pointwise(Op::Equal, DType::F64, DType::Bool, {p, q});
+    };
+    ValueId equal =
+        pointwise(Op::LogicalAnd, DType::Bool, DType::Bool, {same(x->re, y->re), same(x->im, y->im)});
+    if (py_op == Py_NE) equal = pointwise(Op::LogicalNot, DType::Bool, DType::Bool, {equal});
+    const auto is_numpys = [](const Value& v) {
+        return v.kind == Kind::Scalar || v.kind == Kind::ComplexScalar;
+    };
+    *out = is_numpys(a) || is_numpys(b) ? scalar_value(DType::Bool, equal) : bool_value(equal);
+    return true;
+}
+
 ValueId Builder::f64(Op op, ValueId x, ValueId y) { return pointwise(op, DType::F64, DType::F64, {x, y}); }
 
 Builder::Parts Builder::complex_product(const Parts& x, const Parts& y) {

@@ -46,6 +46,10 @@ LibraryRoutine reduction_routine(const std::string& ufunc, DType t, int rank, st
 
 // Where the greatest or the least element of a C-contiguous vector is, an i64 (dtype_functions.cpp).
 LibraryRoutine position_routine(bool greatest, DType t);
+// Where a number belongs in a C-contiguous vector that is sorted, an i64 (lookup.cpp).
+LibraryRoutine search_routine(DType t, bool after);
+// np.interp of a number x and two C-contiguous vectors xp and fp, all float64.
+LibraryRoutine interpolation_routine();
 // The sums of a vector's first elements.
 LibraryRoutine running_sum_routine(DType t);
 

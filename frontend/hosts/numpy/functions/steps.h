@@ -115,6 +115,10 @@ class Steps {
     virtual Ref accumulate(std::string_view ufunc, Ref vector) = 0;
     // The index of the greatest or least element of an argument: in the order of C, or along an axis.
     virtual Ref position(bool greatest, Ref array, std::optional<int> axis) = 0;
+    // Where a number of the dtype of a sorted vector belongs in it: before elements that equal it, or after.
+    virtual Ref place(Ref sorted, Ref key, bool after) = 0;
+    // What np.interp gives for a float64 number and float64 vectors.
+    virtual Ref interpolated(Ref x, Ref xp, Ref fp) = 0;
     virtual Ref count_true(Ref bools) = 0;  // as np.count_nonzero counts
     // What the call gives has the extents of `array` without these axes, or with extent 1 along them: also
     // where NumPy does the whole call.

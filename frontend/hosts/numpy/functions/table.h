@@ -44,6 +44,7 @@ std::span<const Function> elementwise();
 std::span<const Function> reductions();
 std::span<const Function> assembly();
 std::span<const Function> creation();
+std::span<const Function> lookup();
 
 const Parameters& parameters_of(const Function& f);
 

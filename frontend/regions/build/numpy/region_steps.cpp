@@ -133,6 +133,14 @@ class RegionSteps final : public Steps {
         if (axis) return decline("positions along an axis");
         return b_.position(greatest, at(array), &out) ? hold(std::move(out)) : Ref{};
     }
+    Ref place(Ref sorted, Ref key, bool after) override {
+        Value out;
+        return b_.place(at(sorted), at(key), after, &out) ? hold(std::move(out)) : Ref{};
+    }
+    Ref interpolated(Ref x, Ref xp, Ref fp) override {
+        Value out;
+        return b_.interpolated(at(x), at(xp), at(fp), &out) ? hold(std::move(out)) : Ref{};
+    }
     Ref count_true(Ref bools) override {
         Value out;
         return b_.reduce_mask("count_nonzero", at(bools), &out) ? hold(std::move(out)) : Ref{};

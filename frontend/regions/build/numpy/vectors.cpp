@@ -1,4 +1,4 @@
-// Routines that a dtype has for whole vectors: argmax and argmin, cumsum.
+// Routines for whole vectors: argmax and argmin, cumsum, searchsorted and interp of one number.
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -18,6 +18,25 @@ bool Builder::position(bool greatest, const Value& a, Value* out) {
     if (!routine.fn) return unknown("the position of an extremum of " + describe(a));
     return contiguous_vector(a, &x) && memory(DType::I64, {}, false, &cell) &&
            library(greatest ? "argmax" : "argmin", std::move(routine), cell, {x.id}) &&
+           load_element(cell, {}, out);
+}
+
+bool Builder::place(const Value& sorted, const Value& key, bool after, Value* out) {
+    Value x, cell;
+    LibraryRoutine routine = search_routine(sorted.dtype, after);
+    if (!routine.fn || key.dtype != sorted.dtype) return unknown("a search in " + describe(sorted));
+    return contiguous_vector(sorted, &x) && memory(DType::I64, {}, false, &cell) &&
+           library(after ? "searchsorted.right" : "searchsorted", std::move(routine), cell, {x.id, key.id}) &&
+           load_element(cell, {}, out);
+}
+
+bool Builder::interpolated(const Value& x, const Value& xp, const Value& fp, Value* out) {
+    Value points, values, cell;
+    LibraryRoutine routine = interpolation_routine();
+    if (!routine.fn) return unknown("np.interp as this NumPy rounds it");
+    return contiguous_vector(xp, &points) && contiguous_vector(fp, &values) &&
+           memory(DType::F64, {}, false, &cell) &&
+           library("interp", std::move(routine), cell, {x.id, points.id, values.id}) &&
            load_element(cell, {}, out);
 }
 
