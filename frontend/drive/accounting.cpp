@@ -13,6 +13,21 @@ bool FunctionState::Impl::awaits_code() {
     return !awaited.empty();
 }
 
+bool FunctionState::Impl::code_settled() const {
+    const int64_t now = now_ns();
+    for (const auto& [code, cp] : codes) {
+        for (const auto& [pc, header] : cp->headers) {
+            if (header.duels.undecided(now)) return false;
+            for (const auto& r : header.regions)
+                if (!r->ready() && !r->failed()) return false;
+        }
+        for (const auto& [pc, place] : cp->by_pc)
+            for (const auto& t : place->traces)
+                if (t->awaits_code()) return false;
+    }
+    return true;
+}
+
 void FunctionState::Impl::pay(int64_t cost) {
     // While the code of a loop is being made, what is paid is a part of what the code costs: it says nothing
     // about what serving will be worth.
@@ -99,7 +114,7 @@ void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regi
     if (h.account.overdrawn()) give_up_loop(places, h);
 }
 
-void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took) {
+void FunctionState::Impl::note_replay(Place* place, Trace& t, int64_t took) {
     if (!is_judged()) return;
     const int64_t each = t.gpu >= 0 ? policy().saved_by_gpu_op : policy().saved_by_array_op;
     const int64_t saved =
@@ -112,6 +127,8 @@ void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took
     if (took >= 0)
         cost = std::min(took - std::max(t.work, t.kernels_ns) - t.library_ns,
                         policy().replay_most_longer * saved + policy().most_entry_cost);
+    // One that is left in its middle costs less than others.
+    if (took >= 0 && t.exits == 0) cost = t.least_cost.note(cost);
     if (t.awaits_code() && !verdicts.any_won()) {
         // Until its code is there it is interpreted, which is a part of what the code costs.
         invest(std::max<int64_t>(0, cost - saved));
@@ -123,8 +140,10 @@ void FunctionState::Impl::note_replay(Place* place, const Trace& t, int64_t took
     if (t.awaits_code()) return;  // which says nothing about what it is worth with its code
     place->account.pay(cost);
     place->account.earn(saved);
-    // A place is given up before its function is.
+    // A place is given up before its function is. Not while other code of the function is being made: the
+    // thread that does that may slow this one down to half.
     if (place->account.debt() < policy().place_allowance) return;
+    if (!code_settled()) return invest(place->account.debt()), place->account.open();
     remark(Reason::Unprofitable, "", *place->code, place->code->insns[static_cast<size_t>(place->pc)]);
     place->account.open();
     kill(place);

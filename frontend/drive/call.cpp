@@ -115,22 +115,6 @@ PyObject* end_verified(PyObject* call, const Trace& t, PyObject* steal_value) {
 
 namespace {
 
-// Whether all code that was asked for is there, or will never be.
-bool code_settled(const FunctionState::Impl& fs) {
-    for (auto& [code, cp] : fs.codes)
-        for (auto& [pc, header] : cp->headers)
-            for (auto& r : header.regions)
-                if (!r->ready() && !r->failed()) return false;
-    for (auto& [code, cp] : fs.codes)
-        for (auto& [pc, header] : cp->headers)
-            if (header.duels.undecided(now_ns())) return false;
-    for (auto& [code, cp] : fs.codes)
-        for (auto& [pc, place] : cp->by_pc)
-            for (auto& t : place->traces)
-                if (t->awaits_code()) return false;
-    return true;
-}
-
 // Whether there is something to serve calls with, or will be.
 bool has_anything(const FunctionState::Impl& fs) {
     if (fs.trace_count == 0 && fs.regions_built == 0) return false;
@@ -175,7 +159,7 @@ void close_accounts(FunctionState::Impl& fs, const Given& given) {
     if (fs.driving > 0) return;
     fs.handing_over = false;
     if (!fs.account.overdrawn()) return;
-    const bool early = !code_settled(fs);
+    const bool early = !fs.code_settled();
     judge_of(fs, given).overdraw(given.size, fs.account.debt(), early);
     log(LogTopic::Opaque,
         fmt::format("{}: serving it has cost {:.1f} ms more than it saved{}: plain Python for a while",
@@ -214,7 +198,7 @@ PyObject* stepped(FunctionState::Impl& fs, const Given& given, Plain plain, Driv
     const bool served =
         fs.counters.kernels_launched != std::get<1>(before) || fs.entered != std::get<2>(before);
     fs.counters.served += served;
-    if (done() == before && code_settled(fs))
+    if (done() == before && fs.code_settled())
         count_fruitless(fs, given);
     else
         fs.eager_rounds = 0;
@@ -329,7 +313,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const int64_t size = given.size;
     Judge& judge = judge_of(fs, given);
     // Nothing is left for finding out whether serving pays, or for waiting until the code is there.
-    if (judge.compares() && (fs.waits_for_trial() || (purse().exhausted() && !code_settled(fs)))) {
+    if (judge.compares() && (fs.waits_for_trial() || (purse().exhausted() && !fs.code_settled()))) {
         fs.unlooked = policy().judge_paused_calls;
         fs.unlooked_size = std::numeric_limits<int64_t>::max();
         return ++fs.counters.eager_calls, plain();
@@ -361,7 +345,7 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
                recorded = records && fs.counters.recordings <= policy().judge_recordings;
     // Functions inside may have been begun with meanwhile, which the next call will not do again.
     const bool begun = !records && policy().judge_invested_share * (purse().invested() - invested) > ns;
-    const bool steady = !begun && (timed_plain || (!recorded && !fs.passed_over && code_settled(fs)));
+    const bool steady = !begun && (timed_plain || (!recorded && !fs.passed_over && fs.code_settled()));
     // Loops in native code that nothing leaves are not slower than Python's, unless they spend their time in
     // calls through Python.
     const bool calls_out = policy().call_through_python * (regions::calls_through_python() - called) >

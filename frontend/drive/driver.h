@@ -157,7 +157,8 @@ struct FunctionState::Impl {
     void note_run(CodePlaces& places, LoopHeader& h, const regions::CompiledRegion& region, int64_t took,
                   int64_t weight);
     // One more replay of the trace, which took so long, ns; -1: as long as such replays do.
-    void note_replay(Place* place, const Trace& t, int64_t took);
+    bool code_settled() const;  // all code that was asked for is there, or will never be
+    void note_replay(Place* place, Trace& t, int64_t took);
     // Replays are timed until serving has won.
     int64_t time_of_replay(Trace& t) const {
         t.timed = is_judged() && !verdicts.won();

@@ -16,6 +16,7 @@
 
 #include "frontend/cpython/resume_frame.h"
 #include "frontend/function.h"
+#include "frontend/least_cost.h"
 #include "frontend/profile/doing.h"
 #include "frontend/replay/lost.h"
 #include "frontend/replay/on_gpu.h"
@@ -158,8 +159,9 @@ struct Trace {
     // Of the last replay: elements that kernels have touched; what compiled kernels took, and routines of
     // libraries, ns.
     int64_t work = 0, kernels_ns = 0, library_ns = 0;
-    bool timed = false;   // the times are wanted
-    int library_ops = 0;  // of these, calls of the host's own functions
+    LeastCost least_cost;  // of its replays that were timed
+    bool timed = false;    // the times are wanted
+    int library_ops = 0;   // of these, calls of the host's own functions
     int64_t entries = 0, exits = 0, redone = 0;
     double recorded_ms = 0, prepared_ms = 0;  // passes, schedules; code may be made later, on another thread
     std::vector<int64_t> snapshot_exits;

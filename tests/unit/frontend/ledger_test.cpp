@@ -9,6 +9,8 @@
 
 #include "frontend/clock.h"
 #include "frontend/drive/verdicts.h"
+#include "frontend/least_cost.h"
+#include "frontend/policy.h"
 
 using stator::frontend::Account;
 using stator::frontend::Fund;
@@ -124,4 +126,20 @@ TEST(Verdicts, AreGivenForEachCombinationOfKinds) {
     EXPECT_TRUE(verdicts.any_retired());
     for (uint64_t kinds = 10; kinds < 100; ++kinds) verdicts.of(kinds, &fresh);
     EXPECT_FALSE(fresh) << "the last judge has all that are beyond counting";
+}
+
+TEST(LeastCost, WhatOtherProgramsTakeCountsForLittle) {
+    stator::frontend::LeastCost cost;
+    EXPECT_EQ(cost.note(6'000), 6'000);
+    EXPECT_EQ(cost.note(17'000), 7'500);
+    EXPECT_EQ(cost.note(6'500), 6'500);
+    EXPECT_EQ(cost.note(-100), -100);  // it saves more than what is known of it
+    EXPECT_EQ(cost.note(17'000), -100);
+}
+
+TEST(LeastCost, WhatHasBecomeDearerIsNoticed) {
+    stator::frontend::LeastCost cost;
+    cost.note(1'000);
+    for (int64_t i = 0; i < 2 * stator::frontend::policy().cost_window; ++i) cost.note(20'000);
+    EXPECT_EQ(cost.note(20'000), 20'000);
 }
