@@ -141,7 +141,13 @@ void Judge::lose() {
     wait(policy().judge_wait_for_trial * served_.count *
          (ratio * plain_ns_ + 2 * policy().judge_timing_cost));
     saving_ = 0;
-    countdown_ = policy().judge_look_each;
+    look_after(plain_ns_);
+}
+
+// A plain call is timed when what is waited for could be over, and now and then.
+void Judge::look_after(int64_t ns) {
+    look_each_ = ns > 0 ? std::clamp<int64_t>(wait_ns_ / ns, 1, policy().judge_look_each) : 1;
+    countdown_ = look_each_;
 }
 
 // Until it is tried again, twice as long after each further loss.
@@ -159,30 +165,29 @@ void Judge::overdraw(int64_t size, int64_t cost, bool early) {
     grown_ = false;
     wait((early ? policy().judge_wait_for_code : policy().judge_wait_for_debt) * cost);
     saving_ = 0;
-    countdown_ = policy().judge_look_each;
+    look_after(0);
 }
 
 // A plain call of a retired function was timed.
 void Judge::look(int64_t ns) {
     if (plain_ns_ == 0) plain_ns_ = ns;
     wait_ns_ -= unseen - std::exchange(unseen_at_, unseen);
-    wait_ns_ -= policy().judge_look_each *
-                std::min(ns, policy().judge_growth * plain_ns_);  // more is what interrupted it
+    wait_ns_ -= look_each_ * std::min(ns, policy().judge_growth * plain_ns_);  // more is what interrupted it
     if (ns > policy().judge_growth * plain_ns_) {
         if (grown_) return begin_trial(-1);
         grown_ = true;  // once may be chance
-        countdown_ = 1;
+        countdown_ = look_each_ = 1;
         return;
     }
     grown_ = false;
-    countdown_ = policy().judge_look_each;
+    look_after(plain_ns_);
     if (wait_ns_ <= 0) begin_trial(-1);
 }
 
 void Judge::miss(int64_t calls, int64_t ns) {
     if (trial_ || gave_up_ || lost_ < 0) return;
     wait_ns_ -= plain_ns_ > 0 && calls > ns / plain_ns_ ? ns : calls * plain_ns_;
-    countdown_ = 1;
+    countdown_ = look_each_ = 1;
 }
 
 void Judge::give_up(int64_t size) {

@@ -97,9 +97,11 @@ class Judge {
     void lose();
     void look(int64_t ns);
     void wait(int64_t ns);
+    void look_after(int64_t ns);  // of a plain call; 0: nobody knows
 
     static inline int64_t unseen = 0;  // under the GIL
     int64_t countdown_ = 1;            // calls until one is timed
+    int64_t look_each_ = 1;            // plain calls for which one that is timed stands
     int64_t lost_ = -1, won_ = kNever;
     bool trial_ = true, gave_up_ = false;
     int64_t size_ = -1;  // of the calls that count in this trial, -1: the first one decides

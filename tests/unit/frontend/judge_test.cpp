@@ -259,3 +259,30 @@ TEST(Judge, SizesThatNeverRepeatAreServed) {
     }
     EXPECT_FALSE(judge.retired());
 }
+
+// Calls of 20 ms are not waited for until 64 of them have passed.
+TEST(Judge, LongCallsAreTriedAgainWhenTheWaitIsOver) {
+    Judge judge;
+    judge.overdraw(10, 1'100'000, /*early=*/true);
+    int plain = 0;
+    while (plain < 100) {
+        EXPECT_FALSE(judge.serves());
+        const Way way = judge.choose(10);
+        if (way == Way::TimedServe) break;
+        ++plain;
+        if (way == Way::TimedPlain) judge.note(way, 10, {20'000'000, true, 0});
+    }
+    EXPECT_LE(plain, 2);
+    // Of short ones one in 64 is timed.
+    Judge other;
+    other.overdraw(10, 1'100'000, /*early=*/true);
+    int timed = 0;
+    for (int i = 0; i < 640; ++i) {
+        EXPECT_FALSE(other.serves());
+        const Way way = other.choose(10);
+        ASSERT_NE(way, Way::TimedServe);
+        timed += way == Way::TimedPlain;
+        if (way == Way::TimedPlain) other.note(way, 10, {5'000, true, 0});
+    }
+    EXPECT_LE(timed, 12);
+}
