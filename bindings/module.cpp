@@ -330,7 +330,7 @@ void add_inspection(py::module_& m) {
         .def_readonly("refused", &frontend::RegionInfo::refused,
                       "How often it was not entered, though its code was there.")
         .def_readonly("why_refused", &frontend::RegionInfo::why_refused,
-                      "What it expected and found then, the last time that something new was found.")
+                      "What it expected and found at one of the last of these times.")
         .def_readonly("python_calls", &frontend::RegionInfo::python_calls,
                       "How often its code called a function of Python's.")
         .def_readonly("allocations", &frontend::RegionInfo::allocations,

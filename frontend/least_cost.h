@@ -16,10 +16,11 @@ namespace stator::frontend {
 class LeastCost {
   public:
     int64_t note(int64_t ns) {
+        if (ns <= 0) return ns;  // it was less than what is taken off: of larger arrays than others
         if (++count_ % policy().cost_window == 0) old_ = std::exchange(new_, kNever);
         new_ = std::min(new_, ns);
         const int64_t least = std::min(old_, new_);
-        return std::min(ns, least + std::max<int64_t>(0, least) / policy().cost_noise_share);
+        return std::min(ns, least + least / policy().cost_noise_share);
     }
 
   private:

@@ -143,7 +143,7 @@ void FunctionState::Impl::note_replay(Place* place, Trace& t, int64_t took) {
     // A place is given up before its function is. Not while other code of the function is being made: the
     // thread that does that may slow this one down to half.
     if (place->account.debt() < policy().place_allowance) return;
-    if (!code_settled()) return invest(place->account.debt()), place->account.open();
+    if (!code_settled()) return place->account.open();
     remark(Reason::Unprofitable, "", *place->code, place->code->insns[static_cast<size_t>(place->pc)]);
     place->account.open();
     kill(place);

@@ -14,7 +14,10 @@ bool Duel::undecided(int64_t now) const {
 void Duel::ran(int64_t ns, int64_t iterations, int64_t now, int64_t steps) {
     if (iterations < 1) return;
     const int64_t each = ns / iterations;
-    if (state_ == State::Region && steps * policy().duel_instruction > ns) return begin(State::Won, now);
+    if (state_ == State::Region && steps * policy().duel_instruction > ns) {
+        region_ = std::min(region_, each);
+        return begin(State::Won, now);
+    }
     if (state_ == State::Won && each / policy().duel_growth > region_ && reopened_ < policy().duel_reopened) {
         ++reopened_;
         region_ = traces_ = quickest_ = kNever;
@@ -38,6 +41,7 @@ Duel::Turn Duel::at_arrival(const Arrival& a) {
     switch (state_) {
         case State::Region: return steps ? Turn::OneIteration : Turn::Region;
         case State::Recording:
+            if (count_ == 0) since_ = a.now;
             if (a.nested && a.now - since_ > policy().duel_patience) break;
             // Loops inside would be stepped until they have code.
             if (a.nested && count_ > 0 && !a.code_is_there) return steps ? Turn::OneIteration : Turn::Region;

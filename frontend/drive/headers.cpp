@@ -170,7 +170,9 @@ Comparison compare(const FunctionState::Impl& fs, const CodePlaces& places, Loop
     c.duel = &h.duels.at(h.regions.front().get(), left, [&] { return array_bytes(f, code); });
     const bool had_won = c.duel->traces_won();
     if (c.duel->passes()) return c.turn = Duel::Turn::Traces, c;
-    if (c.left < 0 && !c.duel->is_stepwise() && c.duel->measures()) c.duel->close();
+    // Of a nest nobody knows how many of its iterations a run did.
+    const bool counted = c.left >= 0 || (c.duel->is_stepwise() && !h.regions.front()->counts());
+    if (!counted && c.duel->measures()) c.duel->close();
     const bool waits = c.duel->waits(), nested = h.regions.front()->counts();
     const bool there = waits && code_is_there(fs, places, h),
                undecided = waits && nested && inside_is_undecided(fs, places, h);

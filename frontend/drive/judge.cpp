@@ -170,7 +170,7 @@ void Judge::overdraw(int64_t size, int64_t cost, bool early) {
 
 // A plain call of a retired function was timed.
 void Judge::look(int64_t ns) {
-    if (plain_ns_ == 0) plain_ns_ = ns;
+    if (plain_ns_ == 0 || ns < plain_ns_) plain_ns_ = ns;
     wait_ns_ -= unseen - std::exchange(unseen_at_, unseen);
     wait_ns_ -= look_each_ * std::min(ns, policy().judge_growth * plain_ns_);  // more is what interrupted it
     if (ns > policy().judge_growth * plain_ns_) {

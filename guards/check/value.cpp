@@ -104,9 +104,9 @@ std::string show_other(PyObject* obj) {
     return s;
 }
 
-}  // namespace
+constexpr int kShownDepth = 2;  // of tuples in tuples
 
-std::string show(PyObject* obj) {
+std::string show(PyObject* obj, int depth) {
     if (!obj) return "nothing";
     static PyTypeObject* const plain[] = {&PyLong_Type,    &PyFloat_Type,   &PyBool_Type,
                                           &PyComplex_Type, &PyUnicode_Type, &PyBytes_Type};
@@ -127,15 +127,18 @@ std::string show(PyObject* obj) {
         Py_XDECREF(repr);
         return s.size() <= 80 ? s : s.substr(0, 77) + "...";
     }
+    if (depth >= kShownDepth && (type == &PyTuple_Type || type == &PySlice_Type)) return "...";
     if (type == &PyTuple_Type) {
         std::string s = "(";
         const Py_ssize_t n = PyTuple_GET_SIZE(obj);
-        for (Py_ssize_t i = 0; i < n && i < 8; ++i) s += (i ? ", " : "") + show(PyTuple_GET_ITEM(obj, i));
+        for (Py_ssize_t i = 0; i < n && i < 8; ++i)
+            s += (i ? ", " : "") + show(PyTuple_GET_ITEM(obj, i), depth + 1);
         return s + (n > 8 ? ", ...)" : n == 1 ? ",)" : ")");
     }
     if (type == &PySlice_Type) {
         const auto* s = reinterpret_cast<PySliceObject*>(obj);
-        return "slice(" + show(s->start) + ", " + show(s->stop) + ", " + show(s->step) + ")";
+        return "slice(" + show(s->start, depth + 1) + ", " + show(s->stop, depth + 1) + ", " +
+               show(s->step, depth + 1) + ")";
     }
     if (is_exact_array(obj)) return show_array(obj);
     if (PyModule_CheckExact(obj)) {
@@ -151,5 +154,9 @@ std::string show(PyObject* obj) {
         return std::string("builtin ") + reinterpret_cast<PyCFunctionObject*>(obj)->m_ml->ml_name;
     return show_other(obj);
 }
+
+}  // namespace
+
+std::string show(PyObject* obj) { return show(obj, 0); }
 
 }  // namespace stator::guards

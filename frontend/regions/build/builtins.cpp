@@ -241,7 +241,10 @@ bool Builder::contains(const Value& item, const Value& in, Value* out) {
         const auto constant = in.obj ? known_float(v) : std::nullopt;
         const bool numbers = item.is_number() && v.is_number() &&
                              (is_orderly(item) || is_orderly(v) || (constant && !std::isnan(*constant)));
-        const Did did = numbers ? compare(Py_EQ, item, v, &equal) : compare_small(Py_EQ, item, v, &equal);
+        const bool complex = item.is_complex_number() || v.is_complex_number();
+        const Did did = numbers   ? compare(Py_EQ, item, v, &equal)
+                        : complex ? Did(Did::Declined)
+                                  : compare_small(Py_EQ, item, v, &equal);
         if (!did.done()) {
             const bool differ = (is_string(item) && v.is_number()) || (is_string(v) && item.is_number()) ||
                                 (v.is_none() && (item.is_number() || is_string(item)));

@@ -53,7 +53,9 @@ Did Builder::complex_equal(int py_op, const Value& a, const Value& b, Value* out
     const auto is_numpys = [](const Value& v) {
         return v.kind == Kind::Scalar || v.kind == Kind::ComplexScalar;
     };
-    *out = is_numpys(a) || is_numpys(b) ? scalar_value(DType::Bool, equal) : bool_value(equal);
+    // complex.__eq__ takes an np.float64 for the float that it is.
+    const bool pythons = a.kind == Kind::Complex && b.kind == Kind::Scalar;
+    *out = (is_numpys(a) || is_numpys(b)) && !pythons ? scalar_value(DType::Bool, equal) : bool_value(equal);
     return true;
 }
 

@@ -136,7 +136,7 @@ LibraryRoutine search_routine(DType t, bool after) {
 // NumPy, with numbers for which it shows.
 static bool rounds_as_numpy() {
     const double xp[] = {0.1, 0.7}, fp[] = {0.3, 1.9};
-    const PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+    const PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy._core.multiarray"));  // C code only
     bool same = static_cast<bool>(numpy);
     for (int k = 1; same && k < 40; ++k) {
         const double x = 0.1 + 0.015 * k;
@@ -149,8 +149,10 @@ static bool rounds_as_numpy() {
 }
 
 LibraryRoutine interpolation_routine() {
-    static const bool same = rounds_as_numpy();
-    return same ? LibraryRoutine{run_interpolation, nullptr} : LibraryRoutine{};
+    // No static object's initialization: another thread would wait for that with the GIL.
+    static int known = 0;
+    if (known == 0) known = rounds_as_numpy() ? 1 : -1;
+    return known > 0 ? LibraryRoutine{run_interpolation, nullptr} : LibraryRoutine{};
 }
 
 }  // namespace stator::frontend::regions

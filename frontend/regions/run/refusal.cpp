@@ -58,6 +58,18 @@ std::string expectation(const EntryInput& in) {
     return "";
 }
 
+// What `show` leaves out of an array.
+std::string layout(PyObject* o) {
+    if (!o || !PyArray_Check(o)) return "";
+    auto* a = reinterpret_cast<PyArrayObject*>(o);
+    std::string s;
+    if (!PyArray_CheckExact(o)) s += fmt::format(", a {}", Py_TYPE(o)->tp_name);
+    if (!PyArray_ISALIGNED(a)) s += ", not aligned";
+    if (!PyArray_ISWRITEABLE(a)) s += ", read-only";
+    if (!PyArray_IS_C_CONTIGUOUS(a)) s += ", not C-contiguous";
+    return s;
+}
+
 }  // namespace
 
 std::string in_words(const Refusal& r, const BuiltRegion& b, const CodeInfo& code,
@@ -69,7 +81,7 @@ std::string in_words(const Refusal& r, const BuiltRegion& b, const CodeInfo& cod
     };
     const auto found = [&](int slot) {
         PyObject* o = static_cast<size_t>(slot) < slots.size() ? slots[static_cast<size_t>(slot)] : nullptr;
-        return o ? guards::show(o) : std::string("nothing there");
+        return o ? guards::show(o) + layout(o) : std::string("nothing there");
     };
     const auto differs = [&](int slot, const std::string& wanted) {
         const std::string is = found(slot);

@@ -2,6 +2,7 @@
 numbers compared with others. Each loop has to be native, and to give what NumPy gives, bit for bit."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -133,7 +134,7 @@ def equal(Y, other):
             same += i
         if other != Y[i]:
             differ += i
-    return same, differ, type(kinds).__name__
+    return same, differ, repr(type(kinds))
 
 
 def equal_python(zs, other):
@@ -172,3 +173,63 @@ def test_complex_comparisons_are_native():
         return s
 
     assert same(f, Y)
+
+
+def test_a_complex_number_that_is_no_number_is_found_as_itself():
+    def f(ys, z):
+        found = 0
+        for i in range(len(ys)):
+            y = ys[i]
+            if y in (1.0, y):
+                found += 1
+            if z in (z, 5.0):
+                found += 1000
+            if complex(i, 0) in (3.0, 4):
+                found += 1000000
+        return found
+
+    ys = np.array([complex(NAN, 0), 1.0] * 20)
+    g = stator.compile(f)
+    for z in (1j, complex(NAN, 0)) * 3:
+        assert g(ys, z) == f(ys, z)
+        stator.wait()
+
+
+def test_the_type_of_a_complex_comparison():
+    """complex.__eq__ takes an np.float64 for a float, np.float64.__eq__ makes a bool of NumPy's."""
+
+    def f(xs):
+        left = right = total = 0
+        for i in range(len(xs)):
+            left = complex(i, 0) == xs[i]
+            right = xs[i] != complex(i, 0)
+            total += ~left
+        return total, type(left), type(right)
+
+    xs = np.arange(30.0)
+    g = stator.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ~ of a bool
+        for _ in range(5):
+            assert repr(g(xs)) == repr(f(xs))
+            stator.wait()
+
+
+@pytest.mark.parametrize("side", [None, "l", "middle", 1])
+def test_other_sides_are_numpys(side):
+    def f(a, n):
+        total = 0
+        for k in range(n):
+            total += np.searchsorted(a, k, side) + a.searchsorted(k, side=side)
+        return total
+
+    def outcome(g):
+        try:
+            return g(np.arange(10.0), 20)
+        except (TypeError, ValueError) as error:
+            return repr(error)
+
+    g = stator.compile(f)
+    for _ in range(5):
+        assert outcome(g) == outcome(f)
+        stator.wait()

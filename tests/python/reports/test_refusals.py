@@ -86,3 +86,32 @@ def test_attributes():
     warm(f, lambda: (Tank(0.01), 50))
     f(Tank(1), 50)
     assert any("expected self.rate to be a float, found 1" in why for why in refusals(f)), refusals(f)
+
+
+def first_item(a, n):
+    s = 0.0
+    for _ in range(n):
+        s += a[0]
+    return s
+
+
+def test_what_was_found_is_told_in_few_words():
+    f = stator.compile(first_item)
+    warm(f, lambda: (x(), 50))
+    wide, deep = (1.0,), (1.0,)
+    for _ in range(9):
+        wide = (2.0, *[wide] * 8)
+    for _ in range(60_000):
+        deep = (2.0, deep)
+    for other in (wide, deep):
+        assert f(other, 50) == 100.0
+    assert all(len(why) < 2000 for why in refusals(f)), refusals(f)
+    while len(deep) == 2:  # its end would be a recursion, too
+        deep = deep[1]
+
+
+def test_arrays_that_differ_in_layout():
+    f = stator.compile(first_item)
+    warm(f, lambda: (x(), 50))
+    f(x()[::-1], 50)
+    assert any("not C-contiguous" in why for why in refusals(f)), refusals(f)

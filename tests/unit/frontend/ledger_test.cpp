@@ -133,8 +133,8 @@ TEST(LeastCost, WhatOtherProgramsTakeCountsForLittle) {
     EXPECT_EQ(cost.note(6'000), 6'000);
     EXPECT_EQ(cost.note(17'000), 7'500);
     EXPECT_EQ(cost.note(6'500), 6'500);
-    EXPECT_EQ(cost.note(-100), -100);  // it saves more than what is known of it
-    EXPECT_EQ(cost.note(17'000), -100);
+    EXPECT_EQ(cost.note(-100), -100);  // of larger arrays: it says nothing about others
+    EXPECT_EQ(cost.note(17'000), 7'500);
 }
 
 TEST(LeastCost, WhatHasBecomeDearerIsNoticed) {

@@ -81,7 +81,9 @@ class RegionRunner {
                                        &trust_,
                                        grow,
                                        nullptr,
-                                       &disturbed_};
+                                       &disturbed_,
+                                       &leave_,
+                                       &steps_};
         return code_.region(&args);
     }
     // The exit's value in slot k.
@@ -100,6 +102,8 @@ class RegionRunner {
     kernels::RegionFn function() const { return code_.region; }
 
   private:
+    volatile int32_t leave_ = 0;
+    int64_t steps_ = 0;
     static bool grow(kernels::RegionArgs::ScratchCell* cell, int64_t bytes) {
         if (bytes > grow_limit()) return false;
         std::free(cell->memory);

@@ -45,8 +45,8 @@ Ref interp(Steps& s, Refs p) {
 }
 
 const Function kLookup[] = {
-    {"searchsorted", "a v side= sorter=", searchsorted},
-    {".searchsorted", "self v side= sorter=", searchsorted},
+    {"searchsorted", "a v side sorter=", searchsorted},
+    {".searchsorted", "self v side sorter=", searchsorted},
     {"interp", "x xp fp left= right= period=", interp},
 };
 
