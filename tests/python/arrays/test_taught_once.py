@@ -88,6 +88,9 @@ CALLS = {
     ".any": ["(x > 2).any()"],
     "all": ["np.all(x > 0.01)"],
     ".all": ["(x < 2).all()"],
+    "searchsorted": ["np.searchsorted(x[0], x[1, 2])", "np.searchsorted(x[0], 0.5, side='right')", "np.searchsorted(a=x[:, 1], v=2)"],
+    ".searchsorted": ["x[0].searchsorted(y[1, 2])", "x[:, 1].searchsorted(0.5, 'right')"],
+    "interp": ["np.interp(x[1, 2], x[0], y[0])", "np.interp(0.5, xp=x[:, 1], fp=y[:, 1])"],
     "argmax": ["np.argmax(x[0])", "np.argmax(a=x[:, 1])"],
     ".argmax": ["x[0].argmax()"],
     "argmin": ["np.argmin(x[0])"],
@@ -101,7 +104,14 @@ CALLS = {
     ".round": ["x.round()", "x.round(1)"],
     "where": ["np.where(x > 0.5, x, y)", "np.where(x > 0.5, 1.0, 0.0)", "np.where(x[0] > y, x, 2)"],
 }  # fmt: skip
-WHOLE_IN_TRACES = {"count_nonzero", "cumsum", ".cumsum"}  # by NumPy's own call on whole arrays
+WHOLE_IN_TRACES = {
+    "count_nonzero",
+    "cumsum",
+    ".cumsum",
+    "searchsorted",
+    ".searchsorted",
+    "interp",
+}  # by NumPy's own call on whole arrays
 LAYOUTS = {
     "dense": lambda a: a,
     "float32": lambda a: a.astype("f4"),
