@@ -101,12 +101,6 @@ def test_loops_with_loops_inside_take_turns(tune):
     assert int(done.stdout) >= 100
 
 
-def test_loops_that_the_interpreter_alone_would_need_longer_for_are_not_compared():
-    done = run_program(NESTED, STATOR_RETIRE="1", STATOR_TUNE=f"{ALWAYS},duel_instruction=1000000")
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 20
-
-
 SLOWER = """
 import numpy as np
 import stator
