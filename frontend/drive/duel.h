@@ -88,8 +88,8 @@ class Duel {
     int window_ = 0, windows_ = 0;  // how many these are, and how many averages there were
 };
 
-// The duels of one loop: for each of its regions, by the size of the arrays at hand. Of alternating sizes
-// each has its own answer.
+// The duels of one loop: for each of its regions, by the size of the arrays at hand, and apart for runs of
+// few iterations, where entering counts. Of alternating sizes each has its own answer.
 class Duels {
   public:
     // The one for a run of the loop that begins, or goes on. `size`: bytes in all arrays of the frame, asked
@@ -98,7 +98,7 @@ class Duels {
     Duel& at(const void* region, int64_t left, Size size) {
         if (!now_ || region != region_ || left != left_ - 1) {
             region_ = region;
-            now_ = &all_[{region, class_of(size())}];
+            now_ = &all_[{region, 2 * class_of(size()) + (left < policy().duel_few_left)}];
         }
         left_ = left;
         return *now_;

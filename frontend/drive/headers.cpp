@@ -95,7 +95,7 @@ bool may_be_compared(const FunctionState::Impl& fs, const CodePlaces& places, co
            });
 }
 
-// Calls `visit(places, header)` for each loop inside of `h`, those of functions that are called among them,
+// Calls `visit(header)` for each loop inside of `h`, those of functions that are called among them,
 // as far as anybody has arrived at them.
 template <class Visit>
 void for_loops_inside(const FunctionState::Impl& fs, const CodePlaces& places, const LoopHeader& h,

@@ -189,3 +189,16 @@ TEST(Duel, ShortIterationsAreNotSteppedWhileCodeIsMade) {
     l.runs(6, 10);
     EXPECT_FALSE(l.duel.is_stepwise());
 }
+
+TEST(Duels, RunsOfFewIterationsHaveTheirOwn) {
+    stator::frontend::Duels duels;
+    int region = 0;
+    const auto size = [] { return int64_t{1'000}; };
+    const int64_t few = stator::frontend::policy().duel_few_left;
+    Duel* const of_few = &duels.at(&region, few - 1, size);
+    Duel* const of_many = &duels.at(&region, 100 * few, size);
+    EXPECT_NE(of_few, of_many);
+    // One run stays one, to its end.
+    EXPECT_EQ(&duels.at(&region, 100 * few - 1, size), of_many);
+    EXPECT_EQ(&duels.at(&region, few - 1, size), of_few);
+}
