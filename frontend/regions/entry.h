@@ -25,7 +25,8 @@ struct EntryKind {
     graph::DType dtype = graph::DType::F64;
     int rank = 0;
     bool contiguous = false;  // C order
-    bool ordered = false;     // strides do not grow from one axis to the next
+    bool ordered = false;     // strides do not grow from one axis to the next, whatever their signs
+    bool backward = false;    // a vector whose stride is negative
 };
 EntryKind classify(PyObject* o);
 // From here on a count of enumerate's might leave 64 bits: nothing has so many items otherwise.

@@ -15,15 +15,6 @@
 
 namespace stator::frontend::regions {
 
-namespace {
-
-bool falls_through(Opcode op) {
-    return op != Opcode::Jump && op != Opcode::ReturnValue && op != Opcode::RaiseVarargs &&
-           op != Opcode::Reraise;
-}
-
-}  // namespace
-
 Builder::Builder(Frame& f, const CodeInfo& code, int header, BuildBudget budget)
     : f_(f), code_(code), header_(header), nlocals_(code.nlocalsplus), budget_(budget) {}
 

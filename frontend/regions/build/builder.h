@@ -214,6 +214,7 @@ class Builder {
     Did call_builtin(PyObject* callable, std::vector<Value>& args, Value* out);
     bool call_minmax(bool greatest, std::vector<Value> args, Value* out);
     bool call_abs(const Value& a, Value* out);
+    bool call_divmod(const Value& a, const Value& b, Value* out);
     bool call_round(const Value& a, Value* out);
     bool call_sum(const std::vector<Value>& items, Value* total);
     bool go_on_with(const Value& result, graph::BlockId from);

@@ -99,6 +99,7 @@ struct EntryInput {
     int rank = 0;
     bool contiguous = false, written = false;
     bool ordered = false;            // Array: strides do not grow
+    bool backward = false;           // Array: of one axis, whose stride is negative
     std::vector<int64_t> extents{};  // Array: as they were when the region was built; 0 and 1 are guarded,
                                      // and so is that others are neither
     bool of_iterator = false;        // Array: the one that the iterator in the slot runs over

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frontend/cpython/builtins.h"
+#include "frontend/cpython/operators.h"
 #include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 
@@ -111,6 +112,19 @@ bool Builder::call_abs(const Value& a, Value* out) {
     return true;
 }
 
+// Of integers, and of Python's floats: what the operators give. NumPy's floats have warnings that name
+// divmod.
+bool Builder::call_divmod(const Value& a, const Value& b, Value* out) {
+    const auto whole = [](const Value& v) { return v.kind == Kind::Int || is_integer_scalar(v); };
+    if (!(whole(a) && whole(b)) && !(a.kind == Kind::Float && b.kind == Kind::Float))
+        return unknown("divmod() of " + describe(a) + " and " + describe(b));
+    Value quotient, rest;
+    if (!binary(nb::FloorDivide, false, a, b, &quotient) || !binary(nb::Remainder, false, a, b, &rest))
+        return false;
+    *out = composed(Kind::Tuple, {std::move(quotient), std::move(rest)});
+    return true;
+}
+
 // To an int, ties to even; of what is no finite number it raises. With digits Python goes by the shortest
 // decimals.
 bool Builder::call_round(const Value& a, Value* out) {
@@ -139,12 +153,13 @@ Did Builder::call_builtin(PyObject* callable, std::vector<Value>& args, Value* o
     static PyObject *const min = builtin("min"), *const max = builtin("max"), *const abs = builtin("abs"),
                            *const round = builtin("round"), *const sum = builtin("sum"),
                            *const any = builtin("any"), *const all = builtin("all"),
-                           *const ord = builtin("ord");
+                           *const ord = builtin("ord"), *const divmod = builtin("divmod");
     if (args.empty()) return Did::Declined;
     if (callable == min || callable == max) return call_minmax(callable == max, args, out);
     if (callable == abs && args.size() == 1 && args[0].is_number()) return call_abs(args[0], out);
     if (callable == ord && args.size() == 1 && args[0].kind == Kind::Character)
         return *out = int_value(args[0].id), true;
+    if (callable == divmod && args.size() == 2) return call_divmod(args[0], args[1], out);
     if (callable == round) return args.size() == 1 ? call_round(args[0], out) : unknown("round() to digits");
     if (callable == sum) {
         const Value items = looked_into(args[0]);

@@ -156,7 +156,9 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
             v.dtype = kind.dtype;
             v.rank = kind.rank;
             v.permuted = !kind.ordered;
+            v.backward = kind.backward;
             in.ordered = kind.ordered;
+            in.backward = kind.backward;
             if (v.id < 0) v.id = add(EntryInput::Array, kind.dtype, kind.rank);
             v.slot = in.slot;
             return v;
@@ -179,11 +181,13 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
             a.dtype = array.dtype;
             a.rank = array.rank;
             a.permuted = !array.ordered;
+            a.backward = array.backward;
             a.whole = true;
             a.slot = slot;
             in.contiguous = array.contiguous;
             in.extents = extents_now(over);
             in.ordered = array.ordered;
+            in.backward = array.backward;
             a.id = add(EntryInput::Array, array.dtype, array.rank);
             v = composed(Kind::ArrayIter, {a, int_value(add(EntryInput::IterPosition, DType::I64, -1))});
             return v;

@@ -204,7 +204,7 @@ bool Builder::view(const Value& array, const std::vector<KeyPart>& parts, Value*
                 a.count = operand(p.count);
                 a.step = operand(p.step);
                 extents.push_back(p.count);
-                if (p.const_step < 0) out->backward = true;
+                if (p.const_step < 0) out->backward = array.rank > 1 || !array.backward;
                 if (p.const_step != 1) out->counts.push_back(p.count);
                 ++axis;
                 break;

@@ -28,6 +28,7 @@ std::string array_text(const EntryInput& in) {
     }
     s += in.rank == 1 ? ",)" : ")";
     if (in.contiguous) s += ", C-contiguous";
+    if (!in.contiguous) s += in.backward ? ", a negative stride" : ", strides not negative";
     if (in.written) s += ", writeable";
     return s;
 }
@@ -67,6 +68,8 @@ std::string layout(PyObject* o) {
     if (!PyArray_ISALIGNED(a)) s += ", not aligned";
     if (!PyArray_ISWRITEABLE(a)) s += ", read-only";
     if (!PyArray_IS_C_CONTIGUOUS(a)) s += ", not C-contiguous";
+    for (int d = 0; d < PyArray_NDIM(a); ++d)
+        if (PyArray_STRIDE(a, d) < 0) return s + ", a negative stride";
     return s;
 }
 

@@ -156,10 +156,12 @@ EntryKind classify(PyObject* o) {
             k.dtype = *t;
             const bool plain = PyArray_ISNOTSWAPPED(a) && PyArray_ISALIGNED(a) && PyArray_NDIM(a) >= 1 &&
                                PyArray_NDIM(a) <= 8;
-            bool forward = true;
+            bool known = true;
+            k.backward = PyArray_NDIM(a) == 1 && PyArray_STRIDE(a, 0) < 0;
             for (int d = 0; d < PyArray_NDIM(a); ++d)
-                forward &= PyArray_STRIDE(a, d) >= 0 && PyArray_STRIDE(a, d) % graph::info(*t).size == 0;
-            if (plain && forward && PyArray_DESCR(a) == numpy::descr_of(k.dtype)) k.kind = EntryKind::Array;
+                known &= (PyArray_STRIDE(a, d) >= 0 || k.backward) &&
+                         PyArray_STRIDE(a, d) % graph::info(*t).size == 0;
+            if (plain && known && PyArray_DESCR(a) == numpy::descr_of(k.dtype)) k.kind = EntryKind::Array;
         }
         k.ordered = true;
         for (int d = 1; d < PyArray_NDIM(a); ++d)
@@ -413,7 +415,7 @@ bool fits_array(PyObject* o, const EntryInput& in) {
     npy_intp dense = size;
     for (int d = in.rank - 1; d >= 0; dense *= extents[d], --d) {
         // Sizes are powers of two.
-        if (strides[d] < 0 || (strides[d] & (size - 1)) != 0) return false;
+        if ((strides[d] < 0) != in.backward || (strides[d] & (size - 1)) != 0) return false;
         if (in.contiguous && strides[d] != dense) return false;
         if (in.ordered && d > 0 && strides[d] > strides[d - 1]) return false;
         if (std::min<int64_t>(in.extents[static_cast<size_t>(d)], kPlural) !=
