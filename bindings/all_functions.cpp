@@ -254,7 +254,7 @@ int64_t taken_off = 0, taken_off_at = 0,
         off_for = 0;  // by the clock of looked_at, by the wall's, as asked for
 
 // The pause is of the program's own time, too: it is longer where others have the cores.
-void put_back() {
+int put_back() {
     const int64_t now = frontend::thread_ns();
     if (looked_at == taken_off) {  // another thread's clock would say nothing
         const int64_t ran = std::max<int64_t>(1, now - taken_off),
@@ -262,12 +262,14 @@ void put_back() {
         if (ran < off_for) {
             const double share = static_cast<double>(ran) / static_cast<double>(passed);
             const auto rest = static_cast<double>(off_for - ran) / share;
-            return do_later(static_cast<int64_t>(std::min(rest, 1.0 * policy().hook_longest_idle)), put_back);
+            do_later(static_cast<int64_t>(std::min(rest, 1.0 * policy().hook_longest_idle)), put_back);
+            return 0;
         }
         frontend::Judge::let_pass(ran);
     }
     looked_at = now;
     frontend::watch_again();
+    return 0;
 }
 
 bool stays() {

@@ -19,7 +19,7 @@ std::vector<SharedState*>& waiting() {
     return *list;
 }
 
-void begin_looks();
+int begin_looks();
 
 int64_t armed_for = 0;  // when `begin_looks` is called, ns; 0: it is not going to be
 
@@ -32,7 +32,7 @@ void arm() {
     do_later(std::max<int64_t>(0, first - frontend::now_ns()), begin_looks);
 }
 
-void begin_looks() {
+int begin_looks() {
     armed_for = 0;
     const int64_t now = frontend::now_ns() + frontend::policy().looks_together;
     std::vector<SharedState*> due;
@@ -40,6 +40,7 @@ void begin_looks() {
         if (s->look_at <= now) due.push_back(s);
     for (SharedState* s : due) take_back(s);
     arm();
+    return 0;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Wish {
-    void (*what)();
+    int (*what)();
     Clock::time_point due;
 };
 
@@ -48,10 +48,7 @@ Waiting& waiting() {
     return *one;
 }
 
-int pending(void* what) {
-    reinterpret_cast<void (*)()>(what)();
-    return 0;
-}
+int pending(void* what) { return reinterpret_cast<int (*)()>(what)(); }
 
 void wait_and_ask() {
     Waiting& w = waiting();
@@ -99,8 +96,9 @@ void stop() {
     w.leaving = false;
 }
 
-void start_if_wanted() {
+int start_if_wanted() {
     if (!waiting().wishes.empty()) start();
+    return 0;
 }
 
 PyObject* before_fork(PyObject*, PyObject*) {
@@ -132,7 +130,7 @@ bool follow_forks() {
 
 }  // namespace
 
-void do_later(int64_t ns, void (*what)()) {
+void do_later(int64_t ns, int (*what)()) {
     const bool follows = frontend::once([] { return follow_forks(); });
     Waiting& w = waiting();
     if (w.ended || !follows || lost()) return;

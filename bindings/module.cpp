@@ -15,12 +15,14 @@
 #include "bindings/function_object.h"
 #include "bindings/giving_back.h"
 #include "bindings/inspector.h"
+#include "bindings/later.h"
 #include "bindings/profile.h"
 #include "bindings/shared_states.h"
 #include "bindings/testing.h"
 #include "frontend/cpython/builtins.h"
 #include "frontend/cpython/evaluated.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/cpython/recall.h"
 #include "frontend/drive/ledger.h"
 #include "frontend/hosts/host.h"
 #include "frontend/policy.h"
@@ -475,6 +477,7 @@ PYBIND11_MODULE(_stator_bindings, m) {
     stator::guards::OwnCode::compile_all();
     prepare_departures();
     stator::frontend::make_caller();
+    stator::frontend::set_do_later(stator::bindings::do_later);
     if (!add_compiled_function(m.ptr())) throw py::error_already_set();
     add_inspection(m);
     add_functions(m);

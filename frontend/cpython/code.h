@@ -58,11 +58,28 @@ struct StackEffect {
     int pops, pushes;
 };
 StackEffect stack_effect(const Insn& insn);
+// Whether the instruction after it may be the next one.
+inline bool falls_through(Opcode op) {
+    return op != Opcode::Jump && op != Opcode::ReturnValue && op != Opcode::RaiseVarargs &&
+           op != Opcode::Reraise;
+}
 
 struct Handler {
     int target;  // index into insns
     int depth;   // stack depth to unwind to
     bool push_lasti;
+};
+
+// The loops of a code, as its control flow has them, and how high its stack is: for those that look into a
+// frame which the evaluator runs, where the frame does not say it. What only handlers lead to is left out.
+struct CodeLoops {
+    struct Loop {
+        int header;  // index into CodeInfo::insns
+        int around;  // the loop that it is in, an index into `loops`; -1: none
+    };
+    std::vector<Loop> loops;
+    std::vector<int> innermost;  // per instruction: the innermost loop that it is in, or -1
+    std::vector<int> depth;      // per instruction: values on the stack before it; -1: nobody knows
 };
 
 class CodeInfo {
@@ -93,6 +110,7 @@ class CodeInfo {
     // dead there. Cells and free variables are always live. A dead local can still be seen through locals()
     // and frame.f_locals: see locals_seen.
     bool live(int insn_index, int slot) const;
+    const CodeLoops& loops() const;  // found when first asked for
     // The first instruction of the basic block that an instruction is in.
     int block_of(int insn_index) const;
     // Whether locals of a frame of this code, with these globals, may be looked up by name.
@@ -101,6 +119,7 @@ class CodeInfo {
   private:
     void compute_liveness() const;
     void compute_blocks() const;
+    void compute_loops() const;
     void compute_first_ahead();
 
     std::vector<Handler> handlers_;
@@ -108,7 +127,8 @@ class CodeInfo {
     mutable std::vector<uint64_t>
         live_;  // per instruction: a bit per localsplus slot; empty until first asked
     mutable std::vector<uint8_t> begins_block_;  // per instruction; empty until first asked
-    mutable int8_t locals_seen_ = -1;            // -1 until first asked
+    mutable std::unique_ptr<CodeLoops> loops_;
+    mutable int8_t locals_seen_ = -1;  // -1 until first asked
 };
 
 }  // namespace stator::frontend

@@ -25,11 +25,6 @@ bool writes_slot(Opcode op) {
     return op == Opcode::StoreFast || op == Opcode::DeleteFast || op == Opcode::LoadFastAndClear;
 }
 
-bool falls_through(Opcode op) {
-    return op != Opcode::Jump && op != Opcode::ReturnValue && op != Opcode::RaiseVarargs &&
-           op != Opcode::Reraise;
-}
-
 using Row = uint64_t*;
 
 bool merge(Row into, const uint64_t* from, int words) {

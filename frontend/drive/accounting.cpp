@@ -9,7 +9,16 @@
 namespace stator::frontend {
 
 bool FunctionState::Impl::awaits_code() {
-    std::erase_if(awaited, [](const auto& region) { return region->ready() || region->failed(); });
+    // Code that is there is waited for until its loop comes round: the outermost one of a nest may take its
+    // time.
+    const int64_t now = awaited.empty() ? 0 : now_ns();
+    std::erase_if(awaited, [&](Awaited& a) {
+        const regions::CompiledRegion& r = *a.region;
+        if (r.failed() || r.retired) return true;
+        if (!r.ready()) return false;
+        if (a.ready_since == 0) a.ready_since = now;
+        return r.entries > 0 || r.refused > 0 || now - a.ready_since > policy().until_back;
+    });
     return !awaited.empty();
 }
 
@@ -31,7 +40,7 @@ bool FunctionState::Impl::code_settled() const {
 void FunctionState::Impl::pay(int64_t cost) {
     // While the code of a loop is being made, what is paid is a part of what the code costs: it says nothing
     // about what serving will be worth.
-    if (is_judged() && awaits_code()) return invest(cost);
+    if (is_judged() && waits()) return invest(cost);
     account.pay(cost);
     if (!is_judged() || verdicts.any_won()) return;
     tried += cost;
@@ -69,12 +78,15 @@ void FunctionState::Impl::settle(int64_t cost) {
     if (!is_judged()) return;
     const int64_t ran = take_time(cost);
     seen += ran;
-    if (awaits_code()) {
-        // Until its code is there a loop goes on step by step, which is a part of what the code costs.
+    if (waits()) {
+        waited += cost;
+        // Until its code is there, or is reached, a loop goes on step by step, which is a part of what the
+        // code costs.
         invest(cost);
         handing_over |= purse().exhausted();
         return;
     }
+    waited = 0;
     pay(cost);
     account.ran(ran);
     handing_over |= account.overdrawn() || (account.debt() > policy().trial_allowance && waits_for_trial());

@@ -11,6 +11,7 @@
 #include "frontend/cpython/kept_error.h"
 #include "frontend/cpython/operators.h"
 #include "frontend/cpython/pending.h"
+#include "frontend/drive/coming_back.h"
 #include "frontend/drive/headers.h"
 #include "frontend/drive/unseen_changes.h"
 #include "frontend/hosts/numpy/temporaries.h"
@@ -60,7 +61,9 @@ class FrameDriver {
           places_(fs.places(code)),
           timed_(recorder ? Activity::Recording : Activity::Stepping, kFramesLine, f.raw()) {
         ++driven_frames;
-        if (fs.driving++ == 0) fs.settled_at = now_ns(), fs.invested_before = purse().invested();
+        if (fs.driving++ == 0)
+            fs.settled_at = now_ns(), fs.invested_before = purse().invested(), fs.recalled = 0, fs.waited = 0,
+            fs.left_to_others = false;
     }
     ~FrameDriver() {
         fs_.settle(cost_);
@@ -91,6 +94,8 @@ class FrameDriver {
     Flow descend(std::vector<ResumeFrame>& frames, size_t k, bool hot, PyObject** result);
     Flow raised(PyObject** result);
     PyObject* call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot);
+    PyObject* call_clone(PyObject* clone, std::vector<ResumeFrame>& frames, size_t k, bool hot,
+                         std::optional<ResumeFrame>* again);
     PyObject* constructed(PyObject* steal);
     PyObject* operated(int nb_op, PyObject* steal);
     void fill(ResumeFrame& rf, bool in_call);
@@ -99,6 +104,9 @@ class FrameDriver {
     void note_bound(int header);
     bool refused(CallLimits::What what);
     PyObject* hand_over(int unit);
+    bool may_come_back() const;
+    bool waits_long() const;
+    PyObject* hand_over_for_now(int unit);
     bool anything_ahead() const { return places_.last_ahead >= code_.first_ahead[static_cast<size_t>(pc_)]; }
 
     FunctionState::Impl& fs_;
@@ -117,6 +125,8 @@ class FrameDriver {
         std::vector<int> bound = {};  // slots that a region has bound since: it may have left them empty
     };
     std::vector<Lost> lost_;  // of this frame, those of the last exit last
+    // For one in the place of a frame that was recalled: where it is put when it is recalled once more.
+    std::optional<ResumeFrame>* again_ = nullptr;
     // Since the accounts were settled, beyond what the evaluator would take, ns.
     int64_t cost_ = policy().frame_cost;
     Timed timed_;
@@ -298,9 +308,59 @@ void FrameDriver::find_lost() {
     lost_.clear();
 }
 
+// Whether the evaluator may have the frame for a while.
+bool FrameDriver::may_come_back() const {
+    return fs_.is_judged() && ComingBack::is_possible(fs_, places_) && lost_.empty() &&
+           fs_.recalled < policy().recalls && can_be_recalled(f_, code_);
+}
+
+// Whether what the frame waits for takes long enough that the evaluator should have it meanwhile.
+bool FrameDriver::waits_long() const {
+    Handler handler;
+    return fs_.waited > policy().stepped_while_waiting && may_come_back() &&
+           !code_.find_handler(pc_, &handler);
+}
+
+// The evaluator has the frame until it ends or is recalled. Who made the frame in the place of one that was
+// recalled before goes on with it.
+PyObject* FrameDriver::hand_over_for_now(int unit) {
+    const PyRef function = PyRef::borrow(f_.function());
+    std::optional<ResumeFrame> recalled;
+    PyObject* result = nullptr;
+    {
+        ComingBack decides(fs_, places_);
+        result = evaluate_until_recalled(f_, unit, code_, decides, &recalled);
+        if (!recalled) return result;
+        fs_.coming_back = decides.target();
+        fs_.coming_back_in = &places_;
+    }
+    ++fs_.recalled;
+    ++fs_.counters.recalls;
+    fs_.handing_over = false;
+    fs_.waited = 0;
+    if (log_enabled(LogTopic::Traces))
+        log(LogTopic::Traces,
+            fs_.name + ": recalled from the evaluator at " + location(code_, code_.index_at(recalled->unit)));
+    if (again_) {
+        *again_ = std::move(recalled);
+        return unwind_recalled();
+    }
+    timed_.change(Activity::Stepping);
+    const PyRef clone = fs_.clone_of(function.get());  // once: the function may be given other code later
+    while (clone && recalled) {
+        std::vector<ResumeFrame> frames;
+        frames.push_back(std::move(*recalled));
+        recalled.reset();
+        result = in_its_place(f_.ts(), [&] { return call_clone(clone.get(), frames, 0, false, &recalled); });
+    }
+    fs_.coming_back = nullptr;
+    return result;
+}
+
 // The rest of the frame is the default evaluator's.
 PyObject* FrameDriver::hand_over(int unit) {
     timed_.change(Activity::Plain);
+    if (fs_.handing_over && may_come_back()) return hand_over_for_now(unit);
     const PyRef code = PyRef::borrow(reinterpret_cast<PyObject*>(code_.code));
     const bool unseen = !lost_.empty() && !changes_nothing_ahead(code_, code_.index_at(unit));
     PyObject* result = finish_default(f_, unit);
@@ -632,6 +692,10 @@ PyObject* FrameDriver::run(bool skip_place) {
             if (!recorder_ && code_.insns[pc_].boundary &&
                 ((!wants_place_ && !anything_ahead()) || fs_.handing_over))
                 return hand_over(code_.insns[pc_].unit);
+            if (!recorder_ && code_.insns[pc_].boundary && waits_long()) {
+                timed_.change(Activity::Plain);
+                return hand_over_for_now(code_.insns[pc_].unit);
+            }
         }
         skip_place = false;
         if (step_once(&result) == Flow::Done) return result;
@@ -650,21 +714,28 @@ void FrameDriver::fill(ResumeFrame& rf, bool in_call) {
 }
 
 PyObject* FrameDriver::call_inner(std::vector<ResumeFrame>& frames, size_t k, bool hot) {
+    const PyRef clone = fs_.clone_of(frames[k].func.get());
+    return clone ? call_clone(clone.get(), frames, k, hot, nullptr) : nullptr;
+}
+
+PyObject* FrameDriver::call_clone(PyObject* clone, std::vector<ResumeFrame>& frames, size_t k, bool hot,
+                                  std::optional<ResumeFrame>* again) {
     struct Context {
         FunctionState::Impl* fs;
         std::vector<ResumeFrame>* frames;
         size_t k;
         bool hot;
-    } ctx{&fs_, &frames, k, hot};
-    PyRef clone = fs_.clone_of(frames[k].func.get());
-    if (!clone) return nullptr;
+        std::optional<ResumeFrame>* again;
+    } ctx{&fs_, &frames, k, hot, again};
     return call_with_frame(
-        clone.get(),
+        clone,
         [](void* p, Frame& frame) -> PyObject* {
             auto* c = static_cast<Context*>(p);
             const CodeInfo* code = CodeInfo::get(frame.code());
             frame.link();
-            return FrameDriver(*c->fs, frame, *code, 0, nullptr).resume(*c->frames, c->k, c->hot);
+            FrameDriver driver(*c->fs, frame, *code, 0, nullptr);
+            driver.again_ = c->again;
+            return driver.resume(*c->frames, c->k, c->hot);
         },
         &ctx);
 }

@@ -147,9 +147,22 @@ struct FunctionState::Impl {
     LoopHeader* left_loop = nullptr;
     int driving = 0;            // frames at hand
     bool handing_over = false;  // the account is overdrawn: frames at hand go on in the evaluator
+    // What was stepped since frames at hand wait for code, or for a loop around to be tried, costs, ns.
+    int64_t waited = 0;
+    bool left_to_others = false;  // at the last header: a loop that is hot waits for one around it
+    int recalled = 0;             // frames that came back from there in this call (coming_back.h)
+    // What the last one came back for, until it is reached: loops inside leave it to that.
+    LoopHeader* coming_back = nullptr;
+    const CodePlaces* coming_back_in = nullptr;
     // Regions whose code is being made: what is stepped meanwhile is part of their price.
-    std::vector<std::shared_ptr<regions::CompiledRegion>> awaited;
+    struct Awaited {
+        std::shared_ptr<regions::CompiledRegion> region;
+        int64_t ready_since = 0;
+    };
+    std::vector<Awaited> awaited;
     bool awaits_code();
+    // Whether what frames at hand step now is a part of the price of code that is made, or about to be.
+    bool waits() { return left_to_others || coming_back || awaits_code(); }
     // Accounts for what frames at hand have cost since, and decides whether they go on like that.
     void settle(int64_t cost);
     void give_up_loop(CodePlaces& places, LoopHeader& h);

@@ -256,7 +256,7 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
                                                                   fs.options.async, std::move(device)));
     h.regions.back()->is_compared = compared;
     fs.last_region = now_ns();
-    fs.awaited.push_back(h.regions.back());
+    fs.awaited.push_back({h.regions.back()});
     ++fs.regions_built;
 }
 
@@ -289,6 +289,9 @@ bool comes_round(const Frame& f) {
 
 // Whether the loop of `header` leaves it to those around it to become a region.
 bool leaves_it_to_others(const FunctionState::Impl& fs, CodePlaces& places, int header, const LoopHeader& h) {
+    // The frame was recalled for one of them, which may have waited for others long enough.
+    if (fs.coming_back && fs.coming_back_in == &places && fs.coming_back->has(header))
+        return fs.coming_back != &h;
     const LoopsAround around = loops_around(fs, places, header, header);
     const int64_t now = now_ns(), waited = now - std::max(h.since, fs.last_region);
     for (auto& [other_header, other] : places.headers)
@@ -389,12 +392,15 @@ AtHeader arrive_at_header(FunctionState::Impl& fs, CodePlaces& places, Frame& f,
     LoopHeader& h = *header_here;
     if (++h.arrivals == 1) h.since = now_ns();
     h.one_round = !comes_round(f);
+    const bool came_back = fs.coming_back == &h;
     const size_t before = h.regions.size();
     const auto here = [&, pc = *pc] { return line_of(code, pc); };
-    if (h.regions.empty() && !h.one_round && !forbidden(fs) && is_hot(fs, h, f) &&
-        !leaves_it_to_others(fs, places, *pc, h) && fs.may_invest())
-        build(fs, places, h, f, code, *pc);
+    const bool builds =
+        h.regions.empty() && !h.one_round && !forbidden(fs) && (came_back || is_hot(fs, h, f));
+    fs.left_to_others = builds && leaves_it_to_others(fs, places, *pc, h);
+    if (builds && !fs.left_to_others && fs.may_invest()) build(fs, places, h, f, code, *pc);
     fs.compile_postponed();
+    if (came_back) fs.coming_back = nullptr;
     h.serves = waits_for_code(h);
     const Comparison compared = compare(fs, places, h, f, code);
     if (compared.turn == Duel::Turn::Traces) return AtHeader::Nothing;

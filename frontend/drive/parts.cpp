@@ -106,7 +106,7 @@ void drop(const Part& part, DroppedParts* dropped) {
                     [&](const auto& t) { return t.get() == part.trace; });
     if (part.region) {
         const auto is_it = [&](const auto& r) { return r.get() == part.region; };
-        take(part.fs->awaited, dropped->regions, is_it);
+        std::erase_if(part.fs->awaited, [&](const auto& a) { return is_it(a.region); });
         return take(part.header->regions, dropped->regions, is_it);
     }
     if (part.followed) {
