@@ -1,6 +1,8 @@
 // See recall.h.
 #include "frontend/cpython/raw/raw.h"
 // raw.h must come first.
+#include "internal/pycore_runtime.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -150,8 +152,8 @@ int look() {
 void set_do_later(DoLater how) { do_later = how; }
 
 bool can_be_recalled(const Frame& f, const CodeInfo& code) {
-    return do_later && code.has_loops && _Py_IsMainThread() && f.ts()->interp == PyInterpreterState_Main() &&
-           passed_on() && !collects_generator(code.code);
+    return do_later && code.has_loops && _PyRuntime.main_thread == PyThread_get_thread_ident() &&
+           f.ts()->interp == PyInterpreterState_Main() && passed_on() && !collects_generator(code.code);
 }
 
 PyObject* evaluate_until_recalled(Frame& f, int unit, const CodeInfo& code, Recall& decides,
