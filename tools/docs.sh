@@ -4,7 +4,7 @@
 make_venv .venvs/docs .venv/bin/python tools/requirements-docs.txt
 source=build/docs/source
 rm -rf $source build/docs/html && mkdir -p $source
-cp -r README.md CONTRIBUTING.md CHANGELOG.md docs $source
+cp -r README.md CONTRIBUTING.md CHANGELOG.md docs examples $source
 cat >$source/conf.py <<'EOF2'
 project = "stator"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -21,6 +21,7 @@ README
 docs/guide/tutorial
 docs/guide/profit
 docs/guide/comparison
+examples/README
 ```
 
 ```{toctree}
