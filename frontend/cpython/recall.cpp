@@ -114,6 +114,11 @@ PyObject* passed_on() {
     return exception;
 }
 
+// Not as `raise` does, which would have it refer to an exception that is being handled.
+void set(PyObject* exception) {
+    PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception))), Py_NewRef(exception), nullptr);
+}
+
 // Whether this exception is set.
 bool is_set(PyObject* exception) {
     PyObject *type, *value, *traceback;
@@ -140,7 +145,7 @@ int look() {
     PyThreadState* const ts = PyThreadState_Get();
     const auto at = std::ranges::find(evaluated(), raw::current(ts), &Evaluated::frame);
     if (at != evaluated().end() && recall(**at, ts)) {
-        PyErr_SetObject(PyExc_RuntimeError, (*at)->raised.get());
+        set((*at)->raised.get());
         return -1;
     }
     look_later();
@@ -177,7 +182,7 @@ PyObject* evaluate_until_recalled(Frame& f, int unit, const CodeInfo& code, Reca
 }
 
 PyObject* unwind_recalled() {
-    PyErr_SetObject(PyExc_RuntimeError, passed_on());
+    set(passed_on());
     return nullptr;
 }
 

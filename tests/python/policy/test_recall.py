@@ -166,6 +166,27 @@ swapped.__code__ = code
 this = stator.compile(swapped)
 assert this(600_000, x) == expected
 
+# Nothing of an exception that is being handled outlives it.
+import gc, weakref
+class Failure(Exception):
+    pass
+def handles(n, x):
+    t = 0.0
+    for r in range(6):
+        for i in range(n):
+            t = 1.5 - t + x[i % 7]
+    return t
+compiled = stator.compile(handles)
+gc.disable()
+try:
+    raise Failure
+except Failure as failure:
+    dies = weakref.ref(failure)
+    assert compiled(200_000, x) == handles(200_000, x)
+    assert sys.exc_info()[1] is failure and failure.__context__ is None
+assert dies() is None
+gc.enable()
+
 def deepest(k=0):
     try:
         return deepest(k + 1)
