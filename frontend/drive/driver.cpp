@@ -308,17 +308,17 @@ void FrameDriver::find_lost() {
     lost_.clear();
 }
 
-// Whether the evaluator may have the frame for a while.
+// Whether the evaluator may have the frame for a while: asked at each step of what waits.
 bool FrameDriver::may_come_back() const {
-    return fs_.is_judged() && ComingBack::is_possible(fs_, places_) && lost_.empty() &&
-           fs_.recalled < policy().recalls && can_be_recalled(f_, code_);
+    return lost_.empty() && can_be_recalled(f_, code_) && fs_.recalled < policy().recalls &&
+           fs_.is_judged() && ComingBack::is_possible(fs_, places_);
 }
 
 // Whether what the frame waits for takes long enough that the evaluator should have it meanwhile.
 bool FrameDriver::waits_long() const {
     Handler handler;
-    return fs_.waited > policy().stepped_while_waiting && may_come_back() &&
-           !code_.find_handler(pc_, &handler);
+    return fs_.waited > policy().stepped_while_waiting && !code_.find_handler(pc_, &handler) &&
+           may_come_back();
 }
 
 // The evaluator has the frame until it ends or is recalled. Who made the frame in the place of one that was
