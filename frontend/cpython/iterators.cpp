@@ -64,4 +64,12 @@ void set_array_iter_position(PyObject* o, int64_t position) {
     reinterpret_cast<SequenceIter*>(o)->index = position;
 }
 
+int64_t items_left(PyObject* o) {
+    if (is_range_iter(o)) return range_iter_state(o).left;
+    if (Py_TYPE(o) != &PyListIter_Type && Py_TYPE(o) != &PyTupleIter_Type) return -1;
+    const Py_ssize_t left = PyObject_LengthHint(o, -1);
+    if (left < 0) PyErr_Clear();
+    return left;
+}
+
 }  // namespace stator::frontend

@@ -16,6 +16,9 @@ RangeState range_iter_state(PyObject* o);
 void set_range_iter_state(PyObject* o, const RangeState& s);
 PyObject* new_range_iter(const RangeState& s);  // new reference; nullptr with an error set
 
+// Items to come of the iterator of a range, list or tuple; -1: it is another one, and nobody knows.
+int64_t items_left(PyObject* o);
+
 // iter(array): Python's iterator over a sequence. The array is nullptr when it has ended.
 struct ArrayIterState {
     PyObject* array = nullptr;  // borrowed

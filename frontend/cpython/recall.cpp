@@ -18,15 +18,6 @@ namespace {
 
 DoLater do_later = nullptr;
 
-// Iterations to come of a loop whose iterator is this; -1: nobody knows.
-int64_t iterations_left(PyObject* iterator) {
-    if (is_range_iter(iterator)) return range_iter_state(iterator).left;
-    if (Py_TYPE(iterator) != &PyListIter_Type && Py_TYPE(iterator) != &PyTupleIter_Type) return -1;
-    const Py_ssize_t left = PyObject_LengthHint(iterator, -1);
-    if (left < 0) PyErr_Clear();
-    return left;
-}
-
 // A frame that the evaluator has, of the main thread.
 struct Evaluated {
     raw::IFrame* frame;
@@ -64,7 +55,7 @@ bool find_loops(const Evaluated& e, int pc, std::vector<Recall::Loop>* loops, in
                 const raw::slot_t above = e.frame->localsplus[*depth - k];
                 if (!raw::slot_is_object(above) || raw::slot_object(above)) return false;
             }
-            loop.left = iterations_left(o);
+            loop.left = items_left(o);
         }
         loops->push_back(loop);
     }

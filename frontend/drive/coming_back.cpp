@@ -20,9 +20,11 @@ bool is_untried(const LoopHeader& h) {
            });
 }
 
+// Code that has refused each frame so far, because arrays overlap, say, is nothing to come back for.
 bool has_code(const LoopHeader& h) {
-    return !h.dead && std::ranges::any_of(
-                          h.regions, [](const auto& r) { return r->ready() && !r->failed() && !r->retired; });
+    return !h.dead && std::ranges::any_of(h.regions, [](const auto& r) {
+        return r->ready() && !r->failed() && !r->retired && (r->entries > 0 || r->refused == 0);
+    });
 }
 
 bool may_get_code(const LoopHeader& h) {

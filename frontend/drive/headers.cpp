@@ -132,13 +132,9 @@ int64_t iterations_left(const Frame& f) {
     const int top = f.depth() - 1 - kAboveIterator;
     PyObject* o = top >= 0 && f.slot_is_object(top) ? f.slot(top) : nullptr;
     if (!o) return -1;
-    if (is_range_iter(o)) return range_iter_state(o).left;
-    if (!is_array_iter(o) && Py_TYPE(o) != &PyListIter_Type && Py_TYPE(o) != &PyTupleIter_Type) return -1;
-    if (is_array_iter(o)) {
-        PyObject* array = array_iter_state(o).array;
-        if (!array || !numpy::array_kind(array))
-            return -1;  // of others, asking for the length runs their code
-    }
+    if (!is_array_iter(o)) return items_left(o);
+    PyObject* array = array_iter_state(o).array;
+    if (!array || !numpy::array_kind(array)) return -1;  // of others, asking for the length runs their code
     const Py_ssize_t left = PyObject_LengthHint(o, -1);
     if (left < 0) PyErr_Clear();
     return left;
