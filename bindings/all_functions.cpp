@@ -27,6 +27,7 @@
 #include "bindings/later.h"
 #include "frontend/clock.h"
 #include "frontend/cpython/frame.h"
+#include "frontend/cpython/recall.h"
 #include "frontend/cpython/walk.h"
 #include "frontend/drive/driver.h"
 #include "frontend/hosts/host.h"
@@ -132,9 +133,18 @@ bool wanted(PyObject* function) {
     return selected(module, guards::utf8(reinterpret_cast<PyFunctionObject*>(function)->func_qualname));
 }
 
+// Whether the frame is the program's own at module level: a script or a notebook's cell. Modules that are
+// imported go on as they are, and so does what is executed in a namespace that may go away afterwards.
+bool is_program(const Frame& frame) {
+    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "__main__");
+    return module && PyModule_Check(module) && PyModule_GetDict(module) == frame.globals() &&
+           selected("__main__", "<module>");
+}
+
 // Makes the function a candidate if it is one now.
 bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
-    if (++c.calls == 1 && !wanted(frame.function())) {
+    const bool module = frame.is_at_module_level();
+    if (++c.calls == 1 && !(module ? is_program(frame) : wanted(frame.function()))) {
         c.refused = true;
         c.why = frontend::Reason::Excluded;
         return false;
@@ -144,15 +154,17 @@ bool admit(Candidate& c, const Frame& frame, PyCodeObject* code) {
     if (!late && c.calls > 1) return false;  // one with loops was a candidate in its first call
     // To look at what code names and is given takes longer than many a call: seldom, the more often it was.
     if (late && !std::has_single_bit(static_cast<uint64_t>(more))) return false;
-    if (!given_arrays(frame, code) && !names_arrays(code, frame.globals())) {
+    // What a module is going to import nobody knows when it begins.
+    if (!module && !given_arrays(frame, code) && !names_arrays(code, frame.globals())) {
         c.refused = more >= policy().all_calls_without_arrays;
         c.why = frontend::Reason::NoArrayArguments;
         return false;
     }
     if (frontend::text_of(code).waits(c.calls)) return false;
-    const frontend::CodeInfo* decoded = frontend::CodeInfo::get(code);
+    const frontend::CodeInfo* decoded = frontend::CodeInfo::of_frame(code);
     PyErr_Clear();
     if (!late && !(decoded && decoded->has_loops)) return false;
+    if (module && !(decoded && frontend::can_be_recalled(frame, *decoded))) return false;
     frontend::FunctionOptions o;
     o.async = options().async;
     c.state = FunctionState::create(frame.function(), o);

@@ -89,6 +89,9 @@ class CodeInfo {
     // coroutines, code without CO_OPTIMIZED, or an instruction unknown to this version's table; `why` then
     // says so.
     static const CodeInfo* get(PyCodeObject* code, const char** why = nullptr);
+    // The same for code of a frame at hand, which may be a module's (`is_module`) where the frame is at
+    // module level (Frame::is_at_module_level).
+    static const CodeInfo* of_frame(PyCodeObject* code, const char** why = nullptr);
     // Decodes without caching; `why` as for get.
     static std::unique_ptr<CodeInfo> decode(PyCodeObject* code, const char** why);
 
@@ -98,6 +101,7 @@ class CodeInfo {
     std::vector<int32_t> index_of_unit;  // -1 where no instruction starts
     std::vector<uint8_t> is_header;      // per instruction: target of a backward jump
     bool has_loops = false;
+    bool is_module = false;   // its names are in a dict: code of a module, a notebook's cell or a class body
     std::vector<PyRef> made;  // code that instructions refer to and the code object does not keep
     // Per instruction: the first one that may yet be executed from there on.
     std::vector<int32_t> first_ahead;

@@ -17,6 +17,7 @@ PyCodeObject* Frame::code() const { return raw::code(raw_); }
 PyObject* Frame::function() const { return raw::function(raw_); }
 PyObject* Frame::globals() const { return raw_->f_globals; }
 PyObject* Frame::builtins() const { return raw_->f_builtins; }
+bool Frame::is_at_module_level() const { return raw::is_at_module_level(raw_); }
 int Frame::unit() const { return raw::next(raw_); }
 int Frame::depth() const { return static_cast<int>(raw::sp(raw_) - raw_->localsplus); }
 PyObject* Frame::slot(int i) const { return raw::slot_object(raw_->localsplus[i]); }

@@ -20,9 +20,11 @@ class Frame {
   public:
     Frame(PyThreadState* ts, _PyInterpreterFrame* raw) : ts_(ts), raw_(raw) {}
     PyCodeObject* code() const;
-    PyObject* function() const;     // borrowed PyFunctionObject
-    PyObject* globals() const;      // borrowed
-    PyObject* builtins() const;     // borrowed
+    PyObject* function() const;  // borrowed PyFunctionObject
+    PyObject* globals() const;   // borrowed
+    PyObject* builtins() const;  // borrowed
+    // Whether its names are those of its globals: a module, a notebook's cell, `exec` in one namespace.
+    bool is_at_module_level() const;
     int unit() const;               // the next code unit to execute, for a frame that is not executing
     int depth() const;              // valid slots: localsplus, then stack
     PyObject* slot(int i) const;    // borrowed; NULL for an empty slot

@@ -137,13 +137,15 @@ PyObject* run_pending(PyThreadState* ts, raw::IFrame* frame, PendingCall* call) 
 
 PyObject* offer(PyThreadState* ts, raw::IFrame* frame, int throwflag) {
     const int flags = raw::code(frame)->co_flags;
-    if ((thread.handler || thread.watcher) && !throwflag && (flags & CO_OPTIMIZED) &&
-        !(flags & kSuspending)) {
+    const bool function = flags & CO_OPTIMIZED;
+    const FrameHandler handler = function ? thread.handler : nullptr;
+    const FrameHandler watcher = function || raw::is_at_module_level(frame) ? thread.watcher : nullptr;
+    if ((handler || watcher) && !throwflag && !(flags & kSuspending)) {
         RecursionLevel level(ts);
         Frame f(ts, frame);
         PyObject* result = nullptr;
-        if (level.within_limit() && ((thread.handler && thread.handler(thread.ctx, f, &result)) ||
-                                     (thread.watcher && thread.watcher(nullptr, f, &result))))
+        if (level.within_limit() &&
+            ((handler && handler(thread.ctx, f, &result)) || (watcher && watcher(nullptr, f, &result))))
             return result;
     }
     return pass_on(ts, frame, throwflag);

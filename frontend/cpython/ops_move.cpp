@@ -7,9 +7,7 @@ namespace stator::frontend::ops {
 Step op_Nop(const Op& o) { return next(o); }
 
 Step op_Other(const Op&) { return Step::Cannot; }
-// Only class bodies and modules have these, and their code is not stepped.
-Step op_LoadName(const Op&) { return Step::Cannot; }
-Step op_StoreName(const Op&) { return Step::Cannot; }
+// Only class bodies have these, and their code is not stepped.
 Step op_LoadClassDeref(const Op&) { return Step::Cannot; }
 
 Step op_Resume(const Op& o) {
@@ -164,6 +162,10 @@ Step op_LoadGlobal(const Op& o) {
 Step op_StoreGlobal(const Op& o) {
     return consume<1>(o, PyDict_SetItem(o.frame->f_globals, o.in.obj, top(o)));
 }
+
+// Of code that is stepped only modules have these, whose names are their globals.
+Step op_LoadName(const Op& o) { return raw::is_at_module_level(o.frame) ? op_LoadGlobal(o) : Step::Cannot; }
+Step op_StoreName(const Op& o) { return raw::is_at_module_level(o.frame) ? op_StoreGlobal(o) : Step::Cannot; }
 
 Step op_DeleteGlobal(const Op& o) {
     if (PyDict_DelItem(o.frame->f_globals, o.in.obj) == 0) return next(o);

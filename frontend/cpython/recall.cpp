@@ -75,7 +75,7 @@ int jump_at(const CodeInfo& code, raw::IFrame* frame) {
 // Whether somebody has the frame's object, or may have set something in it: that has to stay the frame's.
 bool is_seen(raw::IFrame* f) {
     const PyFrameObject* o = f->frame_obj;
-    if (raw::locals_dict(f)) return true;
+    if (raw::locals_dict(f) && !raw::is_at_module_level(f)) return true;
     return o && (Py_REFCNT(o) > 1 || o->f_trace || !o->f_trace_lines || o->f_trace_opcodes);
 }
 

@@ -107,6 +107,7 @@ class FrameDriver {
     bool may_come_back() const;
     bool waits_long() const;
     PyObject* hand_over_for_now(int unit);
+    bool is_between_loops() const;
     bool anything_ahead() const { return places_.last_ahead >= code_.first_ahead[static_cast<size_t>(pc_)]; }
 
     FunctionState::Impl& fs_;
@@ -311,7 +312,12 @@ void FrameDriver::find_lost() {
 // Whether the evaluator may have the frame for a while: asked at each step of what waits.
 bool FrameDriver::may_come_back() const {
     return lost_.empty() && can_be_recalled(f_, code_) && fs_.recalled < policy().recalls &&
-           fs_.is_judged() && ComingBack::is_possible(fs_, places_);
+           (fs_.is_judged() || code_.is_module) && ComingBack::is_possible(fs_, places_);
+}
+
+// What is at module level runs once: nothing but its loops is worth stepping.
+bool FrameDriver::is_between_loops() const {
+    return code_.is_module && fs_.is_judged() && code_.loops().innermost[static_cast<size_t>(pc_)] < 0;
 }
 
 // Whether what the frame waits for takes long enough that the evaluator should have it meanwhile.
@@ -360,7 +366,7 @@ PyObject* FrameDriver::hand_over_for_now(int unit) {
 // The rest of the frame is the default evaluator's.
 PyObject* FrameDriver::hand_over(int unit) {
     timed_.change(Activity::Plain);
-    if (fs_.handing_over && may_come_back()) return hand_over_for_now(unit);
+    if ((fs_.handing_over || code_.is_module) && may_come_back()) return hand_over_for_now(unit);
     const PyRef code = PyRef::borrow(reinterpret_cast<PyObject*>(code_.code));
     const bool unseen = !lost_.empty() && !changes_nothing_ahead(code_, code_.index_at(unit));
     PyObject* result = finish_default(f_, unit);
@@ -460,6 +466,7 @@ FrameDriver::Flow FrameDriver::replay_here(Place* place, PyObject** result, bool
 }
 
 FrameDriver::Flow FrameDriver::at_place(PyObject** result) {
+    if (code_.is_module) return wants_place_ = false, Flow::On;  // its names are no variables to a trace
     Place* place = places_.place_at[static_cast<size_t>(pc_)];
     if (!place && wants_place_) place = fs_.place(code_, pc_, true);
     wants_place_ = false;
@@ -690,7 +697,7 @@ PyObject* FrameDriver::run(bool skip_place) {
             }
             if (cost_ >= policy().settled_each) fs_.settle(std::exchange(cost_, 0));
             if (!recorder_ && code_.insns[pc_].boundary &&
-                ((!wants_place_ && !anything_ahead()) || fs_.handing_over))
+                ((!wants_place_ && !anything_ahead()) || fs_.handing_over || is_between_loops()))
                 return hand_over(code_.insns[pc_].unit);
             if (!recorder_ && code_.insns[pc_].boundary && waits_long()) {
                 timed_.change(Activity::Plain);
@@ -731,7 +738,7 @@ PyObject* FrameDriver::call_clone(PyObject* clone, std::vector<ResumeFrame>& fra
         clone,
         [](void* p, Frame& frame) -> PyObject* {
             auto* c = static_cast<Context*>(p);
-            const CodeInfo* code = CodeInfo::get(frame.code());
+            const CodeInfo* code = CodeInfo::of_frame(frame.code());
             frame.link();
             FrameDriver driver(*c->fs, frame, *code, 0, nullptr);
             driver.again_ = c->again;

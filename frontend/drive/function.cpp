@@ -305,7 +305,7 @@ std::unique_ptr<FunctionState> FunctionState::create(PyObject* func, const Funct
 bool FunctionState::Impl::decode() {
     auto* object = reinterpret_cast<PyCodeObject*>(code_object.get());
     const char* why = nullptr;
-    code = CodeInfo::get(object, &why);
+    code = CodeInfo::of_frame(object, &why);
     text_of(object).begin();
     if (code) {
         entry = place(*code, 0, true);

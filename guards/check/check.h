@@ -132,6 +132,8 @@ class GuardProgram {
     // entry, there or not, of a dict that nobody else has, or a `__slots__` member; of a dict, the same of an
     // item. Dropping objects of some builtin types is seen by nobody.
     static bool can_store(PyObject* obj, PyObject* name);
+    // The same for a name that is in the globals `dict` already.
+    static bool can_store_global(PyObject* dict, PyObject* name);
     // The dict of an object's attributes, where there is one by now: CPython makes it when it is asked for.
     static PyObject* dict_of(PyObject* obj);
 

@@ -78,6 +78,12 @@ PyObject* GuardProgram::dict_of(PyObject* obj) {
     return dict;
 }
 
+bool GuardProgram::can_store_global(PyObject* dict, PyObject* name) {
+    PyObject* held = PyDict_CheckExact(dict) ? PyDict_GetItemWithError(dict, name) : nullptr;
+    if (PyErr_Occurred()) PyErr_Clear();
+    return held && goes_unseen(held);
+}
+
 bool GuardProgram::can_store(PyObject* obj, PyObject* name) {
     PyTypeObject* type = Py_TYPE(obj);
     if (PyDict_CheckExact(obj)) return can_store_item(obj, name);

@@ -297,10 +297,10 @@ std::unique_ptr<CodeInfo> CodeInfo::decode(PyCodeObject* co, const char** why) {
     constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     *why = nullptr;
     if (co->co_flags & kSuspending) *why = "a generator or coroutine";
-    if (!(co->co_flags & CO_OPTIMIZED)) *why = "code of a module or class body";
     if (*why) return nullptr;
 
     auto info = std::make_unique<CodeInfo>();
+    info->is_module = !(co->co_flags & CO_OPTIMIZED);
     info->code = co;
     info->nlocalsplus = co->co_nlocalsplus;
     PyRef bytes = PyRef::steal(PyCode_GetCode(co));
@@ -320,6 +320,12 @@ std::unique_ptr<CodeInfo> CodeInfo::decode(PyCodeObject* co, const char** why) {
 }
 
 const CodeInfo* CodeInfo::get(PyCodeObject* co, const char** why) {
+    if (co->co_flags & CO_OPTIMIZED) return of_frame(co, why);
+    if (why) *why = "code of a module or class body";
+    return nullptr;
+}
+
+const CodeInfo* CodeInfo::of_frame(PyCodeObject* co, const char** why) {
     void* extra = nullptr;
     if (extra_index() < 0) {
         if (why) *why = "CPython has no code extra slot left";

@@ -56,6 +56,12 @@ namespace stator::frontend::raw {
 
 inline bool is_linked(PyThreadState* ts, IFrame* f) { return current(ts) == f; }
 
+// Whether the frame's names are those of its globals. A class body has a dict of its own.
+inline bool is_at_module_level(IFrame* f) {
+    return !(code(f)->co_flags & CO_OPTIMIZED) && locals_dict(f) == f->f_globals &&
+           PyDict_CheckExact(f->f_globals);
+}
+
 inline void link(PyThreadState* ts, IFrame* f) {
     f->previous = current(ts);
     set_current(ts, f);

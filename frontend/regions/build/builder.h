@@ -135,10 +135,14 @@ class Builder {
     bool on_load_deref(const Insn& insn);
     bool on_copy_free_variables(const Insn& insn);
 
-    // ---- build/attributes.cpp: attributes that are stored to ----
-    bool read_stored_attributes();
+    // ---- build/stored_places.cpp: attributes and globals that are stored to ----
+    bool read_stored_places();
+    Value* stored_place(PyObject* object, PyObject* name);
     Value* stored_attribute(const Value& owner, PyObject* name);
+    bool found_store(StoredPlace p);
+    bool becomes_stored(Value* v, const std::string& text);
     bool on_store_attr(const Insn& insn);
+    bool on_store_global(const Insn& insn);
     size_t place_of(const Level& level, int local) const;
 
     // ---- build/versions.cpp: how paths meet ----
@@ -171,6 +175,7 @@ class Builder {
 
     // ---- build/numpy/ops.cpp: instructions ----
     bool constant(PyObject* o, Value* out);
+    PyObject* globals_of(const Level& level) const;
     bool on_load_global(const Insn& insn);
     bool on_load_attr(const Insn& insn, bool method);
     bool on_binary(const Insn& insn);
@@ -533,7 +538,7 @@ class Builder {
     void effect() { s_.resume = nullptr; }
     // Of the innermost frame's stack.
     int stack_base(const State& s) const {
-        const int cells = s.levels.size() == 1 ? static_cast<int>(found_.stored_attributes.size()) : 0;
+        const int cells = s.levels.size() == 1 ? static_cast<int>(found_.stored_places.size()) : 0;
         return s.levels.back().base + s.levels.back().code->nlocalsplus + cells;
     }
     int stack_base() const { return stack_base(s_); }

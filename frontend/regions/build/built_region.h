@@ -129,11 +129,11 @@ struct BuiltRegion {
     std::vector<int> empty;  // entry slots that must be empty
     // Rows are lists of their own: none may be one that something else shows where one of them changes.
     bool rows_change = false;
-    // Attributes that the region stores to (attributes.cpp): what they hold lies behind the locals of
-    // the region's own frame in all its states.
+    // Attributes and globals that the region stores to (stored_places.cpp): what they hold lies behind the
+    // locals of the region's own frame in all its states.
     struct Cell {
-        int owner, slot;  // entry slots of the object, and of what it holds under the name
-        PyRef name;
+        int owner, slot;  // entry slots of the object, -1 of a global, and of what is there under the name
+        PyRef name, globals;
     };
     std::vector<Cell> cells;
     std::vector<Pinned> pinned;

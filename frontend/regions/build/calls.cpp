@@ -13,7 +13,8 @@ namespace {
 // Whether Python may have to go on inside it.
 bool changes_something(const CodeInfo& code) {
     return code.has_loops || std::any_of(code.insns.begin(), code.insns.end(), [](const Insn& i) {
-               return i.op == Opcode::StoreSubscr || i.op == Opcode::StoreSlice || i.op == Opcode::Call;
+               return i.op == Opcode::StoreSubscr || i.op == Opcode::StoreSlice ||
+                      i.op == Opcode::StoreGlobal || i.op == Opcode::Call;
            });
 }
 

@@ -247,7 +247,7 @@ bool Builder::read_entry() {
     for (int i = 0; i < depth; ++i) {
         if (!f_.slot_is_object(i)) return unknown("an exception that is being handled");
         PyObject* o = f_.slot(i);
-        if (i == nlocals_ && !read_stored_attributes()) return false;
+        if (i == nlocals_ && !read_stored_places()) return false;
         const bool on_stack = i >= nlocals_;
         Value passed;
         passed.kind = Kind::Passed;
@@ -298,7 +298,7 @@ bool Builder::read_entry() {
         }
         s_.slots.push_back(passed);
     }
-    return depth > nlocals_ || read_stored_attributes();
+    return depth > nlocals_ || read_stored_places();
 }
 
 namespace {

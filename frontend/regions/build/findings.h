@@ -26,11 +26,12 @@
 namespace stator::frontend::regions {
 
 // An attribute that the region stores to: the object, the name, and how the object is reached, step by step,
-// from a slot of the frame (or -1).
-struct StoredAttribute {
+// from a slot of the frame (or -1). Or a global: the dict, and the name.
+struct StoredPlace {
     PyRef object, name;
     int from;
     std::vector<std::pair<EntrySource, PyRef>> path;
+    bool is_global = false;
 };
 
 // What NumPy answered when it was asked what a call gives.
@@ -48,13 +49,13 @@ struct Findings {
     std::map<const CodeInfo*, std::vector<char>> done;  // instructions that some version of some attempt does
 
     // ---- variables ----
-    // Of path, header and local (from -1 down: stored attributes): what it is there.
+    // Of path, header and local (from -1 down: stored places): what it is there.
     std::map<std::tuple<int, int, int>, Value> variants;
     std::set<int> predicted;  // headers of the region's own frame
     // By variable: the entry slots whose arrays it may hold, and others that it was given the array of.
     std::map<int, std::set<int>> held_slots, held_from;
     std::set<std::pair<int, int>> shared;  // pairs of memory_of that turned out not to be apart
-    std::vector<StoredAttribute> stored_attributes;
+    std::vector<StoredPlace> stored_places;
 
     // ---- objects that were there at entry ----
     std::map<PyObject*, std::optional<RowsKind>> row_kinds;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 
 namespace stator::frontend::regions {
@@ -19,6 +20,8 @@ namespace stator::frontend::regions {
 // row it is, all is built again with the list as a table.
 Did Builder::becomes_rows(PyObject* o) {
     const auto [looked_at, fresh] = found_.row_kinds.try_emplace(o);
+    const bool listed = PyList_CheckExact(o) || PyTuple_CheckExact(o);
+    if (fresh && listed && !spend(PySequence_Fast_GET_SIZE(o) / policy().rows_a_step)) return false;
     if (fresh) looked_at->second = rows_kind(o);
     if (!looked_at->second) return Did::Declined;
     const bool first = PyList_CheckExact(o) && found_.indexed.insert(o).second;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
 #include "frontend/regions/sequence.h"
 
@@ -28,7 +29,9 @@ Kind kind_of_item(DType t) {
 
 std::optional<DType> Builder::dtype_of_items(PyObject* sequence) {
     const auto [looked_at, fresh] = found_.item_dtypes.try_emplace(sequence);
-    if (fresh) looked_at->second = item_dtype(sequence);
+    const bool listed = PyList_CheckExact(sequence) || PyTuple_CheckExact(sequence);
+    if (fresh && (!listed || spend(PySequence_Fast_GET_SIZE(sequence) / policy().items_a_step)))
+        looked_at->second = item_dtype(sequence);
     return looked_at->second;
 }
 

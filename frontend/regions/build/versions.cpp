@@ -229,7 +229,7 @@ void Builder::normalize(int pc, State* s) {
 bool Builder::widen(int pc, const State& a, const State& b) {
     bool any = false;
     const Level& top = a.levels.back();
-    for (int i = -static_cast<int>(found_.stored_attributes.size()); i < top.code->nlocalsplus; ++i) {
+    for (int i = -static_cast<int>(found_.stored_places.size()); i < top.code->nlocalsplus; ++i) {
         const size_t at = place_of(top, i);
         const Value &x = a.slots[at], &y = b.slots[at];
         if (!carries(at)) continue;

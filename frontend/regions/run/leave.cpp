@@ -309,7 +309,7 @@ bool same_number(PyObject* a, PyObject* b) {
 }  // namespace
 
 // Takes them out of the frame's slots. False with an error.
-bool CompiledRegion::store_attributes(std::vector<PyObject*>* slots) const {
+bool CompiledRegion::store_places(std::vector<PyObject*>* slots) const {
     if (built_->cells.empty()) return true;
     const auto first = slots->begin() + built_->exits.front()->frames.front().code->nlocalsplus;
     const auto last = first + static_cast<ptrdiff_t>(built_->cells.size());
@@ -318,7 +318,8 @@ bool CompiledRegion::store_attributes(std::vector<PyObject*>* slots) const {
     for (const BuiltRegion::Cell& c : built_->cells) {
         PyObject *now = *at++, *before = entry_[static_cast<size_t>(c.slot)];
         if (ok && now && now != before && !same_number(now, before))
-            ok = PyObject_SetAttr(entry_[static_cast<size_t>(c.owner)], c.name.get(), now) == 0;
+            ok = c.globals ? PyDict_SetItem(c.globals.get(), c.name.get(), now) == 0
+                           : PyObject_SetAttr(entry_[static_cast<size_t>(c.owner)], c.name.get(), now) == 0;
         Py_XDECREF(now);
     }
     slots->erase(first, last);
@@ -360,7 +361,7 @@ bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) 
                                                                : stop.function);
             frame.unit = stop.code->insns[static_cast<size_t>(stop.pc)].unit;
         }
-        // Attributes lie between the locals and the stack.
+        // Attributes and globals lie between the locals and the stack.
         const auto locals = static_cast<size_t>(stop.code->nlocalsplus);
         const size_t cells = k == 0 ? built_->cells.size() : 0;
         for (size_t i = 0; i < stop.slots.size(); ++i) {
@@ -373,7 +374,7 @@ bool CompiledRegion::leave(Frame& f, int exit, std::vector<ResumeFrame>* inner) 
         }
     }
     std::vector<NewItem> items;
-    if (!items_to_store(&items) || !store_attributes(&own_slots)) return left_.clear(), false;
+    if (!items_to_store(&items) || !store_places(&own_slots)) return left_.clear(), false;
     put_items(&items);
     f.clear_slots();
     for (size_t i = 0; i < own_slots.size(); ++i)

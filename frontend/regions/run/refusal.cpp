@@ -130,8 +130,9 @@ std::string in_words(const Refusal& r, const BuiltRegion& b, const CodeInfo& cod
             return fmt::format("expected {} to have the code and defaults it had, found them changed",
                                guards::show(b.functions[index].function.get()));
         case Refusal::NotStorable:
-            return fmt::format("expected that storing to {}.{} later is not noticed, found that it may be",
-                               name(b.cells[index].owner), guards::utf8(b.cells[index].name.get()));
+            return fmt::format("expected that storing to {}{} later is not noticed, found that it may be",
+                               b.cells[index].globals ? "" : name(b.cells[index].owner) + ".",
+                               guards::utf8(b.cells[index].name.get()));
         case Refusal::TooDeep: return "too few calls are left until RecursionError";
         case Refusal::Underflow: return "NumPy was asked to tell of underflow (np.errstate, np.seterr)";
         case Refusal::OtherInput: return differs(b.inputs[index].slot, expectation(b.inputs[index]));

@@ -268,10 +268,22 @@ bool CompiledRegion::resolve_calls() {
 
 // ---- entering ----
 
-// Whether the attribute is nobody else's variable, and storing to it later than the program does is not seen.
+// Whether the place is nobody else's variable, and storing to it later than the program does is not seen.
 bool CompiledRegion::can_store(const BuiltRegion::Cell& c) const {
-    PyObject* owner = entry_[static_cast<size_t>(c.owner)];
     const auto& sources = built_->sources;
+    if (c.globals) {
+        // As an item of the dict, or as an attribute of an object that has it as its own.
+        const bool read_otherwise = std::ranges::any_of(sources, [&](const EntrySource& s) {
+            PyObject* const owner = s.parent >= 0 ? entry_[static_cast<size_t>(s.parent)] : nullptr;
+            if (!owner) return false;
+            return s.kind == EntrySource::DictItem ? owner == c.globals.get()
+                   : s.kind == EntrySource::Attribute
+                       ? guards::GuardProgram::dict_of(owner) == c.globals.get()
+                       : false;
+        });
+        return !read_otherwise && guards::GuardProgram::can_store_global(c.globals.get(), c.name.get());
+    }
+    PyObject* owner = entry_[static_cast<size_t>(c.owner)];
     for (size_t i = 0; i < sources.size(); ++i) {
         const EntrySource& s = sources[i];
         if (s.kind != EntrySource::Attribute || built_->depth + static_cast<int>(i) == c.slot) continue;
@@ -745,7 +757,10 @@ int CompiledRegion::traverse(visitproc visit, void* arg) const {
         Py_VISIT(s.object.get());
         Py_VISIT(s.name.get());
     }
-    for (const BuiltRegion::Cell& c : built_->cells) Py_VISIT(c.name.get());
+    for (const BuiltRegion::Cell& c : built_->cells) {
+        Py_VISIT(c.name.get());
+        Py_VISIT(c.globals.get());
+    }
     return 0;
 }
 

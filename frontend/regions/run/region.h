@@ -127,7 +127,7 @@ class CompiledRegion {
     bool refuse(Refusal r);  // false
     Left not_entered();
     bool can_store(const BuiltRegion::Cell& c) const;
-    bool store_attributes(std::vector<PyObject*>* slots) const;
+    bool store_places(std::vector<PyObject*>* slots) const;
     bool items_to_store(std::vector<NewItem>* made);
     bool enter(Frame& f, std::vector<PyRef>* owned);
     bool read_inputs();
@@ -149,8 +149,8 @@ class CompiledRegion {
     // garbage, whose finalizers may come here again.
     bool busy_ = false;
     bool resolved_ = false, unresolvable_ = false;
-    // Attributes and items of lists are stored when it is left, while routines of it let other threads run,
-    // whose stores to the same places would be lost.
+    // Attributes, globals and items of lists are stored when it is left, while routines of it let other
+    // threads run, whose stores to the same places would be lost.
     bool stores_behind_others_ = false;
     bool writes_ = false;                     // to an array that was there at entry
     const Frame* frame_ = nullptr;            // while it is being entered

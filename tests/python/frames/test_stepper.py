@@ -223,7 +223,12 @@ def test_undecodable_code():
 
     assert "generator" in _testing.decode(generator.__code__)
     assert "generator" in _testing.decode(coroutine.__code__)
-    assert "module" in _testing.decode(compile("x = 1", "m", "exec"))
+
+
+def test_names_of_a_module():
+    """Code at module level is stepped where it has a loop; its names are globals."""
+    decoded = [i["op"] for i in _testing.decode(compile("y = x", "m", "exec"))]
+    assert "LoadName" in decoded and "StoreName" in decoded
 
 
 def test_liveness():

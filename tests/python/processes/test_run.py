@@ -148,8 +148,8 @@ def test_what_is_compiled(tmp_path):
         @stator.compile
         def decorated(x):
             return x * 2
-        for k in range(10):
-            plain(np.ones(100)), decorated(np.ones(100))
+        x = np.ones(100)
+        list(map(plain, [x] * 10)), list(map(decorated, [x] * 10))  # a loop would be compiled with what it calls
         stator.wait()
         print(decorated.stats()["replays"] > 5, stator.stats()["traces"])
         """,
@@ -320,8 +320,7 @@ def test_reasons_of_functions_that_stay_in_python(tmp_path):
                 yield n
 
         once(np.random.default_rng(0).random(4_000_000))
-        for k in range(400):
-            scalars(5000)
+        list(map(scalars, [5000] * 400))  # a loop would be compiled with what it calls
         for k in numbers(1):
             pass
         """,

@@ -116,7 +116,10 @@ bool Builder::step(const Insn& insn) {
             push(std::move(v));
             return true;
         }
-        case Opcode::LoadGlobal: return on_load_global(insn);
+        case Opcode::LoadGlobal:
+        case Opcode::LoadName: return on_load_global(insn);
+        case Opcode::StoreGlobal:
+        case Opcode::StoreName: return on_store_global(insn);
         case Opcode::LoadDeref: return on_load_deref(insn);
         case Opcode::CopyFreeVars: return on_copy_free_variables(insn);
         case Opcode::LoadAttr: return on_load_attr(insn, false);
@@ -186,13 +189,25 @@ bool Builder::step(const Insn& insn) {
 
 // ---- names ----
 
+PyObject* Builder::globals_of(const Level& level) const {
+    return level.function ? PyFunction_GET_GLOBALS(level.function) : f_.globals();
+}
+
 bool Builder::on_load_global(const Insn& insn) {
     PyObject* function = s_.levels.back().function;
-    PyObject* globals = function ? PyFunction_GET_GLOBALS(function) : f_.globals();
+    PyObject* globals = globals_of(s_.levels.back());
     PyObject* builtins =
         function ? reinterpret_cast<PyFunctionObject*>(function)->func_builtins : f_.builtins();
     if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins))
         return unknown("a namespace that is no dict");
+    const bool null = insn.flags & Insn::kPushNull;
+    const auto done = [&](Value v) {
+        if (null && kSelfBelow) push({});
+        push(std::move(v));
+        if (null && !kSelfBelow) push({});
+        return true;
+    };
+    if (Value* stored = stored_place(globals, insn.obj)) return bound(stored) && done(*stored);
     PyObject* o = PyDict_GetItem(globals, insn.obj);
     out_->pinned.push_back({PyRef::borrow(globals), PyRef::borrow(insn.obj), PyRef::borrow(o)});
     if (!o) {
@@ -204,7 +219,9 @@ bool Builder::on_load_global(const Insn& insn) {
     Value v = known(o);
     if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o)) && !constant(o, &v)) return false;
     const EntryKind::Kind kind = classify(o).kind;
-    const bool numbers = PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o);
+    // Globals that functions read are constants, as a rule. At module level they are the variables.
+    const bool variable = insn.op == Opcode::LoadName && PyDict_Contains(globals, insn.obj) == 1;
+    const bool numbers = !variable && (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o));
     if (!numbers && (kind != EntryKind::Other || !keeps_identity(o))) {
         // What a name leads to may be another object of its kind next time.
         out_->pinned.pop_back();
@@ -213,11 +230,7 @@ bool Builder::on_load_global(const Insn& insn) {
         s.name = PyRef::borrow(insn.obj);
         v = source_value(std::move(s), o);
     }
-    const bool null = insn.flags & Insn::kPushNull;
-    if (null && kSelfBelow) push({});
-    push(std::move(v));
-    if (null && !kSelfBelow) push({});
-    return true;
+    return done(std::move(v));
 }
 
 bool Builder::on_load_attr(const Insn& insn, bool method) {
@@ -232,7 +245,8 @@ bool Builder::on_load_attr(const Insn& insn, bool method) {
     if (owner.kind == Kind::Known && PyModule_CheckExact(owner.obj)) {
         PyObject* dict = PyModule_GetDict(owner.obj);
         PyObject* o = PyDict_GetItem(dict, insn.obj);
-        if (!o || guards::is_lazy_import(o)) return unknown("attribute " + attr + " of a module");
+        if (!o || guards::is_lazy_import(o) || stored_place(dict, insn.obj))
+            return unknown("attribute " + attr + " of a module");
         out_->pinned.push_back(
             {PyRef::borrow(dict), PyRef::borrow(insn.obj), PyRef::borrow(o), PyRef::borrow(owner.obj)});
         Value v = known(o);
