@@ -110,7 +110,8 @@ void FunctionState::Impl::give_up_loop(CodePlaces& places, LoopHeader& h) {
 
 void FunctionState::Impl::note_run(CodePlaces& places, LoopHeader& h, const regions::CompiledRegion& region,
                                    int64_t took, int64_t weight) {
-    const int64_t cost = weight * std::min(took - region.inside_ns, policy().most_entry_cost),
+    const int64_t entering = std::min(took - region.inside_ns, policy().most_entry_cost),
+                  cost = weight * (entering + region.called * policy().call_through_python_cost),
                   saved = weight * policy().loop_gain * region.native_ns;
     pay(cost);
     earn(saved);

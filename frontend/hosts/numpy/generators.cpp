@@ -19,8 +19,8 @@ constexpr std::string_view kRandomState[] = {
     "standard_gamma", "standard_normal", "triangular", "uniform",       "weibull"};
 // Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw. Nor
 // expovariate, which draws before it fails: Python would do it again, and draw once more.
-constexpr std::string_view kRandom[] = {"gauss",  "normalvariate", "randint",
-                                        "random", "randrange",     "uniform"};
+// Nor uniform, which is followed as other Python functions are.
+constexpr std::string_view kRandom[] = {"gauss", "normalvariate", "randint", "random", "randrange"};
 
 }  // namespace
 

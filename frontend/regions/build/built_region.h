@@ -63,7 +63,8 @@ struct EntrySource {
         FunctionCell,  // cell number `index` of a function's closure
         State,         // number `index` of what an iterator tells of itself, which is `count` objects
         Global,        // `name` in dict `object`
-        DictItem       // of key `name`, a string
+        DictItem,      // of key `name`, a string
+        BoundTo        // what the method `object` is bound to
     } kind;
     int parent = -1;  // slot of what it is reached from; -1: `object`
     PyRef object{}, name{};

@@ -227,6 +227,7 @@ PyObject* find(const EntrySource& s, PyObject* parent, Py_ssize_t holders) {
             if (PyDict_CheckExact(o)) found = PyDict_GetItem(o, s.name.get());
             break;
         case EntrySource::Global: found = PyDict_GetItem(o, s.name.get()); break;
+        case EntrySource::BoundTo: found = PyMethod_GET_SELF(o); break;
     }
     return Py_XNewRef(found);
 }
@@ -261,6 +262,7 @@ std::string source_text(const BuiltRegion& b, const CodeInfo& code, int slot) {
         case EntrySource::FunctionCell: return fmt::format("{}.__closure__[{}]", base, s.index);
         case EntrySource::State: return fmt::format("{}.__reduce__()[{}]", base, s.index);
         case EntrySource::Global: return guards::utf8(s.name.get());
+        case EntrySource::BoundTo: return "the object of a method";
         case EntrySource::DictItem: return fmt::format("{}[\"{}\"]", base, guards::utf8(s.name.get()));
     }
     return base;

@@ -11,6 +11,7 @@
 
 #include "frontend/clock.h"
 #include "frontend/cpython/collection.h"
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/lower.h"
@@ -113,6 +114,10 @@ PyRef call(const HostFunction& f, const std::vector<PyRef>& args, OnWarning on_w
     PyObject* argv[kMostArguments];
     for (size_t i = 0; i < args.size(); ++i) argv[i] = args[i].get();
     const size_t named = f.names.get() ? static_cast<size_t>(PyTuple_GET_SIZE(f.names.get())) : 0;
+    if (f.silent) {
+        const DeferredSignals deferred;
+        return PyRef::steal(PyObject_Vectorcall(f.callable.get(), argv, args.size() - named, f.names.get()));
+    }
     if (on_warning == OnWarning::Fail &&
         numpy::warns_by_itself(f.callable.get(), argv, args.size() - named, f.names.get())) {
         PyErr_SetString(PyExc_RuntimeError, "stator: a call that would warn");

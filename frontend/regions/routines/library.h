@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,7 @@ struct HostFunction {
     PyRef callable, names;  // of keyword arguments: a tuple or nothing
     std::vector<Value> args;
     bool quiet_about_nothing = false;  // does not warn about empty operands in its own ways
+    bool silent = false;               // never warns
 };
 // What a call gives: an array, or a number (rank -1).
 struct HostResult {
@@ -74,6 +76,13 @@ LibraryRoutine host_routine(HostFunction f, HostResult result);
 // A call that must not be done twice, because it draws random numbers. The result goes into the first
 // operand.
 LibraryRoutine draw_routine(HostFunction f, HostResult result);
+// Whether `callable` is this method of the generator as its class has it in C: of a program's own nothing is
+// known.
+bool is_own_method(PyObject* callable, PyObject* generator, const std::string& method);
+// The same without Python, where `method` of `generator`, whose class is in `module`, draws one number by a C
+// function that can be called: else, and for what that does not take, `otherwise` (direct_draw.cpp).
+LibraryRoutine direct_draw_routine(PyObject* generator, std::string_view module, const std::string& method,
+                                   const HostFunction& f, const HostResult& gives, LibraryRoutine otherwise);
 // Calls it on small arrays to see what it gives; false with a reason when that is nothing that regions know.
 bool probe_host(const HostFunction& f, const std::vector<std::vector<int64_t>>& extents,
                 const std::vector<int64_t>& ints, HostResult* out, std::string* why);

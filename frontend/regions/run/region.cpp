@@ -676,7 +676,7 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
     ++entries;
     int32_t exit = 0;
     if (watch) watch->entered(f, entry_);
-    const int64_t called = calls_through_python(), had_grown = grown;
+    const int64_t called_before = calls_through_python(), had_grown = grown;
     const Left ran = device_ ? run_on_device(args, &exit) : Left::End;
     // The math library's errors are nobody's here; CPython 3.11's abs of a complex NaN reads what was there.
     const int error_before = errno;
@@ -688,7 +688,7 @@ Left CompiledRegion::run(Frame& f, int* pc, std::vector<ResumeFrame>* inner, Ent
         exit = run_code(args);
     }
     CallThroughPython::metered = metered_outside;
-    const int64_t calls = calls_through_python() - called;
+    const int64_t calls = this->called = calls_through_python() - called_before;
     inside_ns = timed ? now_ns() - begun : 0;
     native_ns = std::max<int64_t>(0, inside_ns - (CallThroughPython::ns - in_calls));
     if (copied_) inside_ns_ += inside_ns;

@@ -109,6 +109,7 @@ class CompiledRegion {
     // functions for, which plain Python would have called as well.
     bool metered = false;
     int64_t inside_ns = 0, native_ns = 0;
+    int64_t called = 0;                         // Python's functions, in the last run
     int64_t python_calls = 0, allocations = 0;  // while it ran
     std::vector<int64_t> taken;                 // how often it left through each exit
     bool retired = false;                       // what it saves does not pay for entering and leaving it

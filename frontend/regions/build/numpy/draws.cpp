@@ -1,7 +1,8 @@
 // Random numbers in a loop: methods of NumPy's Generator and RandomState, of Python's Random, and the
 // functions of `np.random` and `random`, which are methods of a hidden one.
 //
-// They are called through Python, one by one and in order, so the numbers are the program's own. What has
+// They are called one by one and in order, so the numbers are the program's own: through Python, or as the C
+// functions that Python would call. What has
 // been drawn cannot be drawn again: Python goes on behind the call, never in front of it.
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/policy.h"
 #include "frontend/regions/build/builder.h"
+#include "guards/check/functions.h"
 #include "guards/check/names.h"
 
 namespace stator::frontend::regions {
@@ -33,12 +35,14 @@ bool is_argument(const Value& v) {
     return number || is_size(v);
 }
 
-// Small numbers that methods accept: each int is greater than the one before.
-PyRef sample_of(const Value& v, long* next) {
+// Small numbers that methods accept: each int is greater than the one before. Floats may be probabilities,
+// or, if `growing`, bounds.
+PyRef sample_of(const Value& v, bool growing, long* next) {
     switch (v.kind) {
         case Kind::Known: return PyRef::borrow(v.obj);
         case Kind::Bool: return PyRef::borrow(Py_True);
-        case Kind::Float: return PyRef::steal(PyFloat_FromDouble(0.5));
+        case Kind::Float:
+            return PyRef::steal(PyFloat_FromDouble(growing ? static_cast<double>(++*next) : 0.5));
         case Kind::Scalar: {
             const PyRef n = graph::is_float(v.dtype) ? PyRef::steal(PyFloat_FromDouble(0.5))
                                                      : PyRef::steal(PyLong_FromLong(++*next));
@@ -48,7 +52,8 @@ PyRef sample_of(const Value& v, long* next) {
         case Kind::Tuple: {
             PyRef t = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(v.items.size())));
             for (size_t i = 0; i < v.items.size(); ++i)
-                PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), sample_of(v.items[i], next).release());
+                PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i),
+                                 sample_of(v.items[i], growing, next).release());
             return t;
         }
         default: return PyRef::steal(PyLong_FromLong(++*next));
@@ -60,6 +65,12 @@ PyRef attribute_of(PyObject* o, const char* name) {
     PyRef a = PyRef::steal(PyObject_GetAttrString(o, name));
     PyErr_Clear();
     return a;
+}
+
+// Whether a Python function is one of this module's.
+bool is_function_of(PyObject* function, const char* module) {
+    PyObject* name = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+    return name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, module) == 0;
 }
 
 }  // namespace
@@ -94,16 +105,22 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
     // What such a call gives, found out on another generator.
     PyObject* const generator = source->sample();
     const PyRef probe = generator ? attribute_of(generator, method.c_str()) : PyRef{};
-    std::vector<PyRef> held;
-    std::vector<PyObject*> argv;
-    long next = 0;
-    for (auto v = first; v != args.end(); ++v) {
-        held.push_back(sample_of(*v, &next));
-        argv.push_back(held.back().get());
-        if (!argv.back()) return PyErr_Clear(), unknown(what + " with such arguments");
-    }
-    const PyRef sample =
-        probe ? call_pure(probe.get(), argv.data(), positional, names, OnWarning::Fail) : PyRef();
+    const auto sampled = [&](bool growing) {
+        std::vector<PyRef> held;
+        std::vector<PyObject*> argv;
+        long next = 0;
+        for (auto v = first; v != args.end(); ++v) {
+            held.push_back(sample_of(*v, growing, &next));
+            argv.push_back(held.back().get());
+            if (!argv.back()) return PyErr_Clear(), PyRef();
+        }
+        PyRef made =
+            probe ? call_pure(probe.get(), argv.data(), positional, names, OnWarning::Fail) : PyRef();
+        PyErr_Clear();
+        return made;
+    };
+    PyRef sample = sampled(false);
+    if (!sample) sample = sampled(true);
     HostResult gives;
     if (!sample || !describe_result(sample.get(), &gives) || !gives.owns)
         return PyErr_Clear(), unknown(what + " with such arguments");
@@ -145,9 +162,18 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
         for (const Value& item : v.items) operands.push_back(item.id);
     }
     HostFunction f{PyRef::borrow(callable), PyRef::borrow(names), std::move(given), true};
+    // Of numbers neither NumPy's own methods warn nor those of Python's Random.
+    PyObject* const function = PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
+    const bool librarys = guards::is_function(function) ? is_function_of(function, source->module)
+                                                        : is_own_method(callable, self, method);
+    f.silent = librarys && std::all_of(first, args.end(), [](const Value& v) {
+                   return v.kind == Kind::Int || v.kind == Kind::Float || v.kind == Kind::Bool;
+               });
+    LibraryRoutine routine =
+        direct_draw_routine(self, source->module, method, f, gives, draw_routine(f, gives));
     Value place;
     if (!memory(gives.dtype, extents, gives.kind == Kind::Array, &place) ||
-        !library(method, draw_routine(std::move(f), gives), place, operands))
+        !library(method, std::move(routine), place, operands))
         return false;
     out_->draws = true;
     effect();

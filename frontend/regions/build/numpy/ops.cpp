@@ -516,6 +516,13 @@ bool Builder::on_unpack(const Insn& insn) {
 
 // ---- calls ----
 
+// `random.uniform`, which is bound to a hidden object of its module.
+static bool is_method_of_python(PyObject* callable) {
+    if (!PyMethod_Check(callable)) return false;
+    PyObject* const function = PyMethod_GET_FUNCTION(callable);
+    return guards::is_function(function) && !numpy::is_numpys_own(function);
+}
+
 bool Builder::on_call(const Insn& insn) {
     PyObject* names = insn.obj;
     if (insn.flags & Insn::kKwOnStack) {
@@ -537,6 +544,14 @@ bool Builder::on_call(const Insn& insn) {
     Value out;
     const bool numpys = guards::is_function(callable.obj) && numpy::is_numpys_own(callable.obj);
     if (guards::is_function(callable.obj) && !numpys) return call_function(callable, args, names);
+    if (is_method_of_python(callable.obj)) {
+        if (Did did = call_draw(callable.obj, args, names, &out); did.handled())
+            return did.done() && (push(std::move(out)), true);
+        EntrySource self_of{EntrySource::BoundTo};
+        self_of.object = PyRef::borrow(callable.obj);
+        args.insert(args.begin(), source_value(std::move(self_of), PyMethod_GET_SELF(callable.obj)));
+        return call_function(known(keep(PyMethod_GET_FUNCTION(callable.obj))), args, names);
+    }
     if (!call_known(callable.obj, args, names, &out)) return false;
     if (!ended_) push(std::move(out));  // else each way goes on with a result of its own
     return true;
