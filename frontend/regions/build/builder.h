@@ -285,6 +285,8 @@ class Builder {
     // ---- build/iterate.cpp: iterators ----
     bool on_for_iter(const Insn& insn);
     bool on_get_iter(const Insn& insn);
+    PyObject* rollable(const Value& over) const;
+    bool roll_loops(const State& s);
     bool iterator_of(const Value& v, Value* out);
     ValueId has_next(const Value& it, bool* known);
     bool advance(Value* it, Value* item);

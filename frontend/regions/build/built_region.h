@@ -64,7 +64,8 @@ struct EntrySource {
         State,         // number `index` of what an iterator tells of itself, which is `count` objects
         Global,        // `name` in dict `object`
         DictItem,      // of key `name`, a string
-        BoundTo        // what the method `object` is bound to
+        BoundTo,       // what the method `object` is bound to
+        Constant       // `object` itself
     } kind;
     int parent = -1;  // slot of what it is reached from; -1: `object`
     PyRef object{}, name{};

@@ -62,7 +62,8 @@ struct Findings {
     std::map<PyObject*, std::optional<DType>> item_dtypes;  // of sequences
     std::set<PyObject*> indexed;                            // lists of rows that are tables
     std::set<PyObject*> tables;                             // lists that are stored to
-    std::set<PyObject*> texts;                              // strings that are data
+    std::set<PyObject*> rolled;  // what loops run over as arrays, else each item has a version of the loop
+    std::set<PyObject*> texts;   // strings that are data
 
     std::map<std::string, Probed> probed;  // by call
 };

@@ -24,9 +24,39 @@ bool Builder::on_get_iter(const Insn&) {
     return true;
 }
 
+// The tuple or list of numbers, or of rows of them, that a constant is or that was there at entry.
+PyObject* Builder::rollable(const Value& over) const {
+    if (over.kind != Kind::Tuple && over.kind != Kind::List) return nullptr;
+    PyObject* o = over.whole && over.slot >= 0 ? object_at(over.slot) : over.obj;
+    const bool listed = o && (PyTuple_CheckExact(o) || PyList_CheckExact(o));
+    return listed && (item_dtype(o) || rows_kind(o)) ? o : nullptr;
+}
+
+// A loop over a few items has a version of its code for each of them, which multiplies with those of loops
+// inside and with the kinds of variables. True when there is one that need not: all is built again then.
+bool Builder::roll_loops(const State& s) {
+    bool any = false;
+    for (const Value& v : s.slots)
+        if (PyObject* o = v.kind == Kind::ItemsIter && !v.backward ? rollable(v.items[0]) : nullptr)
+            any |= found_.rolled.insert(keep(o)).second;
+    return any;
+}
+
 bool Builder::iterator_of(const Value& over, Value* out) {
-    const Value v = looked_into(over);
+    Value v = looked_into(over);
     if (v.is_iterator()) return *out = v, true;
+    if (PyObject* o = found_.rolled.empty() ? nullptr : rollable(v); o && found_.rolled.contains(o)) {
+        if (!v.whole || v.slot < 0) {
+            EntrySource s{EntrySource::Constant};
+            s.object = PyRef::borrow(o);
+            v = source_value(std::move(s), o);
+        }
+        Value items;
+        Did did = sequence_array(v, &items);
+        if (!did.handled()) did = rows_iterated(v, &items);
+        if (did.done()) *out = composed(Kind::ArrayIter, {items, int_value(const_int(0))});
+        if (did.handled()) return did.done();
+    }
     if (v.kind == Kind::Array && becomes_object(v)) {
         *out = composed(Kind::ArrayIter, {v, int_value(const_int(0))});
         return true;

@@ -228,6 +228,7 @@ PyObject* find(const EntrySource& s, PyObject* parent, Py_ssize_t holders) {
             break;
         case EntrySource::Global: found = PyDict_GetItem(o, s.name.get()); break;
         case EntrySource::BoundTo: found = PyMethod_GET_SELF(o); break;
+        case EntrySource::Constant: found = o; break;
     }
     return Py_XNewRef(found);
 }
@@ -263,6 +264,7 @@ std::string source_text(const BuiltRegion& b, const CodeInfo& code, int slot) {
         case EntrySource::State: return fmt::format("{}.__reduce__()[{}]", base, s.index);
         case EntrySource::Global: return guards::utf8(s.name.get());
         case EntrySource::BoundTo: return "the object of a method";
+        case EntrySource::Constant: return "a constant";
         case EntrySource::DictItem: return fmt::format("{}[\"{}\"]", base, guards::utf8(s.name.get()));
     }
     return base;

@@ -366,6 +366,7 @@ int Builder::version_at(int pc, State& s) {
         learnt_ = true;
     }
     if (++versions > policy().place_versions || r_->blocks.size() > policy().region_blocks) {
+        if (roll_loops(s)) learnt_ = stale_ = true;
         refuse(Reason::RegionTypes, "the kinds of its variables change too often");
         return none();
     }
