@@ -72,6 +72,11 @@ bool is_scalar_work(RegionOp op) {
     }
 }
 
+// In a nest's body: its first operand is an array that it changes.
+bool writes(RegionOp op) {
+    return op == RegionOp::NestStore || op == RegionOp::NestScatter || op == RegionOp::NestAppend;
+}
+
 class Fuser {
   public:
     explicit Fuser(Region& r) : r_(r), cfg_(region_cfg(r)), memory_(r), next_cell_(scratch_cells(r)) {}
@@ -150,7 +155,7 @@ class Fuser {
     bool will_write(ValueId array) {
         for (const Inst& w : waiting_)
             for (const Inst& k : r_.nests[static_cast<size_t>(w.ints[0])].insts)
-                if (k.op == RegionOp::NestStore && !apart(array, k.in[0])) return true;
+                if (writes(k.op) && !apart(array, k.in[0])) return true;
         return false;
     }
     void join_waiting() {
@@ -185,7 +190,8 @@ class Fuser {
         std::vector<ValueId> needed(group_.arrays.begin(), group_.arrays.end());
         for (const Inst& w : waiting_)
             for (const Inst& k : r_.nests[static_cast<size_t>(w.ints[0])].insts)
-                if (k.op == RegionOp::NestLoad || k.op == RegionOp::NestStore) needed.push_back(k.in[0]);
+                for (const ValueId v : k.in)
+                    if (r_.types[static_cast<size_t>(v)].is_array()) needed.push_back(v);
         const auto& listed = r_.exits[static_cast<size_t>(group_.exit)].values;
         needed.insert(needed.end(), listed.begin(), listed.end());
         keep_clear_of(scratch, needed);
@@ -292,7 +298,7 @@ class Fuser {
         close();
         if (starts(body)) return begin(i, body);
         for (const Inst& k : body.insts)
-            if (k.op == RegionOp::NestStore) changed(k.in[0]);
+            if (writes(k.op)) changed(k.in[0]);
         if (!known(body)) fresh_.clear();
         out_.push_back(std::move(i));
     }
