@@ -159,7 +159,7 @@ PROGRAMS = {
     ),
     "looks": (
         """
-        import sys as system
+        system = __import__("sys")  # an import statement may be lazy on 3.15, and is not stepped
         seen = []
         def look():
             seen.append((s, i, system._getframe(1).f_globals["s"], globals()["i"]))
