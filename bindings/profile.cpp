@@ -45,7 +45,8 @@ const char* name(Native n) {
 frontend::Reason never_taken(const SampleRow& row) {
     constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     using frontend::Reason;
-    if (row.line.function == "<module>" || !(row.flags & CO_OPTIMIZED)) return Reason::NotInFunction;
+    if (row.line.function == "<module>" || !(row.flags & CO_OPTIMIZED))
+        return why_not_taken(row.code) == Reason::None ? Reason::None : Reason::NotInFunction;
     if (row.flags & kGenerators) return Reason::Generator;
     return why_not_taken(row.code);
 }

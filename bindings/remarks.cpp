@@ -56,8 +56,9 @@ bool is_break(const frontend::Remark& r) {
 
 bool is_about_region(const frontend::Remark& r) {
     using frontend::Reason;
-    return r.reason == Reason::RegionOp || r.reason == Reason::RegionPart ||
-           r.reason == Reason::RegionTypes || r.reason == Reason::RegionKernel;
+    return r.reason == Reason::RegionOp || r.reason == Reason::RegionInModule ||
+           r.reason == Reason::RegionPart || r.reason == Reason::RegionTypes ||
+           r.reason == Reason::RegionKernel;
 }
 
 }  // namespace stator::bindings

@@ -226,7 +226,8 @@ void build(FunctionState::Impl& fs, CodePlaces& places, LoopHeader& h, Frame& f,
                                           name, builder.work(), 1e-6 * (thread_ns() - begun)));
     if (!built) {
         const CodeInfo& where = builder.failed_code();
-        fs.remark(builder.reason(), builder.detail(), where,
+        const bool alone = code.is_module && builder.reason() == Reason::RegionOp;  // no traces are there
+        fs.remark(alone ? Reason::RegionInModule : builder.reason(), builder.detail(), where,
                   where.insns[static_cast<size_t>(std::max(builder.failed_pc(), 0))]);
         // A loop that has run natively may end with variables that no region can have.
         const bool has_run = std::any_of(h.regions.begin(), h.regions.end(),
