@@ -150,27 +150,27 @@ struct DirectDraw {
     LibraryRoutine through_python;
     PyTypeObject* type;            // of the generator
     PyGetSetDescrObject* bits_of;  // how it tells its bit generator
-    // The last one that was drawn from, and what it draws with.
-    PyRef generator, bit_generator, lock;
+    PyRef own;                     // the callable's
+    // What the last one that was drawn from draws with. Of the generator itself nothing is kept: a program
+    // may see it go.
+    PyRef bit_generator, lock;
     BitGenerator* bits = nullptr;
 
     bool open(PyObject* from);
-    bool run(char* out, const int64_t* words) const;
+    bool run(PyObject* from, char* out, const int64_t* words) const;
 };
 
 bool DirectDraw::open(PyObject* from) {
     if (Py_TYPE(from) != type) return false;
-    if (draw == Draw::Python) return generator = PyRef::borrow(from), true;
-    // Borrowed below: the generator has it.
+    if (draw == Draw::Python) return true;
     const PyRef now = PyRef::steal(bits_of->d_getset->get(from, bits_of->d_getset->closure));
     if (!now) return PyErr_Clear(), false;
-    if (from == generator.get() && now.get() == bit_generator.get()) return true;
+    if (now.get() == bit_generator.get()) return true;
     const PyRef capsule = PyRef::steal(PyObject_GetAttrString(now.get(), "capsule"));
     PyRef its_lock = PyRef::steal(PyObject_GetAttrString(now.get(), "lock"));
     constexpr const char* kName = "BitGenerator";
     if (!capsule || !its_lock || !PyCapsule_IsValid(capsule.get(), kName)) return PyErr_Clear(), false;
     bits = static_cast<BitGenerator*>(PyCapsule_GetPointer(capsule.get(), kName));
-    generator = PyRef::borrow(from);
     bit_generator = PyRef::borrow(now.get());
     lock = std::move(its_lock);
     return true;
@@ -208,7 +208,7 @@ double number(Kind kind, const int64_t* word) {
 bool is_scale(double d) { return d >= 0 && !std::signbit(d); }
 
 // False when Python has to look at the arguments; nothing was drawn then.
-bool DirectDraw::run(char* out, const int64_t* words) const {
+bool DirectDraw::run(PyObject* from, char* out, const int64_t* words) const {
     const Distributions& d = distributions();
     const auto arg = [&](size_t k, double standard) {
         const Argument& a = args[k];
@@ -216,7 +216,7 @@ bool DirectDraw::run(char* out, const int64_t* words) const {
     };
     double drawn = 0;
     switch (draw) {
-        case Draw::Python: drawn = reinterpret_cast<PythonRandom*>(generator.get())->random(); break;
+        case Draw::Python: drawn = reinterpret_cast<PythonRandom*>(from)->random(); break;
         case Draw::Double: drawn = bits->next_double(bits->state); break;
         case Draw::StandardNormal: drawn = d.standard_normal(bits); break;
         case Draw::StandardExponential: drawn = d.standard_exponential(bits); break;
@@ -258,12 +258,12 @@ uint32_t run_direct_draw(void* data, int64_t* words) {
     auto& d = *static_cast<DirectDraw*>(data);
     const int64_t* at = words;
     char* const out = take_array(&at, 0).address;
-    PyObject* from = d.generator.get();
+    PyObject* from = d.own.get();
     if (!d.bound) from = reinterpret_cast<PyObject*>(*at), at += 2;
     if (from && d.open(from)) {
-        if (d.draw == Draw::Python) return d.run(out, at), 0;
+        if (d.draw == Draw::Python) return d.run(from, out, at), 0;
         const Locked locked(d.lock.get());
-        if (!locked.failed() && d.run(out, at)) return 0;
+        if (!locked.failed() && d.run(from, out, at)) return 0;
     }
     return d.through_python.fn(d.through_python.data.get(), words);
 }
@@ -354,6 +354,7 @@ LibraryRoutine direct_draw_routine(PyObject* generator, std::string_view module,
         }
         if (!d->bits_of || !d->bits_of->d_getset->get) return otherwise;
     }
+    if (d->bound) d->own = PyRef::borrow(generator);
     if (d->bound && !d->open(generator)) return otherwise;
     d->through_python = std::move(otherwise);
     return {run_direct_draw, std::move(d), true};

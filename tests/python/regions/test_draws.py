@@ -2,6 +2,7 @@
 
 import random
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -143,6 +144,17 @@ def test_other_generators_and_states_set_meanwhile():
         rng.__init__(np.random.MT19937(k))
         assert compiled(rng, 30, 0.0) == f(np.random.Generator(np.random.MT19937(k)), 30, 0.0)
         rng.__init__(np.random.PCG64(k))
+
+
+def test_generators_go_when_nobody_has_them():
+    f = stator.compile(function_of("rng.random()"))
+    for _ in range(3):
+        rng = random.Random(1)
+        gone = weakref.ref(rng)
+        f(rng, 60, 0.0)
+        stator.wait()
+        del rng
+        assert gone() is None
 
 
 class Loaded(random.Random):
