@@ -1,6 +1,7 @@
 // Opening the core library and keeping its options, and the frontend's, in step with the process's.
 #include "bindings/core_library.h"
 #include "bindings/compiled_function.h"
+#include "bindings/log_records.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,12 +25,16 @@ namespace {
 std::atomic<const kernels::CompilerApi*> core{nullptr};
 jit::Options current;
 
-void core_line(const char* line) { write_line(line); }
+void log_line(const std::string& line) {
+    current.log_to == jit::LogTarget::Logging ? keep_log_record(line) : write_line(line);
+}
+
+void core_line(const char* line) { log_line(line); }
 
 void frontend_line(frontend::LogTopic topic, const std::string& line) {
-    if (topic == frontend::LogTopic::Errors) return write_line(line);
+    if (topic == frontend::LogTopic::Errors) return log_line(line);
     const auto row = jit::log_rows()[static_cast<size_t>(topic)];
-    write_line("[" + std::string(row.name) + "] " + line);
+    log_line("[" + std::string(row.name) + "] " + line);
 }
 
 // The frontend's topics are the first rows of the log table, in the same order.

@@ -16,6 +16,7 @@
 #include "bindings/giving_back.h"
 #include "bindings/inspector.h"
 #include "bindings/later.h"
+#include "bindings/log_records.h"
 #include "bindings/profile.h"
 #include "bindings/shared_states.h"
 #include "bindings/testing.h"
@@ -243,7 +244,7 @@ void set_option(const std::string& field, const std::string& text) {
     take_back_all();  // what they were given back for may hold no more
 }
 
-constexpr const char* kOptionKinds[] = {"Mode", "Flag", "Count", "Size", "Text", "Patterns", "Logs"};
+constexpr const char* kOptionKinds[] = {"Mode", "Flag", "Count", "Size", "Text", "Patterns", "Logs", "LogTarget"};
 
 // (field, variable, kind, default, help, value) of each row.
 py::list option_table() {
@@ -444,7 +445,9 @@ void add_functions(py::module_& m) {
         py::reinterpret_steal<py::object>(PyCFunction_New(&compile_plainly_method, nullptr));
     m.attr("call_as_program") =
         py::reinterpret_steal<py::object>(PyCFunction_New(&call_as_program_method, nullptr));
+    m.def("take_log_records", &take_log_records);
     m.def("at_exit", [] {
+        hand_over_log_records();
         apply_stance(frontend::Stance::Eager);
         end_all();
     });

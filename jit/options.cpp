@@ -34,6 +34,7 @@ constexpr Word kModes[] = {{"0", 0},  {"1", 1},   {"all", 2},   {"off", 0}, {"on
                            {"no", 0}, {"yes", 1}, {"false", 0}, {"true", 1}};
 constexpr Word kFlags[] = {{"0", 0},  {"1", 1},   {"off", 0},   {"on", 1},
                            {"no", 0}, {"yes", 1}, {"false", 0}, {"true", 1}};
+constexpr Word kLogTargets[] = {{"stderr", 0}, {"logging", 1}};
 
 std::string lower(std::string_view s) {
     std::string r(s);
@@ -72,6 +73,13 @@ std::string read(OptionKind, std::string_view text, Mode& out) {
     int v = static_cast<int>(out);
     const std::string error = read_word(kModes, text, "0, 1 or all", v);
     out = static_cast<Mode>(v);
+    return error;
+}
+
+std::string read(OptionKind, std::string_view text, LogTarget& out) {
+    int v = static_cast<int>(out);
+    const std::string error = read_word(kLogTargets, text, "stderr or logging", v);
+    out = static_cast<LogTarget>(v);
     return error;
 }
 
@@ -132,6 +140,7 @@ std::string read(OptionKind, std::string_view text, uint32_t& out) {
 }
 
 std::string write(Mode v) { return std::string(kModes[static_cast<int>(v)].text); }
+std::string write(LogTarget v) { return std::string(kLogTargets[static_cast<int>(v)].text); }
 std::string write(bool v) { return v ? "1" : "0"; }
 std::string write(int64_t v) { return std::to_string(v); }
 std::string write(const std::string& v) { return v; }

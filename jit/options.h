@@ -16,7 +16,9 @@ namespace stator::jit {
 
 enum class Mode : uint8_t { Off, On, All };
 
-enum class OptionKind : uint8_t { Mode, Flag, Count, Size, Text, Patterns, Logs };
+enum class LogTarget : uint8_t { Stderr, Logging };
+
+enum class OptionKind : uint8_t { Mode, Flag, Count, Size, Text, Patterns, Logs, LogTarget };
 
 struct Options {
 #define OPTION(field, type, variable, kind, fallback, help) type field{};

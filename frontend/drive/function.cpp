@@ -10,6 +10,7 @@
 #include "frontend/drive/driver.h"
 #include "frontend/drive/headers.h"
 #include "frontend/policy.h"
+#include "frontend/profile/doing.h"
 #include "guards/check/functions.h"
 #include "guards/check/names.h"
 
@@ -181,8 +182,11 @@ static void collect_savings() {
     }
 }
 
+// What stator.explain calls is asked for, whatever it costs: without a recording there is nothing to explain.
+static bool is_asked_for() { return active_profile != nullptr; }
+
 static bool purse_is_open() {
-    if (purse().open()) return true;
+    if (purse().open() || is_asked_for()) return true;
     collect_savings();
     return purse().open();
 }
@@ -221,7 +225,8 @@ void FunctionState::Impl::note_passed() {
 
 bool FunctionState::Impl::is_left_unread() const {
     if (code || !is_judged()) return false;
-    return !may_begin() || text_of(reinterpret_cast<PyCodeObject*>(code_object.get())).waits(counters.calls);
+    auto* const text = reinterpret_cast<PyCodeObject*>(code_object.get());
+    return !may_begin() || (!is_asked_for() && text_of(text).waits(counters.calls));
 }
 
 bool FunctionState::Impl::is_judged() const {

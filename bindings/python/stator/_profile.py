@@ -59,8 +59,8 @@ class profile:
     Attributes
     ----------
     report : Report
-        When the block has ended. ``print(p.report)`` is its text, ``p.report.html()`` a page, ``p.report.data()`` what
-        both are made from.
+        When the block has ended. ``print(p.report)``, or ``print(p)``, is its text, ``p.report.html()`` a page,
+        ``p.report.data()`` what both are made from.
 
     Raises
     ------
@@ -99,6 +99,11 @@ class profile:
         found["compile"] = stator.stats().get("compile_s", 0.0) - self._compile_s
         found["title"] = self._title
         self.report = Report(found, stator._stator.functions(), self._folder)
+
+    def __repr__(self) -> str:
+        if hasattr(self, "report"):
+            return repr(self.report)
+        return "stator.profile(): there is a report when the with block has ended"
 
 
 def _rules() -> tuple[list[str], list[str], str]:

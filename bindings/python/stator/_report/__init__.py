@@ -70,7 +70,11 @@ def _compiled(report: Report) -> Iterator[str]:
 def _changes(report: Report) -> Iterator[str]:
     found = [f for f in report.functions if report.share(f.lost) >= LEAST]
     if not any(f.group == "own" for f in found):
-        yield "nothing is left to change: no function spends half a percent of the time outside of compiled code"
+        others = "; what the others spend is below" if found else ""
+        yield (
+            "nothing is left to change in the program's own files: no function there spends half a percent of the time "
+            f"outside of compiled code{others}"
+        )
     for group, most in MOST_FUNCTIONS.items():
         functions = [f for f in found if f.group == group]
         whole = sum(f.lost for f in report.functions if f.group == group)
