@@ -7,16 +7,46 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-constexpr std::string_view kGenerator[] = {
-    "beta",           "binomial",        "chisquare",  "exponential", "gamma",
-    "geometric",      "integers",        "laplace",    "logistic",    "lognormal",
-    "normal",         "poisson",         "random",     "rayleigh",    "standard_exponential",
-    "standard_gamma", "standard_normal", "triangular", "uniform",     "weibull"};
+constexpr std::string_view kGenerator[] = {"beta",
+                                           "binomial",
+                                           "chisquare",
+                                           "exponential",
+                                           "f",
+                                           "gamma",
+                                           "geometric",
+                                           "gumbel",
+                                           "integers",
+                                           "laplace",
+                                           "logistic",
+                                           "lognormal",
+                                           "logseries",
+                                           "negative_binomial",
+                                           "noncentral_chisquare",
+                                           "normal",
+                                           "pareto",
+                                           "poisson",
+                                           "power",
+                                           "random",
+                                           "rayleigh",
+                                           "standard_cauchy",
+                                           "standard_exponential",
+                                           "standard_gamma",
+                                           "standard_normal",
+                                           "standard_t",
+                                           "triangular",
+                                           "uniform",
+                                           "vonmises",
+                                           "wald",
+                                           "weibull",
+                                           "zipf"};
 constexpr std::string_view kRandomState[] = {
-    "beta",           "binomial",        "chisquare",  "exponential",   "gamma",    "geometric",
-    "laplace",        "logistic",        "lognormal",  "normal",        "poisson",  "rand",
-    "randint",        "randn",           "random",     "random_sample", "rayleigh", "standard_exponential",
-    "standard_gamma", "standard_normal", "triangular", "uniform",       "weibull"};
+    "beta",           "binomial",        "chisquare",  "exponential",    "f",
+    "gamma",          "geometric",       "gumbel",     "laplace",        "logistic",
+    "lognormal",      "normal",          "pareto",     "poisson",        "power",
+    "rand",           "randint",         "randn",      "random",         "random_sample",
+    "rayleigh",       "standard_cauchy", "standard_t", "standard_gamma", "standard_exponential",
+    "triangular",     "uniform",         "vonmises",   "wald",           "weibull",
+    "standard_normal"};
 // Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw. Nor
 // expovariate, which draws before it fails: Python would do it again, and draw once more.
 // Nor uniform, which is followed as other Python functions are.
@@ -28,7 +58,7 @@ bool GeneratorClass::has(PyObject* generator) {
     if (!type_) {
         PyObject* m = PyDict_GetItemString(PyImport_GetModuleDict(), module);  // borrowed
         if (!m || !PyModule_Check(m)) return false;
-        type_ = Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(m), name_));
+        type_ = Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(m), name));
     }
     return reinterpret_cast<PyObject*>(Py_TYPE(generator)) == type_;
 }

@@ -18,8 +18,8 @@ class GeneratorClass {
   public:
     GeneratorClass(const char* module, const char* name, const char* maker,
                    std::span<const std::string_view> methods)
-        : module(module), name_(name), maker_(maker), methods_(methods) {}
-    const char* const module;
+        : module(module), name(name), maker_(maker), methods_(methods) {}
+    const char *const module, *const name;
     bool has(PyObject* generator);  // exactly of this class
     // Whether this method gives numbers whose kind and shape follow from the kinds of the arguments and from
     // `size`.
@@ -28,7 +28,7 @@ class GeneratorClass {
     PyObject* sample();
 
   private:
-    const char *name_, *maker_;
+    const char* maker_;
     std::span<const std::string_view> methods_;
     PyObject *type_ = nullptr, *sample_ = nullptr;  // when they were asked for first
 };

@@ -21,12 +21,55 @@ NUMPY = {
         "rng.integers(0, 2**40)",
         "rng.integers(-(2**62), 2**62)",
     ),
+    "beta": ("rng.beta(0.5, x + 0.1)", "rng.beta(k + 1, b=2)"),
+    "chisquare": ("rng.chisquare(k + 1)",),
+    "f": ("rng.f(k + 1, 4.0)",),
+    "gamma": ("rng.gamma(x)", "rng.gamma(k, scale=0.5)"),
+    "geometric": ("rng.geometric(0.01 + x / 8)",),
+    "gumbel": ("rng.gumbel()", "rng.gumbel(k, x)"),
+    "laplace": ("rng.laplace()", "rng.laplace(-x, 2)"),
+    "logistic": ("rng.logistic(scale=x)",),
+    "lognormal": ("rng.lognormal()", "rng.lognormal(0.1, sigma=0.2)"),
+    "logseries": ("rng.logseries(0.2 + x / 8)",),
+    "noncentral_chisquare": ("rng.noncentral_chisquare(3, k)",),
+    "pareto": ("rng.pareto(x)",),
+    "poisson": ("rng.poisson()", "rng.poisson(x)", "rng.poisson(k * 10)"),
+    "power": ("rng.power(x)",),
+    "rayleigh": ("rng.rayleigh()", "rng.rayleigh(x)"),
+    "standard_cauchy": ("rng.standard_cauchy()",),
+    "standard_gamma": ("rng.standard_gamma(x)",),
+    "standard_t": ("rng.standard_t(k + 1)",),
+    "vonmises": ("rng.vonmises(k, x)",),
+    "wald": ("rng.wald(x, k + 1)",),
+    "weibull": ("rng.weibull(x)",),
+    "zipf": ("rng.zipf(x + 1.5)",),
+    # Python's: nobody knows a C function of one number.
+    "negative_binomial": ("rng.negative_binomial(3, 0.5)",),
+    "triangular": ("rng.triangular(-x, 0.0, x)",),
+    # Arguments that are NumPy's numbers.
+    "normal of an element": ("rng.normal(values[k % 7], values[0])", "rng.poisson(values[k % 7])"),
+}
+LEGACY = {
+    "random": ("rng.random()", "rng.random_sample()", "rng.rand()"),
+    "uniform": ("rng.uniform(-1.0, x)",),
+    "normal": (
+        "rng.normal()",
+        "rng.normal(k, x)",
+        "rng.normal(scale=x)",
+        "rng.randn()",
+        "rng.standard_normal()",
+    ),
+    "exponential": ("rng.exponential()", "rng.exponential(x)", "rng.standard_exponential()"),
+    "randint": ("rng.randint(7)", "rng.randint(-k - 1, 5)", "rng.randint(0, 2**40)", "rng.randint(k, k + 1)"),
+    "poisson": ("rng.poisson()", "rng.poisson(k)"),
+    "others": ("rng.gumbel(k, x)", "rng.laplace(k, x)", "rng.logistic(k, x)", "rng.rayleigh(x)"),
+    "through Python": ("rng.gamma(x)", "rng.lognormal()", "rng.standard_t(3)", "rng.pareto(x)"),
 }
 BITS = [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64]
 
 
 def function_of(expression, arguments="rng"):
-    space = {"np": np, "random": random}
+    space = {"np": np, "random": random, "values": np.linspace(0.5, 4.0, 7)}
     exec(
         f"def f({arguments}, n, x):\n"
         "    total, last = 0.0, None\n"
@@ -60,12 +103,40 @@ def test_generators(method, bits):
         assert compiled.stats()["regions"] == 1
 
 
-@pytest.mark.parametrize(
-    "expression",
-    ["rng.random()", "rng.random_sample()", "rng.rand()", "rng.uniform(-1.0, x)", "rng.normal(k, x)"],
-)
-def test_older_generators(expression):
-    same(function_of(expression), lambda: np.random.RandomState(5), lambda g: g.get_state())
+@pytest.mark.parametrize("bits", BITS, ids=lambda b: b.__name__)
+@pytest.mark.parametrize("method", LEGACY)
+def test_older_generators(method, bits):
+    for expression in LEGACY[method]:
+        same(
+            function_of(expression),
+            lambda: np.random.RandomState(bits(5)),
+            lambda g: (g.get_state(legacy=False), g.get_state(legacy=False)["has_gauss"]),
+        )
+
+
+def test_normal_numbers_that_wait():
+    """RandomState draws two at a time: the second is in the object, whoever takes it, and goes when the state is set."""
+    source = (
+        "def f(rng, n, x):\n"
+        "    total = 0.0\n"
+        "    for k in range(n):\n"
+        "        total += rng.randn() * x\n"
+        "    return total\n"
+    )
+    space = {}
+    exec(source, space)
+    compiled = stator.compile(space["f"])
+    rng, same = np.random.RandomState(3), np.random.RandomState(3)
+    for n in (31, 31, 64, 1, 5, 33):
+        assert compiled(rng, n, 0.5) == space["f"](same, n, 0.5)
+        stator.wait()
+        assert rng.standard_normal() == same.standard_normal()
+        if n == 64:
+            rng.seed(4), same.seed(4)
+        if n == 5:
+            rng.set_state(("MT19937", same.get_state()[1], 11, 1, 0.25))
+            same.set_state(("MT19937", same.get_state()[1], 11, 1, 0.25))
+        assert repr(rng.get_state()) == repr(same.get_state())
 
 
 @pytest.mark.parametrize(
@@ -81,6 +152,9 @@ def test_pythons_own(expression):
         ("random.random()", random.seed, random.getstate),
         ("np.random.random()", np.random.seed, np.random.get_state),
         ("np.random.rand()", np.random.seed, np.random.get_state),
+        ("np.random.randn()", np.random.seed, np.random.get_state),
+        ("np.random.normal(1, 2)", np.random.seed, np.random.get_state),
+        ("np.random.randint(0, 100)", np.random.seed, np.random.get_state),
     ],
 )
 def test_the_hidden_ones(expression, seed, state):
@@ -110,6 +184,16 @@ def test_the_hidden_ones(expression, seed, state):
         ("rng.uniform(0.0, x)", np.inf),
         ("rng.integers(0, int(x))", 0.0),
         ("rng.integers(int(x))", -3.0),
+        ("rng.poisson(x)", -1.0),
+        ("rng.poisson(x)", np.nan),
+        ("rng.poisson(x)", 1e300),
+        ("rng.gamma(x, 1.0)", -0.5),
+        ("rng.beta(x, 1.0)", 0.0),
+        ("rng.geometric(x / 4)", 4.0),
+        ("rng.geometric(x / 4)", 0.0),
+        ("rng.zipf(x)", 1.0),
+        ("rng.zipf(x)", 1e300),
+        ("rng.vonmises(x, 1.0)", np.inf),
     ],
 )
 def test_arguments_that_numpy_refuses(expression, bad):
@@ -172,6 +256,36 @@ def test_methods_of_a_programs_own():
         stator.wait()
         if again:
             assert got == (want, 0.25)
+
+
+@pytest.mark.parametrize("rng", [np.random.default_rng(4), np.random.RandomState(4)], ids=["new", "old"])
+def test_a_generator_that_is_locked(rng):
+    """While another thread is in the middle of a draw, a loop waits for it, as NumPy does."""
+    compiled = stator.compile(function_of("rng.random()"))
+    compiled(rng, 50, 0.0)
+    stator.wait()
+    lock = getattr(rng, "bit_generator", None) or rng._bit_generator
+    holds, let_go, done = threading.Event(), threading.Event(), []
+
+    def hold():
+        with lock.lock:
+            holds.set()
+            let_go.wait(20)
+
+    def run():
+        compiled(rng, 50, 0.0)
+        done.append(True)
+
+    threads = [threading.Thread(target=hold), threading.Thread(target=run)]
+    threads[0].start()
+    assert holds.wait(20)
+    threads[1].start()
+    threads[1].join(0.1)
+    assert not done
+    let_go.set()
+    for t in threads:
+        t.join(20)
+    assert done
 
 
 def test_threads_draw_from_one_generator():

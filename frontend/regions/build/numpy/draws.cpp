@@ -108,7 +108,7 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
     const auto sampled = [&](bool growing) {
         std::vector<PyRef> held;
         std::vector<PyObject*> argv;
-        long next = 0;
+        long next = growing ? 1 : 0;  // zipf takes what is greater than 1
         for (auto v = first; v != args.end(); ++v) {
             held.push_back(sample_of(*v, growing, &next));
             argv.push_back(held.back().get());
