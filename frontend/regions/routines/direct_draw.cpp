@@ -1,94 +1,59 @@
 // One random number without Python between: by the C functions that NumPy's methods call themselves
-// (distributions.h), or as Python's Random.random does, which is the Mersenne Twister MT19937 (Matsumoto and
-// Nishimura 1998) in 53 bits, on the state in its object. What is not as expected (arguments that NumPy
-// refuses, a lock that another thread has) goes through Python, before anything was drawn.
+// (distributions.h), or as the methods of Python's Random draw (python_random.h). What is not as expected
+// (arguments that NumPy refuses, a lock that another thread has) goes through Python, before anything was
+// drawn.
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 
 #include "frontend/cpython/frame.h"
-#include "frontend/cpython/functions.h"
 #include "frontend/hosts/numpy/lower.h"
-#include "frontend/once.h"
 #include "frontend/regions/routines/distributions.h"
 #include "frontend/regions/routines/library.h"
+#include "frontend/regions/routines/python_random.h"
 #include "guards/check/functions.h"
 
 namespace stator::frontend::regions {
 
 namespace {
 
-// Modules/_randommodule.c
-struct PythonRandom {
-    static constexpr int kWords = 624, kMiddle = 397;
-    PyObject_HEAD int index;
-    uint32_t state[kWords];
+// Where an argument is among the operands.
+struct Argument {
+    bool given = false, whole = false;
+    int place = 0;
 
-    uint32_t next() {
-        constexpr uint32_t kMatrix = 0x9908b0dfU, kUpper = 0x80000000U, kLower = 0x7fffffffU;
-        if (index >= kWords) {
-            for (int k = 0; k < kWords; ++k) {
-                const uint32_t y = (state[k] & kUpper) | (state[(k + 1) % kWords] & kLower);
-                state[k] = state[(k + kMiddle) % kWords] ^ (y >> 1) ^ (y & 1U ? kMatrix : 0U);
-            }
-            index = 0;
-        }
-        uint32_t y = state[index++];
-        y ^= y >> 11;
-        y ^= (y << 7) & 0x9d2c5680U;
-        y ^= (y << 15) & 0xefc60000U;
-        return y ^ (y >> 18);
-    }
-    double random() {
-        const uint32_t a = next() >> 5, b = next() >> 6;
-        return (a * 67108864.0 + b) * (1.0 / 9007199254740992.0);
+    int64_t integer(const int64_t* words) const { return words[2 * place]; }
+    double number(const int64_t* words, double standard) const {
+        if (!given) return standard;
+        if (whole) return static_cast<double>(integer(words));
+        double d;
+        std::memcpy(&d, words + 2 * place, sizeof d);
+        return d;
     }
 };
 
-// Whether a Python's object of such a state is what its getstate() says, and what follows is what random()
-// says.
-bool random_is_as_expected() {
-    return once([] {
-        const PyRef module = module_named("random");
-        const PyRef one =
-            PyRef::steal(module ? PyObject_CallMethod(module.get(), "Random", "i", 1) : nullptr);
-        const PyRef told = PyRef::steal(one ? PyObject_CallMethod(one.get(), "getstate", nullptr) : nullptr);
-        bool same = told && PyTuple_Check(told.get()) && PyTuple_GET_SIZE(told.get()) == 3 &&
-                    Py_TYPE(one.get())->tp_basicsize >= static_cast<Py_ssize_t>(sizeof(PythonRandom));
-        PyObject* words = same ? PyTuple_GET_ITEM(told.get(), 1) : nullptr;
-        same = words && PyTuple_Check(words) && PyTuple_GET_SIZE(words) == PythonRandom::kWords + 1;
-        const auto* it = reinterpret_cast<PythonRandom*>(one.get());
-        for (int k = 0; same && k <= PythonRandom::kWords; ++k) {
-            const unsigned long word = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(words, k));
-            same = word == (k < PythonRandom::kWords ? it->state[k] : static_cast<unsigned long>(it->index));
-        }
-        if (same) {
-            PythonRandom copy = *it;
-            for (int k = 0; same && k < PythonRandom::kWords; ++k) {
-                const PyRef next = PyRef::steal(PyObject_CallMethod(one.get(), "random", nullptr));
-                same =
-                    next && PyFloat_CheckExact(next.get()) && PyFloat_AS_DOUBLE(next.get()) == copy.random();
-            }
-        }
-        PyErr_Clear();
-        return same;
-    });
-}
-
-struct DirectDraw {
-    std::optional<Drawing> numpys;  // nothing: Python's random()
+// Of both kinds of generators: which one a call draws from, and what it does otherwise.
+struct Drawn {
     bool bound;  // the generator is the callable's own, else its address is the first operand
-    struct Argument {
-        bool given = false, whole = false;
-        int place = 0;  // among the operands
-    };
-    std::array<Argument, Distribution::kMost> args = {};
+    PyRef own;   // the callable's
     LibraryRoutine through_python;
+    std::array<Argument, Distribution::kMost> args = {};
+
+    PyObject* generator(const int64_t** words) const {
+        if (bound) return own.get();
+        auto* const given = reinterpret_cast<PyObject*>(**words);
+        *words += 2;
+        return given;
+    }
+};
+
+struct DirectDraw : Drawn {
+    Drawing drawing;
     PyTypeObject* type;            // of the generator
     PyGetSetDescrObject* bits_of;  // how it tells its bit generator
-    PyRef own;                     // the callable's
     // What the last one that was drawn from draws with. Of the generator itself nothing is kept: a program
     // may see it go.
     PyRef bit_generator, lock;
@@ -104,7 +69,6 @@ struct DirectDraw {
 
 bool DirectDraw::open(PyObject* generator) {
     if (Py_TYPE(generator) != type) return false;
-    if (!numpys) return true;
     const PyRef now = PyRef::steal(bits_of->d_getset->get(generator, bits_of->d_getset->closure));
     if (!now) return PyErr_Clear(), false;
     if (now.get() != bit_generator.get()) {
@@ -115,9 +79,9 @@ bool DirectDraw::open(PyObject* generator) {
         bit_generator = PyRef::borrow(now.get());
         lock = std::move(its_lock);
         free_at.reset();
-        if (numpys->what->is_legacy()) legacy = legacy_offset(generator);
+        if (drawing.what->is_legacy()) legacy = legacy_offset(generator);
     }
-    if (!numpys->what->is_legacy()) return true;
+    if (!drawing.what->is_legacy()) return true;
     from.legacy = legacy_state_at(generator, legacy);
     return from.legacy && from.legacy->bits->state == from.bits->state;
 }
@@ -141,49 +105,66 @@ bool DirectDraw::is_free() {
 
 // False when Python has to look at the arguments; nothing was drawn then.
 bool DirectDraw::run(char* out, const int64_t* words) const {
-    const auto word = [&](const Argument& a) { return words + 2 * a.place; };
-    if (numpys->what->is_whole()) {
-        const int64_t first = *word(args[0]);
-        return args[1].given ? numpys->draw_whole(from, first, *word(args[1]), out)
-                             : numpys->draw_whole(from, 0, first, out);
+    if (drawing.what->is_whole()) {
+        const int64_t first = args[0].integer(words);
+        return args[1].given ? drawing.draw_whole(from, first, args[1].integer(words), out)
+                             : drawing.draw_whole(from, 0, first, out);
     }
     std::array<double, Distribution::kMost> numbers;
-    for (size_t k = 0; k < numpys->count; ++k) {
-        const Argument& a = args[k];
-        if (!a.given)
-            numbers[k] = numpys->what->parameters[k].standard;
-        else if (a.whole)
-            numbers[k] = static_cast<double>(*word(a));
-        else
-            std::memcpy(&numbers[k], word(a), sizeof(double));
-    }
-    return numpys->draw(from, numbers.data(), out);
+    for (size_t k = 0; k < drawing.count; ++k)
+        numbers[k] = args[k].number(words, drawing.what->parameters[k].standard);
+    return drawing.draw(from, numbers.data(), out);
 }
 
 uint32_t run_direct_draw(void* data, int64_t* words) {
     auto& d = *static_cast<DirectDraw*>(data);
     const int64_t* at = words;
     char* const out = take_array(&at, 0).address;
-    PyObject* generator = d.own.get();
-    if (!d.bound) generator = reinterpret_cast<PyObject*>(*at), at += 2;
-    if (generator && d.open(generator)) {
-        if (!d.numpys) {
-            const double drawn = reinterpret_cast<PythonRandom*>(generator)->random();
-            std::memcpy(out, &drawn, sizeof drawn);
-            return 0;
-        }
-        if (d.is_free() && d.run(out, at)) return 0;
-    }
+    PyObject* const generator = d.generator(&at);
+    if (generator && d.open(generator) && d.is_free() && d.run(out, at)) return 0;
     return d.through_python.fn(d.through_python.data.get(), words);
 }
 
-// Whether the call is one number by arguments that are numbers of eight bytes, each for a parameter.
+struct PythonDraw : Drawn {
+    PythonsDraw drawing;
+
+    bool run(PyObject* generator, char* out, const int64_t* words) const;
+};
+
+bool PythonDraw::run(PyObject* generator, char* out, const int64_t* words) const {
+    if (!generator || Py_TYPE(generator) != drawing.type) return false;
+    if (!drawing.is_whole())
+        return drawing.draw(generator, {args[0].number(words, 0.0), args[1].number(words, 1.0)}, out);
+    const int64_t first = args[0].integer(words);
+    if (!args[1].given) return drawing.draw_whole(generator, 0, first, out);
+    int64_t end = args[1].integer(words);
+    if (drawing.method == PythonsMethod::RandInt && end == std::numeric_limits<int64_t>::max()) return false;
+    return drawing.draw_whole(generator, first, end + (drawing.method == PythonsMethod::RandInt), out);
+}
+
+uint32_t run_python_draw(void* data, int64_t* words) {
+    const auto& d = *static_cast<PythonDraw*>(data);
+    const int64_t* at = words;
+    char* const out = take_array(&at, 0).address;
+    PyObject* const generator = d.generator(&at);
+    if (d.run(generator, out, at)) return 0;
+    return d.through_python.fn(d.through_python.data.get(), words);
+}
+
+// Nothing for what is no number of eight bytes.
+std::optional<Argument> argument(const Value& v, size_t place) {
+    const bool number = v.kind == Kind::Scalar;
+    const bool whole = v.kind == Kind::Int || (number && v.dtype == DType::I64);
+    if (!whole && v.kind != Kind::Float && !(number && v.dtype == DType::F64)) return std::nullopt;
+    return Argument{true, whole, static_cast<int>(place)};
+}
+
+// Whether the call is one number by arguments that are numbers, each for a parameter.
 bool assign_arguments(const HostFunction& f, DirectDraw* d) {
     const size_t first = d->bound ? 0 : 1, count = f.args.size() - first;
-    if (!d->numpys) return count == 0;
     // Keyword arguments come last.
     const size_t named = f.names ? static_cast<size_t>(PyTuple_GET_SIZE(f.names.get())) : 0;
-    const auto& parameters = d->numpys->what->parameters;
+    const auto& parameters = d->drawing.what->parameters;
     for (size_t k = 0; k < count; ++k) {
         size_t at = k;
         if (k >= count - named) {
@@ -193,29 +174,77 @@ bool assign_arguments(const HostFunction& f, DirectDraw* d) {
             };
             at = static_cast<size_t>(std::ranges::find_if(parameters, called) - parameters.begin());
         }
-        const Value& v = f.args[first + k];
-        const bool number = v.kind == Kind::Scalar;
-        const bool whole = v.kind == Kind::Int || (number && v.dtype == DType::I64);
-        if (at >= d->numpys->count || (!whole && v.kind != Kind::Float && !(number && v.dtype == DType::F64)))
-            return false;
-        d->args[at] = {true, whole, static_cast<int>(k)};
+        const auto one = argument(f.args[first + k], k);
+        if (at >= d->drawing.count || !one) return false;
+        d->args[at] = *one;
     }
-    if (d->numpys->what->is_whole())
+    if (d->drawing.what->is_whole())
         return d->args[0].given && d->args[0].whole && (d->args[1].whole || !d->args[1].given);
-    for (size_t k = 0; k < d->numpys->count; ++k)
+    for (size_t k = 0; k < d->drawing.count; ++k)
         if (!d->args[k].given && parameters[k].standard == Parameter::kRequired) return false;
     return true;
 }
 
+bool assign_arguments(const HostFunction& f, PythonDraw* d) {
+    const size_t first = d->bound ? 0 : 1, count = f.args.size() - first;
+    const auto fewest = [](PythonsMethod m) -> size_t {
+        return m == PythonsMethod::RandInt ? 2 : m == PythonsMethod::RandRange ? 1 : 0;
+    };
+    const size_t most = d->drawing.method == PythonsMethod::Random ? 0 : 2;
+    if (f.names || count < fewest(d->drawing.method) || count > most) return false;
+    for (size_t k = 0; k < count; ++k) {
+        const Kind kind = f.args[first + k].kind;  // NumPy's numbers give NumPy's
+        if (kind != Kind::Int && (kind != Kind::Float || d->drawing.is_whole())) return false;
+        d->args[k] = *argument(f.args[first + k], k);
+    }
+    return true;
+}
+
 // Whether what the call gives is as long as what is drawn.
-bool gives_as_drawn(const HostResult& gives, const std::optional<Drawing>& drawing) {
-    if (!drawing) return gives.kind == Kind::Float;
-    switch (drawing->what->call) {
+bool gives_as_drawn(const HostResult& gives, const Distribution& d) {
+    switch (d.call) {
         case Distribution::Call::Bounded: return gives.kind == Kind::Scalar && gives.dtype == DType::I64;
         case Distribution::Call::MaskedBounded:
         case Distribution::Call::Count: return gives.kind == Kind::Int;
         default: return gives.kind == Kind::Float;
     }
+}
+
+bool is_bound(const HostFunction& f) { return f.args.empty() || f.args[0].kind != Kind::Passed; }
+
+LibraryRoutine numpys_draw_routine(PyObject* generator, const std::string& method, const HostFunction& f,
+                                   const HostResult& gives, LibraryRoutine otherwise) {
+    if (!is_own_method(f.callable.get(), generator, method)) return otherwise;
+    const auto drawing = drawing_of(generator, method);
+    if (!drawing || !gives_as_drawn(gives, *drawing->what)) return otherwise;
+    auto d = std::make_shared<DirectDraw>();
+    d->drawing = *drawing;
+    d->bound = is_bound(f);
+    if (!assign_arguments(f, d.get())) return otherwise;
+    d->type = Py_TYPE(generator);
+    for (const char* name : {"bit_generator", "_bit_generator"}) {
+        PyObject* descr = PyDict_GetItemString(d->type->tp_dict, name);
+        if (descr && Py_TYPE(descr) == &PyGetSetDescr_Type)
+            d->bits_of = reinterpret_cast<PyGetSetDescrObject*>(descr);
+    }
+    if (!d->bits_of || !d->bits_of->d_getset->get) return otherwise;
+    if (d->bound) d->own = PyRef::borrow(generator);
+    if (d->bound && !d->open(generator)) return otherwise;
+    d->through_python = std::move(otherwise);
+    return {run_direct_draw, std::move(d), true};
+}
+
+LibraryRoutine pythons_draw_routine(PyObject* generator, const std::string& method, const HostFunction& f,
+                                    const HostResult& gives, LibraryRoutine otherwise) {
+    const auto drawing = pythons_draw_of(generator, method);
+    if (!drawing || gives.kind != (drawing->is_whole() ? Kind::Int : Kind::Float)) return otherwise;
+    auto d = std::make_shared<PythonDraw>();
+    d->drawing = *drawing;
+    d->bound = is_bound(f);
+    if (!assign_arguments(f, d.get())) return otherwise;
+    if (d->bound) d->own = PyRef::borrow(generator);
+    d->through_python = std::move(otherwise);
+    return {run_python_draw, std::move(d), true};
 }
 
 }  // namespace
@@ -234,30 +263,23 @@ bool is_own_method(PyObject* callable, PyObject* generator, const std::string& m
                reinterpret_cast<PyMethodDescrObject*>(own)->d_method;
 }
 
+// Whether it is the function that the class has in Python, plain or as a method of this generator.
+static bool is_own_function(PyObject* callable, PyObject* generator, const std::string& method) {
+    const PyRef name = PyRef::steal(PyUnicode_FromString(method.c_str()));
+    PyObject* own = name ? _PyType_Lookup(Py_TYPE(generator), name.get()) : nullptr;
+    PyErr_Clear();
+    if (!own || !guards::is_function(own)) return false;
+    return callable == own || (PyMethod_Check(callable) && PyMethod_GET_SELF(callable) == generator &&
+                               PyMethod_GET_FUNCTION(callable) == own);
+}
+
 LibraryRoutine direct_draw_routine(PyObject* generator, std::string_view module, const std::string& method,
                                    const HostFunction& f, const HostResult& gives, LibraryRoutine otherwise) {
-    if (gives.kind == Kind::Array || !is_own_method(f.callable.get(), generator, method)) return otherwise;
-    auto d = std::make_shared<DirectDraw>();
-    if (module == "random") {
-        if (method != "random" || !random_is_as_expected()) return otherwise;
-    } else if (d->numpys = drawing_of(generator, method); !d->numpys) {
-        return otherwise;
-    }
-    d->bound = f.args.empty() || f.args[0].kind != Kind::Passed;
-    if (!assign_arguments(f, d.get()) || !gives_as_drawn(gives, d->numpys)) return otherwise;
-    d->type = Py_TYPE(generator);
-    if (d->numpys) {
-        for (const char* name : {"bit_generator", "_bit_generator"}) {
-            PyObject* descr = PyDict_GetItemString(d->type->tp_dict, name);
-            if (descr && Py_TYPE(descr) == &PyGetSetDescr_Type)
-                d->bits_of = reinterpret_cast<PyGetSetDescrObject*>(descr);
-        }
-        if (!d->bits_of || !d->bits_of->d_getset->get) return otherwise;
-    }
-    if (d->bound) d->own = PyRef::borrow(generator);
-    if (d->bound && !d->open(generator)) return otherwise;
-    d->through_python = std::move(otherwise);
-    return {run_direct_draw, std::move(d), true};
+    if (gives.kind == Kind::Array) return otherwise;
+    if (module != "random") return numpys_draw_routine(generator, method, f, gives, std::move(otherwise));
+    const bool own = is_own_method(f.callable.get(), generator, method) ||
+                     is_own_function(f.callable.get(), generator, method);
+    return own ? pythons_draw_routine(generator, method, f, gives, std::move(otherwise)) : otherwise;
 }
 
 }  // namespace stator::frontend::regions

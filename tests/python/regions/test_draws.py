@@ -1,12 +1,14 @@
 """Random numbers drawn one by one in loops: the program's own stream, and the generator's state afterwards."""
 
 import random
+import textwrap
 import threading
 import weakref
 
 import numpy as np
 import pytest
 import stator
+from process import run_program
 
 NUMPY = {
     "random": ("rng.random()",),
@@ -139,17 +141,115 @@ def test_normal_numbers_that_wait():
         assert repr(rng.get_state()) == repr(same.get_state())
 
 
-@pytest.mark.parametrize(
-    "expression", ["rng.random()", "rng.uniform(-1.0, x)", "rng.gauss(0.0, x)", "rng.randint(0, k)"]
-)
+PYTHONS = [
+    "rng.random()",
+    "rng.uniform(-1.0, x)",
+    "rng.gauss(0.0, x)",
+    "rng.gauss(k, 2)",
+    "rng.gauss()",
+    "rng.gauss(sigma=x)",
+    "rng.gauss(0.0, values[k % 7])",
+    "rng.normalvariate(k, x)",
+    "rng.randint(0, k)",
+    "rng.randint(-(2**62), 2**62)",
+    "rng.randint(k, k)",
+    "rng.randrange(k + 1)",
+    "rng.randrange(-3, 2**33)",
+    "rng.randrange(0, 100, 7)",
+    "rng.choice((1.0, 2.0, x))",
+]
+
+
+@pytest.mark.parametrize("expression", PYTHONS)
 def test_pythons_own(expression):
     same(function_of(expression), lambda: random.Random(5), lambda g: g.getstate())
+
+
+@pytest.mark.parametrize(
+    "expression", ["rng.gauss(0.0, x)", "rng.randint(0, 9)", "rng.normalvariate(0.0, x)"]
+)
+@pytest.mark.parametrize("name", ["random", "getrandbits", "gauss_next", "_randbelow", "something"])
+def test_a_generators_own_attributes(expression, name):
+    """What a program puts into the object stands for the method that the library's function calls."""
+
+    class Counted:
+        def __init__(self, f):
+            self.f, self.calls = f, 0
+
+        def __call__(self, *args):
+            self.calls += 1
+            return self.f(*args)
+
+    f = function_of(expression)
+    compiled = stator.compile(f)
+    for change in (False, False, True, True):
+        one, two = random.Random(5), random.Random(5)
+        if change:
+            for rng in (one, two):
+                value = 0.25 if name == "gauss_next" else Counted(getattr(rng, name, abs))
+                setattr(rng, name, value)
+        assert compiled(two, 40, 1.5) == f(one, 40, 1.5)
+        assert two.getstate() == one.getstate()
+        assert change is False or name == "gauss_next" or getattr(one, name).calls == getattr(two, name).calls
+        stator.wait()
+
+
+@pytest.mark.parametrize("method", ["random", "getrandbits", "_randbelow", "gauss", "randrange"])
+def test_a_class_that_was_changed(method):
+    run_program_and_expect_same(
+        f"""
+        def f(rng, n):
+            total = 0.0
+            for k in range(n):
+                total += rng.gauss(0.0, 1.5) + rng.randint(0, 9) + rng.normalvariate(1.0, 2.0)
+            return total
+        for round in range(4):
+            if round == 2:
+                was = getattr(random.Random, {method!r})
+                def instead(self, *args):
+                    calls.append(args)
+                    return was(self, *args)
+                random.Random.{method} = instead
+            rng = random.Random(3)
+            print(f(rng, 50), rng.getstate()[1][::100], rng.getstate()[2], len(calls))
+            if hasattr(f, "stats"):
+                stator.wait()
+        """
+    )
+
+
+def test_arguments_that_python_refuses():
+    for expression, bad in [("rng.randint(0, int(x))", -1.0), ("rng.randrange(int(x))", 0.0)]:
+        f = function_of(expression)
+        compiled = stator.compile(f)
+        one, two = random.Random(1), random.Random(1)
+        for x in (5.0, 5.0, bad, 3.0):
+            outcomes = []
+            for g, rng in ((f, one), (compiled, two)):
+                try:
+                    outcomes.append(g(rng, 40, x))
+                except ValueError as error:
+                    outcomes.append(str(error))
+            assert outcomes[0] == outcomes[1] and one.getstate() == two.getstate()
+            stator.wait()
+
+
+def run_program_and_expect_same(text):
+    """The text defines `f`; it prints the same whether that is compiled or not."""
+    begin = "import random, stator\ncalls = []\n"
+    text = textwrap.dedent(text)
+    compiled = text.replace("for round in", "f = stator.compile(f)\nfor round in", 1)
+    plain, done = run_program(begin + text), run_program(begin + compiled)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == plain.stdout and plain.stdout
 
 
 @pytest.mark.parametrize(
     ("expression", "seed", "state"),
     [
         ("random.random()", random.seed, random.getstate),
+        ("random.gauss(0, 1)", random.seed, random.getstate),
+        ("random.randint(1, 6)", random.seed, random.getstate),
         ("np.random.random()", np.random.seed, np.random.get_state),
         ("np.random.rand()", np.random.seed, np.random.get_state),
         ("np.random.randn()", np.random.seed, np.random.get_state),
