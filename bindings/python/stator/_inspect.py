@@ -3,9 +3,11 @@
 The methods of `CompiledFunction` of the same names end here. Nothing of this is imported before it is asked for.
 """
 
+import os
 import time
 
 from stator import _stator
+from stator._source import named
 
 
 def _compiled(function):
@@ -241,16 +243,24 @@ class Explanation:
         yield "captured", [(f"{100 * self.share:.0f}% ({inside})", [])]
         yield (
             "stays in Python",
-            [(f"{r.file}:{r.line} in {r.function}: {r.message}", _details(r)) for r in self.reasons]
+            [
+                (f"{named(f'{r.file}:{r.line}')} in {r.function}: {r.message}", _details(r))
+                for r in self.reasons
+            ]
             or [("nothing", [])],
         )
         if self.device == "cuda" or self.waits:
             yield "waits for the GPU", [_wait_line(w) for w in self.waits] or [("never", [])]
         yield from _loop_sections(self._function)
-        yield from _trace_sections(self.traces)
+        yield from _trace_sections(self.traces, self.file)
+
+    @property
+    def place(self):
+        """Where the function begins: file and line, or a notebook's cell and line."""
+        return named(f"{self.file}:{self.line}")
 
     def __str__(self):
-        lines = [f"{self.name} ({self.file}:{self.line})"]
+        lines = [f"{self.name} ({self.place})"]
         for title, items in self._sections():
             lines.append(f"  {title}")
             for text, details in items:
@@ -261,21 +271,21 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self):
-        return _html(self.name, f"{self.file}:{self.line}", self._sections())
+        return _html(self.name, self.place, self._sections())
 
 
 def _loop_sections(function):
     for r in _stator.regions(function):
         code = r.error or ("compiled" if r.ready else "its code is being made")
-        title = f"{r.place}: entered {times(r.entries)}, left in the middle {times(r.checks)}, {code}"
+        title = f"{named(r.place)}: entered {times(r.entries)}, left in the middle {times(r.checks)}, {code}"
         refused = [f"not entered {times(r.refused)}: {r.why_refused}"] if r.refused else []
         yield f"region {r.name}", [(title, refused)]
 
 
-def _trace_sections(traces):
+def _trace_sections(traces, file):
     for t in traces:
         segments = f"{counted(t.segments, 'segment')}, {t.ready()} compiled"
-        where = f"{t.place}: " if t.place else ""
+        where = f"{named(t.place, os.path.dirname(file))}: " if t.place else ""
         title = f"{where}entered {times(t.entries)}, left early {times(t.exits)}, {segments}"
         yield f"trace {t.name}", [(title, []), ("guards:", list(t.guards))]
 
@@ -285,7 +295,9 @@ def function_html(function):
     function = _compiled(function)
     code = function.__code__
     return _html(
-        function.__qualname__, f"{code.co_filename}:{code.co_firstlineno}", _function_sections(function)
+        function.__qualname__,
+        named(f"{code.co_filename}:{code.co_firstlineno}"),
+        _function_sections(function),
     )
 
 
@@ -296,10 +308,10 @@ def _function_sections(function):
     if reasons:
         yield (
             "stays in Python",
-            [(f"{r.file}:{r.line} in {r.function}: {r.message}", _details(r)) for r in reasons],
+            [(f"{named(f'{r.file}:{r.line}')} in {r.function}: {r.message}", _details(r)) for r in reasons],
         )
     yield from _loop_sections(function)
-    yield from _trace_sections(_stator.traces(function))
+    yield from _trace_sections(_stator.traces(function), function.__code__.co_filename)
 
 
 def _html(name, place, sections):

@@ -116,6 +116,10 @@ def test_compiled_functions_are_shown():
         cell("@stator.compile\\ndef f(x):\\n    return x * 2.0 + 1.0\\nfor _ in range(4): f(x)")
         data, _ = shell.display_formatter.format(shell.user_ns["f"])
         assert "trace f#1" in data["text/html"] and "replays" in data["text/html"], data
+        assert "Cell In[3]" in data["text/html"], data
+        shown = cell("stator.explain(f)(np.arange(4))")[0].result
+        assert str(shown).startswith("f (Cell In[3]:1)"), shown
+        assert "in f: " not in str(shown) or "Cell In[3]:" in str(shown)
         data, _ = shell.display_formatter.format(shell.user_ns["f"].graph())
         assert '<pre class="stator">' in data["text/html"]
         cell("def g(): pass")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import html
-import os
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._profile import CAPTURED, GROUPS, LOST, PARTS
-from .._source import line_of, lines_of
+from .._source import cell_of, from_here, line_of, lines_of
 
 if TYPE_CHECKING:
     from .._profile import Function, Line, Report
@@ -109,15 +107,7 @@ def _wrapped(line: str, indent: str) -> list[str]:
 
 
 def place(function: Function) -> str:
-    return f"{function.name} ({_cell(function.file) or _short(function.file)}:{function.line})"
-
-
-def _cell(file: str) -> str:
-    """A notebook's cell as IPython names it, where the file is one: Cell In[3]."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    named = shell.compile.format_code_name(file) if shell else None
-    return " ".join(named) if named else ""
+    return f"{function.name} ({cell_of(function.file) or from_here(function.file)}:{function.line})"
 
 
 def split(at: Line) -> str:
@@ -130,11 +120,6 @@ def split(at: Line) -> str:
 
 def why(reason: dict[str, object]) -> str:
     return f"{reason['text']}{f' → {hint}' if (hint := reason['hint']) else ''}"
-
-
-def _short(file: str) -> str:
-    near = os.path.relpath(file) if file[:1] != "<" else file
-    return file if near.startswith("..") else near
 
 
 def _percent(share: float) -> str:
