@@ -319,6 +319,14 @@ void start_all() {
     frontend::watch_frames(handle, policy().hook_calls, stays);
 }
 
+void expect_program() {
+    if (!started) return;
+    credit_used = 0;
+    pause_ns = policy().hook_first_rest;
+    looked_at = frontend::thread_ns();
+    frontend::watch_again();
+}
+
 void end_all() {
     end_later();
     end_departures();

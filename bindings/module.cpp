@@ -432,6 +432,7 @@ void add_functions(py::module_& m) {
     m.def("wait", &wait);
     m.def("reset", &reset);
     m.def("start_all", &start_all);
+    m.def("expect_program", &expect_program);
     m.def("purse", [] {
         const frontend::Purse& p = frontend::purse();
         py::dict d;

@@ -27,6 +27,7 @@ USAGE = "%stator on, %stator off, %stator report, or %%stator above a cell"
 
 def load(shell: Any) -> None:
     shell.register_magics(StatorMagics(shell))
+    shell.events.register("pre_run_cell", _expect_program)
     if _stator is not None:
         html = shell.display_formatter.formatters["text/html"]
         html.for_type(types.FunctionType, function_html)
@@ -36,6 +37,7 @@ def unload(shell: Any) -> None:
     magics = shell.magics_manager.registry.pop("StatorMagics", None)
     if magics is not None:
         magics.end()
+        shell.events.unregister("pre_run_cell", _expect_program)
     if _stator is not None:
         shell.display_formatter.formatters["text/html"].pop(types.FunctionType, None)
     for kind in ("line", "cell"):
@@ -112,6 +114,7 @@ class StatorMagics(Magics):
         _start()
         profile = _begun("this cell")
         try:
+            _expect_program()
             run_cell(self._shell, cell)
         finally:
             if profile is not None:
@@ -125,6 +128,12 @@ class StatorMagics(Magics):
         self._shell.display_pub.publish(
             {"text/plain": str(self._report), "text/html": self._report._repr_html_()}
         )
+
+
+def _expect_program(*_: object) -> None:
+    """A cell is about to run: IPython's own calls between cells have no say in whether it is looked at."""
+    if _stator is not None:
+        _stator.expect_program()
 
 
 def _begun(title: str) -> Any:

@@ -96,6 +96,25 @@ def test_on_off_and_report():
     )
 
 
+@pytest.mark.parametrize("magic", ["", "%%stator\n"], ids=["on", "cell"])
+def test_what_came_before_has_no_say_in_the_next_cell(magic):
+    """The hook of all functions is off while calls are frequent that gain nothing; a cell is looked at all the same."""
+    run(
+        f"""
+        cell("%stator on")
+        cell("def g(k): return k")
+        for _ in range(3):
+            cell("n = sum(map(g, range(400_000)))")
+        before = shell.user_ns["stator"].stats()["recalls"]
+        result, _ = cell({magic!r} + "s = 0.0\\nfor k in range(4_000_000):\\n    s += k * 0.5")
+        assert result.success and shell.user_ns["s"] == 4_000_000 * 3_999_999 * 0.25
+        assert shell.user_ns["stator"].stats()["recalls"] > before
+        """,
+        STATOR_RETIRE="1",
+        STATOR_TUNE="recall_first_look=100000",
+    )
+
+
 def test_reloading_and_profiles_of_others():
     run(
         """
