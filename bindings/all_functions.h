@@ -9,8 +9,8 @@ namespace stator::bindings {
 // replayed as if they were decorated. Calling it again does nothing.
 void start_all();
 
-// A piece of the program begins now that will run for as long as it does, such as a notebook's cell: the hook is
-// there for it, whatever what came before has cost. Nothing where all functions are not watched.
+// A piece of the program begins now that will run for as long as it does, such as a notebook's cell: the hook
+// is there for it, whatever what came before has cost. Nothing where all functions are not watched.
 void expect_program();
 
 // Lets go of the functions: what they lead to, modules' globals with open files among it, goes with the

@@ -244,7 +244,8 @@ void set_option(const std::string& field, const std::string& text) {
     take_back_all();  // what they were given back for may hold no more
 }
 
-constexpr const char* kOptionKinds[] = {"Mode", "Flag", "Count", "Size", "Text", "Patterns", "Logs", "LogTarget"};
+constexpr const char* kOptionKinds[] = {"Mode", "Flag",     "Count", "Size",
+                                        "Text", "Patterns", "Logs",  "LogTarget"};
 
 // (field, variable, kind, default, help, value) of each row.
 py::list option_table() {
