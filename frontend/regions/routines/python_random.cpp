@@ -124,12 +124,12 @@ bool state_is_as_known() {
 }
 
 // Bounds and parameters that are tried, and the arguments of the method for them.
-struct Sample {
+struct Trial {
     std::array<double, 2> numbers;
     int64_t low, high;
     PyRef arguments;
 
-    Sample(PythonsMethod method, int round)
+    Trial(PythonsMethod method, int round)
         : numbers{0.5 - round, 1.25 + round}, low(-3 * round), high(low + 1 + (int64_t{7} << (20 * round))) {
         const long long last = method == PythonsMethod::RandInt ? high - 1 : high;
         arguments = PyRef::steal(method == PythonsMethod::Random ? PyTuple_New(0)
@@ -145,7 +145,7 @@ bool draws_alike(const PythonsDraw& d, const char* method, PyObject* one, PyObje
     constexpr int kRounds = 3, kDraws = 16;
     const PyRef function = PyRef::steal(PyObject_GetAttrString(one, method));
     for (int round = 0; function && round < kRounds; ++round) {
-        const Sample sample(d.method, round);
+        const Trial sample(d.method, round);
         for (int n = 0; n < kDraws; ++n) {
             const PyRef got = PyRef::steal(
                 sample.arguments ? PyObject_CallObject(function.get(), sample.arguments.get()) : nullptr);
