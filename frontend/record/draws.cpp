@@ -26,6 +26,7 @@ std::string method_name(PyObject* callable) {
 
 numpy::GeneratorClass* drawn_from(PyObject* generator, const std::string& method) {
     if (!generator || !numpy::draws_are_possible()) return nullptr;
+    if (method == "choice") return nullptr;  // it gives what its argument holds
     numpy::GeneratorClass* c = numpy::generator_class(generator);
     return c && c->draws(method) ? c : nullptr;
 }

@@ -180,6 +180,7 @@ bool assign_arguments(const HostFunction& f, DirectDraw* d) {
     }
     if (d->drawing.what->is_whole())
         return d->args[0].given && d->args[0].whole && (d->args[1].whole || !d->args[1].given);
+    if (d->drawing.what->call == Distribution::Call::Binomial && !d->args[0].whole) return false;
     for (size_t k = 0; k < d->drawing.count; ++k)
         if (!d->args[k].given && parameters[k].standard == Parameter::kRequired) return false;
     return true;
@@ -203,8 +204,10 @@ bool assign_arguments(const HostFunction& f, PythonDraw* d) {
 // Whether what the call gives is as long as what is drawn.
 bool gives_as_drawn(const HostResult& gives, const Distribution& d) {
     switch (d.call) {
-        case Distribution::Call::Bounded: return gives.kind == Kind::Scalar && gives.dtype == DType::I64;
+        case Distribution::Call::Bounded:  // choice gives an int
+            return gives.kind == Kind::Int || (gives.kind == Kind::Scalar && gives.dtype == DType::I64);
         case Distribution::Call::MaskedBounded:
+        case Distribution::Call::Binomial:
         case Distribution::Call::Count: return gives.kind == Kind::Int;
         default: return gives.kind == Kind::Float;
     }

@@ -22,9 +22,11 @@ using Call = Distribution::Call;
 
 constexpr Parameter kLoc{"loc", Any, 0.0}, kScale{"scale", NonNegative, 1.0};
 
-// numpy/random/_generator.pyx. What draws arrays inside, or keeps state of its own (binomial), is not here.
+// numpy/random/_generator.pyx. What draws arrays is not here.
 constexpr Distribution kGenerator[] = {
     {"beta", Call::Floats, "random_beta", {{{"a", Positive}, {"b", Positive}}}},
+    {"binomial", Call::Binomial, "random_binomial", {{{"n", Trials}, {"p", Fraction}}}},
+    {"choice", Call::Bounded, "random_bounded_uint64_fill", {{{"a"}}}},
     {"chisquare", Call::Floats, "random_chisquare", {{{"df", Positive}}}},
     {"exponential", Call::Floats, "random_exponential", {{kScale}}},
     {"gamma", Call::Floats, "random_gamma", {{{"shape", NonNegative}, kScale}}},
@@ -35,6 +37,7 @@ constexpr Distribution kGenerator[] = {
     {"logistic", Call::Floats, "random_logistic", {{kLoc, kScale}}},
     {"lognormal", Call::Floats, "random_lognormal", {{{"mean", Any, 0.0}, {"sigma", NonNegative, 1.0}}}},
     {"logseries", Call::Count, "random_logseries", {{{"p", Fraction}}}},
+    {"negative_binomial", Call::Count, "random_negative_binomial", {{{"n", Trials}, {"p", Fraction}}}},
     {"noncentral_chisquare",
      Call::Floats,
      "random_noncentral_chisquare",
@@ -51,6 +54,7 @@ constexpr Distribution kGenerator[] = {
     {"standard_gamma", Call::Floats, "random_standard_gamma", {{{"shape", NonNegative}}}},
     {"standard_normal", Call::Floats, "random_standard_normal"},
     {"standard_t", Call::Floats, "random_standard_t", {{{"df", Positive}}}},
+    {"triangular", Call::Ordered, "random_triangular", {{{"left"}, {"mode"}, {"right"}}}},
     {"uniform", Call::Range, "random_uniform", {{{"low", Any, 0.0}, {"high", Any, 1.0}}}},
     {"vonmises", Call::Floats, "random_vonmises", {{{"mu"}, {"kappa", NonNegative}}}},
     {"wald", Call::Floats, "random_wald", {{{"mean", Positive}, {"scale", Positive}}}},
@@ -60,6 +64,8 @@ constexpr Distribution kGenerator[] = {
 
 // numpy/random/mtrand.pyx
 constexpr Distribution kRandomState[] = {
+    {"binomial", Call::Binomial, "random_binomial", {{{"n", Trials}, {"p", Fraction}}}},
+    {"choice", Call::MaskedBounded, "random_bounded_uint64_fill", {{{"a"}}}},
     {"exponential", Call::LegacyExponential, nullptr, {{kScale}}},
     {"gumbel", Call::Floats, "random_gumbel", {{kLoc, kScale}}},
     {"laplace", Call::Floats, "random_laplace", {{kLoc, kScale}}},
@@ -74,6 +80,7 @@ constexpr Distribution kRandomState[] = {
     {"rayleigh", Call::Floats, "random_rayleigh", {{kScale}}},
     {"standard_exponential", Call::LegacyExponential},
     {"standard_normal", Call::LegacyGauss},
+    {"triangular", Call::Ordered, "random_triangular", {{{"left"}, {"mode"}, {"right"}}}},
     {"uniform", Call::Range, "random_uniform", {{{"low", Any, 0.0}, {"high", Any, 1.0}}}},
 };
 
@@ -91,16 +98,17 @@ void* symbol_of(const char* name) {
 }
 
 bool takes(Domain domain, double v) {
-    // numpy.random's own limit for Poisson numbers is near the largest int64.
-    constexpr double kMostRate = 1e15;
+    // NumPy's own limits are those of int64, also for what it computes from several arguments.
+    constexpr double kMostRate = 1e15, kMostTrials = 1e6, kLeastFraction = 1e-6;
     if (!std::isfinite(v)) return false;
     switch (domain) {
         case Any: return true;
         case NonNegative: return !std::signbit(v);
         case Positive: return v > 0;
-        case Fraction: return v > 0 && v < 1;
+        case Fraction: return v >= kLeastFraction && v < 1;
         case AboveOne: return v > 1 && v < kMostRate;
         case Rate: return !std::signbit(v) && v < kMostRate;
+        case Trials: return v >= 1 && v <= kMostTrials && std::trunc(v) == v;
     }
     return false;
 }
@@ -114,6 +122,13 @@ template <class R>
 R call(void* f, BitGenerator* bits, const double* a, size_t count) {
     if (count == 0) return call_with<R>(f, bits);
     return count == 1 ? call_with<R>(f, bits, a[0]) : call_with<R>(f, bits, a[0], a[1]);
+}
+
+// What it has computed from n and p of the last call is kept, as each generator does, whose own it need not
+// be: other arguments begin anew.
+int64_t binomial(void* f, BitGenerator* bits, double p, int64_t n) {
+    alignas(16) static char memory[1024];  // a binomial_t (numpy/random/distributions.h); under the GIL
+    return reinterpret_cast<int64_t (*)(BitGenerator*, double, int64_t, void*)>(f)(bits, p, n, memory);
 }
 
 double uniform(const LegacyState& s) { return s.bits->next_double(s.bits->state); }
@@ -140,8 +155,14 @@ double sample_of(Domain domain, size_t parameter, int round) {
     switch (domain) {
         case Fraction: return 0.15 + 0.3 * round;
         case AboveOne: return 1.5 + 0.75 * round;
+        case Trials: return 3.0 + 100.0 * round;
         default: return 0.4 + 1.7 * round + 0.9 * static_cast<double>(parameter);
     }
+}
+
+// The same of bounds: an upper one, or both.
+double bound_of(size_t count, size_t parameter, int round) {
+    return count > 1 && parameter == 0 ? -4.0 : 1e7 * (round + 1);
 }
 
 size_t count_of(const Distribution& d) {
@@ -164,10 +185,11 @@ struct Sample {
     Sample(const Drawing& d, int round) : tuple(PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(d.count)))) {
         for (size_t k = 0; tuple && k < d.count; ++k) {
             const bool whole = d.what->is_whole();
-            values[k] = whole ? -4.0 + 1e7 * static_cast<double>(k) * (round + 1)
-                              : sample_of(d.what->parameters[k].domain, k, round);
+            const bool integer = whole || (d.what->call == Call::Binomial && k == 0);
+            values[k] =
+                whole ? bound_of(d.count, k, round) : sample_of(d.what->parameters[k].domain, k, round);
             PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(k),
-                             whole ? PyLong_FromDouble(values[k]) : PyFloat_FromDouble(values[k]));
+                             integer ? PyLong_FromDouble(values[k]) : PyFloat_FromDouble(values[k]));
         }
     }
 };
@@ -177,7 +199,7 @@ bool draws_one_alike(const Drawing& d, PyObject* method, const Bits& from, const
     const PyRef got = PyRef::steal(sample.tuple ? PyObject_CallObject(method, sample.tuple.get()) : nullptr);
     if (!got) return false;
     uint64_t its = 0, mine = 1;
-    if (d.what->is_whole() || d.what->call == Call::Count) {
+    if (d.what->is_whole() || d.what->is_count()) {
         const PyRef index = PyRef::steal(PyNumber_Index(got.get()));
         its = static_cast<uint64_t>(index ? PyLong_AsLongLong(index.get()) : -1);
     } else {
@@ -186,9 +208,9 @@ bool draws_one_alike(const Drawing& d, PyObject* method, const Bits& from, const
     }
     char* const out = reinterpret_cast<char*>(&mine);
     const double* const a = sample.values.data();
-    const bool done = d.what->is_whole()
-                          ? d.draw_whole(from, static_cast<int64_t>(a[0]), static_cast<int64_t>(a[1]), out)
-                          : d.draw(from, a, out);
+    const auto low = static_cast<int64_t>(d.count > 1 ? a[0] : 0.0),
+               high = static_cast<int64_t>(d.count > 1 ? a[1] : a[0]);
+    const bool done = d.what->is_whole() ? d.draw_whole(from, low, high, out) : d.draw(from, a, out);
     return done && !PyErr_Occurred() && mine == its;
 }
 
@@ -261,6 +283,17 @@ bool Drawing::draw(const Bits& from, const double* arguments, char* out) const {
             if (!takes(NonNegative, range)) return false;
             drawn = call_with<double>(f, from.bits, arguments[0], range);
             break;
+        }
+        case Call::Ordered: {
+            const double left = arguments[0], mode = arguments[1], right = arguments[2];
+            if (left > mode || mode > right || left == right || !std::isfinite(right - left)) return false;
+            drawn = call_with<double>(f, from.bits, left, mode, right);
+            break;
+        }
+        case Call::Binomial: {
+            const int64_t whole = binomial(f, from.bits, arguments[1], static_cast<int64_t>(arguments[0]));
+            std::memcpy(out, &whole, sizeof whole);
+            return true;
         }
         case Call::LegacyGauss: drawn = gauss(*from.legacy); break;
         case Call::LegacyNormal: {

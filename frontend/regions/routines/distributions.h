@@ -38,7 +38,7 @@ struct LegacyState {
 };
 
 // What arguments NumPy's method takes without a second look. For all others Python is asked, which may raise.
-enum class Domain : uint8_t { Any, NonNegative, Positive, Fraction, AboveOne, Rate };
+enum class Domain : uint8_t { Any, NonNegative, Positive, Fraction, AboveOne, Rate, Trials };
 
 struct Parameter {
     static constexpr double kRequired = std::numeric_limits<double>::infinity();
@@ -55,6 +55,8 @@ struct Distribution {
         Range,              // double f(bits, low, high - low)
         Bounded,            // an int64 in [low, high), or in [0, low)
         MaskedBounded,      // as older NumPy draws it
+        Ordered,            // double f(bits, left, mode, right)
+        Binomial,           // int64_t f(bits, p, n, memory); the parameters are (n, p)
         LegacyNormal,       // loc + scale * gauss
         LegacyGauss,        //
         LegacyExponential,  // scale * -log(1 - uniform)
@@ -66,6 +68,7 @@ struct Distribution {
     std::array<Parameter, kMost> parameters = {};
 
     bool is_legacy() const { return call >= Call::LegacyNormal; }
+    bool is_count() const { return call == Call::Count || call == Call::Binomial; }
     bool is_whole() const { return call == Call::Bounded || call == Call::MaskedBounded; }
 };
 

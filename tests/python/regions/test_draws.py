@@ -23,6 +23,7 @@ NUMPY = {
         "rng.integers(0, 2**40)",
         "rng.integers(-(2**62), 2**62)",
     ),
+    "choice": ("rng.choice(7)", "rng.choice(k + 1)", "rng.choice(a=2**40)"),
     "beta": ("rng.beta(0.5, x + 0.1)", "rng.beta(k + 1, b=2)"),
     "chisquare": ("rng.chisquare(k + 1)",),
     "f": ("rng.f(k + 1, 4.0)",),
@@ -45,9 +46,9 @@ NUMPY = {
     "wald": ("rng.wald(x, k + 1)",),
     "weibull": ("rng.weibull(x)",),
     "zipf": ("rng.zipf(x + 1.5)",),
-    # Python's: nobody knows a C function of one number.
-    "negative_binomial": ("rng.negative_binomial(3, 0.5)",),
-    "triangular": ("rng.triangular(-x, 0.0, x)",),
+    "binomial": ("rng.binomial(10, 0.5)", "rng.binomial(k + 1, x / 4)", "rng.binomial(100 * k + 1, 0.4)"),
+    "negative_binomial": ("rng.negative_binomial(3, 0.5)", "rng.negative_binomial(x, 0.5)"),
+    "triangular": ("rng.triangular(-x, 0.0, x)", "rng.triangular(-x, x, x)"),
     # Arguments that are NumPy's numbers.
     "normal of an element": ("rng.normal(values[k % 7], values[0])", "rng.poisson(values[k % 7])"),
 }
@@ -63,7 +64,10 @@ LEGACY = {
     ),
     "exponential": ("rng.exponential()", "rng.exponential(x)", "rng.standard_exponential()"),
     "randint": ("rng.randint(7)", "rng.randint(-k - 1, 5)", "rng.randint(0, 2**40)", "rng.randint(k, k + 1)"),
+    "choice": ("rng.choice(7)", "rng.choice(k + 1)"),
     "poisson": ("rng.poisson()", "rng.poisson(k)"),
+    "binomial": ("rng.binomial(10, 0.5)", "rng.binomial(100 * k + 1, 0.4)"),
+    "triangular": ("rng.triangular(-x, 0.0, x)",),
     "others": ("rng.gumbel(k, x)", "rng.laplace(k, x)", "rng.logistic(k, x)", "rng.rayleigh(x)"),
     "through Python": ("rng.gamma(x)", "rng.lognormal()", "rng.standard_t(3)", "rng.pareto(x)"),
 }
@@ -114,6 +118,33 @@ def test_older_generators(method, bits):
             lambda: np.random.RandomState(bits(5)),
             lambda g: (g.get_state(legacy=False), g.get_state(legacy=False)["has_gauss"]),
         )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "rng.choice(values)",
+        "rng.choice([1.0, x])",
+        "rng.choice((1, 2, 5))",
+        "rng.choice(5, p=[0.1, 0.2, 0.3, 0.2, 0.2])",
+        "rng.choice(5, 3)[0]",
+        "rng.choice(5, (2, 3), False)[0, 0] if k % 9 else 0",
+        "rng.choice(np.eye(3))[0]",
+        "rng.choice(values[:4], 2)[1]",
+        "rng.choice(values, replace=False)",
+    ],
+)
+def test_choices_of_anything_else(expression):
+    def make():
+        return np.random.default_rng(2)
+
+    if "False)[0, 0]" in expression:
+        expression = expression.replace("(2, 3)", "(2, 2)")
+    same(function_of(expression), make, lambda g: g.bit_generator.state)
+    straight = function_of(
+        "np.float64(rng.choice(values)) + rng.choice(np.eye(3)).sum() + rng.choice(9, 4).sum()"
+    )
+    same(straight, make, lambda g: g.bit_generator.state, calls=((1, 1.0),) * 6)
 
 
 def test_normal_numbers_that_wait():
@@ -288,6 +319,15 @@ def test_the_hidden_ones(expression, seed, state):
         ("rng.poisson(x)", np.nan),
         ("rng.poisson(x)", 1e300),
         ("rng.gamma(x, 1.0)", -0.5),
+        ("rng.binomial(int(x), 0.5)", 0.0),
+        ("rng.binomial(int(x), 0.5)", -1.0),
+        ("rng.binomial(x, 0.5)", 1.5),
+        ("rng.binomial(9, x / 4)", 4.0),
+        ("rng.binomial(9, x / 4)", 5.0),
+        ("rng.negative_binomial(3, x / 4)", 1e-300),
+        ("rng.negative_binomial(x, 0.5)", 0.0),
+        ("rng.triangular(0.0, 1.5, x)", 1.0),
+        ("rng.triangular(x, 2.0, 2.0)", 2.0),
         ("rng.beta(x, 1.0)", 0.0),
         ("rng.geometric(x / 4)", 4.0),
         ("rng.geometric(x / 4)", 0.0),

@@ -99,6 +99,9 @@ Did Builder::call_draw(PyObject* callable, std::vector<Value>& args, PyObject* n
     if ((method == "randint" || method == "randrange") && source->module == std::string_view("random") &&
         !std::all_of(first, args.end(), [](const Value& v) { return v.kind == Kind::Int; }))
         return unknown(what + " with such arguments");
+    // Of anything else it gives what that holds.
+    if (method == "choice" && (args.end() - first != 1 || first->kind != Kind::Int))
+        return unknown(what + " with such arguments");
     if (!std::all_of(first, args.end(), is_argument) || args.size() > policy().region_draw_arguments)
         return unknown(what + " with such arguments");
 
