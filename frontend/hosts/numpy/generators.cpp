@@ -7,71 +7,38 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-constexpr std::string_view kGenerator[] = {"beta",
-                                           "binomial",
-                                           "chisquare",
-                                           "choice",
-                                           "exponential",
-                                           "f",
-                                           "gamma",
-                                           "geometric",
-                                           "gumbel",
-                                           "integers",
-                                           "laplace",
-                                           "logistic",
-                                           "lognormal",
-                                           "logseries",
-                                           "negative_binomial",
-                                           "noncentral_chisquare",
-                                           "normal",
-                                           "pareto",
-                                           "poisson",
-                                           "power",
-                                           "random",
-                                           "rayleigh",
-                                           "standard_cauchy",
-                                           "standard_exponential",
-                                           "standard_gamma",
-                                           "standard_normal",
-                                           "standard_t",
-                                           "triangular",
-                                           "uniform",
-                                           "vonmises",
-                                           "wald",
-                                           "weibull",
-                                           "zipf"};
-constexpr std::string_view kRandomState[] = {"beta",
-                                             "binomial",
-                                             "chisquare",
-                                             "choice",
-                                             "exponential",
-                                             "f",
-                                             "gamma",
-                                             "geometric",
-                                             "gumbel",
-                                             "laplace",
-                                             "logistic",
-                                             "lognormal",
-                                             "normal",
-                                             "pareto",
-                                             "poisson",
-                                             "power",
-                                             "rand",
-                                             "randint",
-                                             "randn",
-                                             "random",
-                                             "random_sample",
-                                             "rayleigh",
-                                             "standard_cauchy",
-                                             "standard_exponential",
-                                             "standard_gamma",
-                                             "standard_normal",
-                                             "standard_t",
-                                             "triangular",
-                                             "uniform",
-                                             "vonmises",
-                                             "wald",
-                                             "weibull"};
+// Of both of NumPy's classes, and of one alone.
+constexpr std::string_view kNumPys[] = {"beta",
+                                        "binomial",
+                                        "chisquare",
+                                        "choice",
+                                        "exponential",
+                                        "f",
+                                        "gamma",
+                                        "geometric",
+                                        "gumbel",
+                                        "laplace",
+                                        "logistic",
+                                        "lognormal",
+                                        "normal",
+                                        "pareto",
+                                        "poisson",
+                                        "power",
+                                        "random",
+                                        "rayleigh",
+                                        "standard_cauchy",
+                                        "standard_exponential",
+                                        "standard_gamma",
+                                        "standard_normal",
+                                        "standard_t",
+                                        "triangular",
+                                        "uniform",
+                                        "vonmises",
+                                        "wald",
+                                        "weibull"};
+constexpr std::string_view kGenerator[] = {"integers", "logseries", "negative_binomial",
+                                           "noncentral_chisquare", "zipf"};
+constexpr std::string_view kRandomState[] = {"rand", "randint", "randn", "random_sample"};
 // Not triangular: what it gives for equal bounds is the bound itself, of whatever kind, after a draw. Nor
 // expovariate, which draws before it fails: Python would do it again, and draw once more.
 // Nor uniform, which is followed as other Python functions are.
@@ -89,7 +56,8 @@ bool GeneratorClass::has(PyObject* generator) {
 }
 
 bool GeneratorClass::draws(std::string_view method) const {
-    return std::ranges::find(methods_, method) != methods_.end();
+    const auto has = [&](auto methods) { return std::ranges::find(methods, method) != methods.end(); };
+    return has(methods_) || has(more_methods_);
 }
 
 PyObject* GeneratorClass::sample() {
@@ -103,8 +71,8 @@ PyObject* GeneratorClass::sample() {
 }
 
 GeneratorClass* generator_class(PyObject* generator) {
-    static GeneratorClass all[] = {{"numpy.random", "Generator", "default_rng", kGenerator},
-                                   {"numpy.random", "RandomState", "RandomState", kRandomState},
+    static GeneratorClass all[] = {{"numpy.random", "Generator", "default_rng", kNumPys, kGenerator},
+                                   {"numpy.random", "RandomState", "RandomState", kNumPys, kRandomState},
                                    {"random", "Random", "Random", kRandom}};
     for (GeneratorClass& c : all)
         if (c.has(generator)) return &c;

@@ -17,8 +17,9 @@ namespace stator::frontend::numpy {
 class GeneratorClass {
   public:
     GeneratorClass(const char* module, const char* name, const char* maker,
-                   std::span<const std::string_view> methods)
-        : module(module), name(name), maker_(maker), methods_(methods) {}
+                   std::span<const std::string_view> methods,
+                   std::span<const std::string_view> more_methods = {})
+        : module(module), name(name), maker_(maker), methods_(methods), more_methods_(more_methods) {}
     const char *const module, *const name;
     bool has(PyObject* generator);  // exactly of this class
     // Whether this method gives numbers whose kind and shape follow from the kinds of the arguments and from
@@ -29,7 +30,7 @@ class GeneratorClass {
 
   private:
     const char* maker_;
-    std::span<const std::string_view> methods_;
+    std::span<const std::string_view> methods_, more_methods_;
     PyObject *type_ = nullptr, *sample_ = nullptr;  // when they were asked for first
 };
 

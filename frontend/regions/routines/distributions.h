@@ -58,7 +58,7 @@ struct Distribution {
         Ordered,            // double f(bits, left, mode, right)
         Binomial,           // int64_t f(bits, p, n, memory); the parameters are (n, p)
         LegacyNormal,       // loc + scale * gauss
-        LegacyGauss,        //
+        LegacyGauss,        // gauss alone
         LegacyExponential,  // scale * -log(1 - uniform)
     };
     static constexpr size_t kMost = 3;
