@@ -19,7 +19,6 @@ PARTS = {
     "found": "small programs of the kinds that people write: first ten calls, and every call after them",
     "adversary": "random programs that are built to lose",
     "pyperformance": "the programs of PyPI's pyperformance, from an environment that has it",
-    "packages": "packages around NumPy from PyPI, driven as their users do",
     "suites": "test suites of pure-Python packages under STATOR=all",
 }
 

@@ -1,4 +1,4 @@
-"""Programs whose calls last milliseconds to seconds: each call is a turn. Shared by `pyperformance` and `packages`.
+"""Programs whose calls last milliseconds to seconds: each call is a turn. Shared by `pyperformance` and `benchmarks.wild`.
 
 A worker (``python -m MODULE``) does one call a turn and writes ``{"call": {"cpu": ns, "wall": ns}, "results": text}`` for it. The
 first call's bar is that of `report`; the warm figure compares the calls after `SETTLED` others.

@@ -50,8 +50,11 @@ def _cell(x: Any) -> str:
     return str(x)
 
 
-def write(path: Path | None, part: str, rows: Sequence[dict[str, Any]], **facts: Any) -> None:
+def write(
+    path: Path | None, part: str, rows: Sequence[dict[str, Any]], silent: bool = False, **facts: Any
+) -> None:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"part": part, **facts, "rows": list(rows)}, indent=1) + "\n")
-        print(f"written: {path}")
+        if not silent:
+            print(f"written: {path}")

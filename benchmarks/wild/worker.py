@@ -1,4 +1,4 @@
-"""One driver in one mode, one call a turn; see the package."""
+"""One driver in one mode, one call a turn; see `__main__`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import importlib
 import sys
 import warnings
 
-from ..clocks import now, since
-from ..digest import digest
-from ..processes import Results, decorator
+from ..harm.clocks import now, since
+from ..harm.digest import digest
+from ..harm.processes import Results, decorator
 
 
 def worker_main(argv: list[str]) -> int:
     results = Results(argv)
     warnings.simplefilter("ignore")
     jit = decorator(results.mode)
-    driver = importlib.import_module(f"{__package__}.drivers.{results.task['name']}")
+    driver = importlib.import_module(f"{results.task['half']}.{results.task['name']}")
     if results.task.get("about"):
         driver.prepare()
         results.add(package=driver.PACKAGE)
