@@ -30,6 +30,7 @@
 #include "frontend/cpython/recall.h"
 #include "frontend/cpython/walk.h"
 #include "frontend/drive/driver.h"
+#include "frontend/host_calls/host_calls.h"
 #include "frontend/hosts/host.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/policy.h"
@@ -314,6 +315,7 @@ bool started = false;
 
 void start_all() {
     if (std::exchange(started, true)) return;
+    frontend::start_host_calls();
     looked_at = frontend::thread_ns();
     pause_ns = policy().hook_first_rest;
     frontend::watch_frames(handle, policy().hook_calls, stays);

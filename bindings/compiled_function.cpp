@@ -13,6 +13,7 @@
 #include "bindings/giving_back.h"
 #include "bindings/inspection.h"
 #include "bindings/served_call.h"
+#include "frontend/host_calls/host_calls.h"
 
 namespace stator::bindings {
 namespace {
@@ -247,6 +248,7 @@ bool add_compiled_function(PyObject* module) {
 PyObject* make_compiled(PyObject* function, const FunctionOptions& options) {
     SharedState* shared = acquire_state(function, options);
     if (!shared) return nullptr;
+    frontend::start_host_calls();
     if (!is_entered_unasked(function)) return make_function_object(function, shared, options);
     CompiledFunction* self = allocate(function);
     if (!self) return release_state(shared), nullptr;

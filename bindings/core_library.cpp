@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "frontend/function.h"
+#include "frontend/host_calls/host_calls.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/policy.h"
 
@@ -55,6 +56,7 @@ void publish() {
     frontend::set_verify(current.verify);
     frontend::set_retirement(current.retire);
     frontend::set_regions(current.regions);
+    frontend::set_host_calls(current.host_calls && !current.verify);
     if (const auto* api = loaded_core()) api->configure(current, core_line);
 }
 

@@ -47,6 +47,8 @@ PyObject* call_plainly(PyObject* func, PyObject* const* args, size_t nargsf, PyO
     return python_vectorcall()(func, args, nargsf, kwnames);
 }
 
+}  // namespace
+
 PyObject* call_driven(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, size_t nargsf,
                       PyObject* kwnames) {
     DriveContext ctx{&fs, func, nullptr};
@@ -54,8 +56,6 @@ PyObject* call_driven(FunctionState::Impl& fs, PyObject* func, PyObject* const* 
     ctx.scope = &scope;
     return call_plainly(func, args, nargsf, kwnames);
 }
-
-}  // namespace
 
 namespace {
 

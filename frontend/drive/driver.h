@@ -221,6 +221,7 @@ struct FunctionState::Impl {
     // Code of traces that end in front of a loop: asked for behind the loop's region, which is wanted first.
     std::vector<kernels::CompileRequest> postponed;
     void compile_postponed();
+    bool postpones_all = false;  // until somebody asks for it: tier 0 serves
     void revive_entry();
     void revive_all();
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);
@@ -237,6 +238,9 @@ const SourceLine* line_of(const CodeInfo& code, int pc);
 // inlined.
 PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder,
                 bool skip_place);
+// Calls `func`, whose code has been read, and drives its frame from the beginning.
+PyObject* call_driven(FunctionState::Impl& fs, PyObject* func, PyObject* const* args, size_t nargsf,
+                      PyObject* kwnames);
 // Continues in a fresh frame of `func` (and, inside it, the inlined ones) as an outcome says.
 PyObject* drive_outcome(FunctionState::Impl& fs, PyObject* func, Outcome&& outcome);
 // The trace's GPU failed and has no more code for it: its place is left to Python, with the reason.

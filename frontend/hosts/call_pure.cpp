@@ -126,6 +126,18 @@ PyRef call_pure(PyObject* callable, PyObject* const* args, size_t nargs, PyObjec
     return call_again(callable, args, nargs, names);
 }
 
+PyObject* run_pure(PyObject* (*body)(void* context), void* context, bool* warned) {
+    const DeferredSignals deferred;
+    std::optional<KeptWarnings> from_c;
+    if (!KeptWarnings::of_this_thread()) from_c.emplace();
+    const Listener listener(Listening::Fail);
+    PyRef result = PyRef::steal(body(context));
+    *warned = t_warned || (from_c && from_c->any());
+    if (!*warned || !result) return result.release();
+    PyErr_SetString(PyExc_RuntimeWarning, "stator: the function warns");
+    return nullptr;
+}
+
 void other_threads_are_gone() {
     // A fork within such a call is one by a function of the library: none is known.
     Listener::only(t_listening == Listening::No ? 0 : 1);

@@ -25,6 +25,10 @@ enum class OnWarning : uint8_t {
 PyRef call_pure(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* names,
                 OnWarning on_warning = OnWarning::Fail);
 
+// Runs `body`, which calls nothing but pure functions, as `call_pure` runs one of them, once: NULL with an
+// exception where it raises or is about to warn, and then `*warned` says which.
+PyObject* run_pure(PyObject* (*body)(void* context), void* context, bool* warned);
+
 // After a fork, in the child: calls of other threads never end there.
 void other_threads_are_gone();
 

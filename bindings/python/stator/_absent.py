@@ -21,7 +21,7 @@ class RecompileError(RuntimeError):
 
 def stats():
     names = (
-        "calls replays served eager_calls recordings traces bridges exits opaque_steps redone retired recalls compiles cache_hits "
+        "calls replays served eager_calls recordings traces bridges exits opaque_steps redone retired recalls host_calls compiles cache_hits "
         "kernels_launched regions guard_failures"
     )
     return dict.fromkeys(names.split(), 0) | {"compile_s": 0.0}

@@ -213,6 +213,13 @@ const Function* function_of(PyObject* callable) {
 
 bool known_callable(PyObject* callable) { return knows(callable); }
 
+std::vector<PyObject*> known_dispatchers() {
+    std::vector<PyObject*> out;
+    for (const auto& [callable, entry] : table())
+        if (is_dispatcher(callable) && !entry.writes) out.push_back(callable);
+    return out;
+}
+
 bool is_pure(PyObject* callable, bool* quiet) {
     *quiet = true;
     constexpr int kBinaryOperators = 13;  // NB_ADD to NB_XOR

@@ -102,6 +102,7 @@ struct Ufunc {
 };
 const Ufunc* find_ufunc(std::string_view name);
 const Ufunc* ufunc_of(PyObject* o);
+std::vector<const Ufunc*> all_ufuncs();
 
 inline constexpr int kMaxIn = 3;
 struct LoopTypes {

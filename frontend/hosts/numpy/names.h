@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include <string_view>
+#include <vector>
 
 namespace stator::frontend::numpy {
 
@@ -25,6 +26,10 @@ bool is_function_or_method(PyObject* callable, const char* name);
 
 // The name of a ufunc of NumPy's, "" of anything else.
 std::string_view ufunc_name(PyObject* o);
+
+// Those of NumPy's functions that traces know, look for __array_function__, and change none of their
+// arguments. Kept for ever.
+std::vector<PyObject*> known_dispatchers();
 
 // Takes them down; called when stator is imported.
 void keep_names();

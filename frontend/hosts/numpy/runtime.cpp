@@ -264,6 +264,13 @@ uint32_t array_kind(PyObject* object) {
 int64_t array_size(PyObject* object) {
     return PyArray_CheckExact(object) ? PyArray_SIZE(reinterpret_cast<PyArrayObject*>(object)) : 0;
 }
+uint32_t array_form(PyObject* object, int64_t* size) {
+    if (!PyArray_CheckExact(object)) return 0;
+    auto* a = reinterpret_cast<PyArrayObject*>(object);
+    *size = PyArray_SIZE(a);
+    constexpr int kLayout = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
+    return array_kind(object) * 4 + static_cast<uint32_t>(PyArray_FLAGS(a) & kLayout);
+}
 char* data(PyObject* array) { return PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array)); }
 char* locate(PyObject* array, int rank, int64_t* out) {
     auto* a = reinterpret_cast<PyArrayObject*>(array);

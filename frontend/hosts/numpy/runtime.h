@@ -26,6 +26,9 @@ PyObject* new_array(graph::DType dtype, int ndim, const int64_t* shape, const st
 int64_t array_size(PyObject* object);
 // A number for the dtype and the rank of an array, 0 for what is none.
 uint32_t array_kind(PyObject* object);
+// What decides, beside the extents, which code serves an exact ndarray: dtype, rank, contiguity; 0 for every
+// other object. `*size`: its elements.
+uint32_t array_form(PyObject* object, int64_t* size);
 // Where the elements of an array are: its data, and `rank` strides into `out`.
 char* locate(PyObject* array, int rank, int64_t* out);
 // A view object of `base` (collapsing base chains as NumPy does). `stretched`: it has an axis of its own of

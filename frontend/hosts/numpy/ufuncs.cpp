@@ -99,6 +99,12 @@ const Ufunc* ufunc_of(PyObject* o) {
     return it == r.by_object.end() ? nullptr : &r.all[it->second];
 }
 
+std::vector<const Ufunc*> all_ufuncs() {
+    std::vector<const Ufunc*> out;
+    for (const auto& u : registry().all) out.push_back(&u);
+    return out;
+}
+
 namespace {
 
 struct Resolved {

@@ -37,6 +37,11 @@ MODES = {
     "all": {"STATOR": "all", "STATOR_ASYNC": "0"},
     "verified": {"STATOR_ASYNC": "0", "STATOR_VERIFY": "1"},
     "judged": {"STATOR_RETIRE": "1"},
+    # Nothing is compiled but NumPy's functions, at once.
+    "hosted": {
+        "STATOR_ASYNC": "0",
+        "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0,host_call_cases=100000",
+    },
     # Loops go from their region to traces and back at each opportunity.
     "duel": {
         "STATOR_RETIRE": "1",

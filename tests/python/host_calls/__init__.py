@@ -1,0 +1,1 @@
+"""What is given up because plain Python is faster."""

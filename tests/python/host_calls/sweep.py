@@ -1,0 +1,443 @@
+"""Calls of NumPy by plain code, with stator answering and without: everything that a program can see of them is compared.
+
+``python -m host_calls.sweep PART`` in tests/python: one of `PARTS`. Each call is made so often that it is recorded and served.
+Prints each difference, how many calls agree, and how many stator has answered; ends with 1 where any differ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import stator
+
+ROUNDS = 20  # calls until a case is served: timed ones, the recording, the comparison
+
+Call = tuple[str, Callable, tuple]
+
+
+def arrays() -> dict[str, np.ndarray]:
+    """Arrays of the kinds that are served, and of those that are not."""
+    rng = np.random.default_rng(7)
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324, 1e308, -1.5])
+    two_nans = np.array([np.nan, -np.nan, 1.0])
+    two_nans[1] = np.copysign(two_nans[1], -1)
+    readonly = rng.random(3)
+    readonly.flags.writeable = False
+    return {
+        "v3": rng.random(3),
+        "w3": rng.random(3) - 0.5,
+        "v4": rng.random(4),
+        "v1": rng.random(1),
+        "v8": np.ascontiguousarray(special),
+        "nans": two_nans,
+        "v256": rng.random(256) - 0.5,
+        "v257": rng.random(257) - 0.5,
+        "v3000": rng.random(3000),
+        "empty": np.zeros(0),
+        "zero_d": np.array(2.5),
+        "m44": rng.random((4, 4)),
+        "n44": rng.random((4, 4)) - 0.5,
+        "m23": rng.random((2, 3)),
+        "m13": rng.random((1, 3)),
+        "m31": rng.random((3, 1)),
+        "f44": np.asfortranarray(rng.random((4, 4))),
+        "singular": np.ones((4, 4)),
+        "c234": rng.random((2, 3, 4)),
+        "strided": rng.random(6)[::2],
+        "reversed": rng.random(3)[::-1],
+        "readonly": readonly,
+        "f32": rng.random(3).astype(np.float32),
+        "i64": np.array([1, -2, 3]),
+        "i64b": np.array([2, 0, 3]),
+        "b": np.array([True, False, True]),
+        "c128": rng.random(3) + 1j * rng.random(3),
+        "big_endian": rng.random(3).astype(">f8"),
+    }
+
+
+NUMBERS = (
+    2,
+    0,
+    -1,
+    2**53 + 1,
+    10**30,
+    0.5,
+    0.0,
+    -0.0,
+    float("nan"),
+    float("inf"),
+    True,
+    np.float64(1.5),
+    np.float64("nan"),
+)
+NUMBERS += (np.float32(0.5), np.int64(3), np.bool_(True), 1j)
+
+
+class Plain(np.ndarray):
+    """A class of a program's own: its operations are not stator's."""
+
+
+def operators(a: dict[str, np.ndarray]) -> Iterator[Call]:
+    binary = (
+        operator.add,
+        operator.sub,
+        operator.mul,
+        operator.truediv,
+        operator.pow,
+        operator.lt,
+        operator.le,
+    )
+    binary += (
+        operator.eq,
+        operator.ne,
+        operator.gt,
+        operator.ge,
+        operator.iadd,
+        operator.isub,
+        operator.imul,
+        operator.itruediv,
+    )
+    some = [*a.values(), *NUMBERS, a["v3"].view(Plain), [1.0, 2.0, 3.0], "text", None]
+    for f, (x, y) in itertools.product(binary, itertools.product(some, some)):
+        if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+            yield f.__name__, f, (x, y)
+    for x in a.values():
+        for f in (operator.neg, operator.pos, operator.abs):
+            yield f.__name__, f, (x,)
+        yield "x += x", operator.iadd, (x, x)
+        if x.ndim == 1 and x.size > 2 and x.dtype == float:
+            base = np.concatenate([x, x])
+            yield "overlapping +=", lambda b: operator.iadd(b[1:4], b[0:3]), (base,)
+
+
+def ufuncs(a: dict[str, np.ndarray]) -> Iterator[Call]:
+    some = [*a.values(), *NUMBERS]
+    for name in sorted(dir(np)):
+        f = getattr(np, name)
+        if not isinstance(f, np.ufunc) or name in ("isnat",):
+            continue
+        if f.nin == 1:
+            for x in some:
+                yield name, f, (x,)
+        elif f.nin == 2 and f.signature is None:
+            few = [a[k] for k in ("v3", "w3", "v8", "nans", "m44", "f44", "i64", "zero_d")] + list(NUMBERS)
+            for x, y in itertools.product(few, few):
+                yield name, f, (x, y)
+
+
+def _with(names: dict[str, Any], f: Callable) -> Callable:
+    return lambda *args: f(*args, **names)
+
+
+def functions(a: dict[str, np.ndarray]) -> Iterator[Call]:
+    one = [
+        "sum",
+        "prod",
+        "mean",
+        "std",
+        "var",
+        "min",
+        "max",
+        "any",
+        "all",
+        "argmin",
+        "argmax",
+        "cumsum",
+        "cumprod",
+        "median",
+        "ptp",
+    ]
+    one += [
+        "sort",
+        "argsort",
+        "diff",
+        "round",
+        "nan_to_num",
+        "ravel",
+        "transpose",
+        "squeeze",
+        "flip",
+        "diag",
+        "trace",
+        "atleast_1d",
+    ]
+    one += [
+        "atleast_2d",
+        "expand_dims",
+        "count_nonzero",
+        "nonzero",
+        "unique",
+        "copy",
+        "shape",
+        "ndim",
+        "size",
+        "real",
+        "imag",
+    ]
+    one += [
+        "nansum",
+        "nanmean",
+        "nanmax",
+        "zeros_like",
+        "ones_like",
+        "linspace",
+        "repeat",
+        "tile",
+        "roll",
+        "average",
+        "angle",
+    ]
+    for name in one:
+        f = getattr(np, name)
+        for x in a.values():
+            yield name, f, (x,)
+            yield name, f, (list(x) if x.ndim == 1 and x.size < 9 else x,)
+            for names in (
+                {"axis": 0},
+                {"axis": -1},
+                {"axis": 7},
+                {"keepdims": True},
+                {"dtype": np.float32},
+                {"axis": None},
+            ):
+                yield f"{name} {names}", _with(names, f), (x,)
+            yield f"{name} twice", f, (x, 1)
+    two = [
+        "dot",
+        "outer",
+        "inner",
+        "cross",
+        "allclose",
+        "isclose",
+        "array_equal",
+        "where",
+        "concatenate",
+        "vdot",
+        "kron",
+        "interp",
+    ]
+    two += [
+        "maximum",
+        "searchsorted",
+        "convolve",
+        "clip",
+        "append",
+        "full_like",
+        "broadcast_to",
+        "polyval",
+        "tensordot",
+        "isin",
+    ]
+    for name in two:
+        f = getattr(np, name)
+        for x, y in itertools.product(
+            ["v3", "w3", "m44", "f44", "v8", "nans", "i64", "f32", "m13", "zero_d", "strided"], repeat=2
+        ):
+            yield name, f, (a[x], a[y])
+        for number in NUMBERS:
+            yield name, f, (a["v3"], number)
+            yield name, f, (number, a["v3"])
+        yield name, f, ([1.0, 2.0, 3.0], a["v3"])
+        yield name, f, ((1, 2, 3), a["i64"])
+    for f in (np.hstack, np.vstack, np.stack, np.concatenate, np.column_stack, np.dstack):
+        for parts in (
+            ["v3", "w3"],
+            ["m44", "n44"],
+            ["v3", "i64"],
+            ["v3", "v4"],
+            ["m23", "m13"],
+            ["f32", "v3", "i64"],
+            ["v3"],
+            [],
+        ):
+            yield f.__name__, f, ([a[p] for p in parts],)
+            yield f.__name__, f, (tuple(a[p] for p in parts),)
+    yield "clip", np.clip, (a["v3"], 0.2, 0.8)
+    yield "clip", np.clip, (a["v8"], 0.2, 0.8)
+    yield "clip", np.clip, (a["i64"], 0.2, 0.8)
+    yield "where", np.where, (a["b"], a["v3"], a["w3"])
+    yield "where", np.where, (a["b"],)
+    yield "full", np.full, ((2, 3), 1.5)
+    for number in NUMBERS:
+        yield "array", np.array, ([number, 1.0, 2],)
+        yield "array", np.array, ([[number, 1.0], [2.0, 3.0]],)
+    yield "array", np.array, ([a["v3"], a["w3"]],)
+    yield "array", np.array, (a["v3"],)
+    yield "array", np.array, ([[1.0], [2.0, 3.0]],)
+    out = np.zeros(3)
+    yield "out", lambda x: (np.sum(x, axis=0, out=out), out.copy())[1], (np.stack([a["v3"], a["w3"]]),)
+    yield (
+        "positional out",
+        lambda x: (np.sum(x, 0, None, out), out.copy())[1],
+        (np.stack([a["v3"], a["w3"]]),),
+    )
+
+
+def methods(a: dict[str, np.ndarray]) -> Iterator[Call]:
+    for name in (
+        "sum",
+        "prod",
+        "mean",
+        "std",
+        "var",
+        "min",
+        "max",
+        "any",
+        "all",
+        "argmin",
+        "argmax",
+        "cumsum",
+        "cumprod",
+        "round",
+        "trace",
+        "ptp",
+    ):
+        for x in [*a.values(), a["v3"].view(Plain)]:
+            if hasattr(x, name):
+                yield f".{name}", operator.methodcaller(name), (x,)
+                yield f".{name} 0", operator.methodcaller(name, 0), (x,)
+                for names in ({"axis": -1}, {"axis": 9}, {"keepdims": True}, {"dtype": float}):
+                    yield f".{name} {names}", operator.methodcaller(name, **names), (x,)
+    for x, y in itertools.product(["v3", "w3", "m44", "f44", "i64", "strided", "v8"], repeat=2):
+        yield ".dot", lambda p, q: p.dot(q), (a[x], a[y])
+        yield ".clip", lambda p, q: p.clip(q), (a[x], a[y])
+    yield ".clip", lambda p: p.clip(0.2, 0.8), (a["v3"],)
+    yield ".take", lambda p: p.take([0, 2]), (a["v3"],)
+    yield ".repeat", lambda p: p.repeat(2), (a["v3"],)
+    yield ".searchsorted", lambda p: p.searchsorted(0.5), (np.sort(a["v3"]),)
+
+
+def linalg(a: dict[str, np.ndarray]) -> Iterator[Call]:
+    rng = np.random.default_rng(3)
+    matrices = [a[k] for k in ("m44", "n44", "f44", "singular", "m23", "c234", "v3")]
+    matrices += [np.eye(n) + rng.random((n, n)) for n in (1, 2, 3, 5, 15, 16, 17, 40)]
+    matrices += [
+        np.array([[np.nan, 1.0], [2.0, 3.0]]),
+        np.array([[np.inf, 1.0], [2.0, 3.0]]),
+        np.zeros((2, 2)),
+    ]
+    matrices += [
+        np.array([[2, 1], [1, 3]]),
+        np.eye(3, dtype=np.float32),
+        np.eye(2) * 1e-200,
+        np.eye(2) * 1e200,
+        np.eye(3)[::-1],
+    ]
+    matrices += [rng.random((6, 6))[::2, ::2], np.zeros((0, 0)), [[2.0, 1.0], [1.0, 3.0]]]
+    for m in matrices:
+        for name in (
+            "det",
+            "inv",
+            "norm",
+            "eigvalsh",
+            "cholesky",
+            "matrix_rank",
+            "cond",
+            "pinv",
+            "eigh",
+            "qr",
+            "slogdet",
+        ):
+            yield name, getattr(np.linalg, name), (m,)
+        n = len(m)
+        for right in (
+            rng.random(n),
+            rng.random((n, 2)),
+            rng.random((n, n)),
+            np.asfortranarray(rng.random((n, 3))),
+            rng.random(n + 1),
+            2.0,
+        ):
+            yield "solve", np.linalg.solve, (m, right)
+            yield "lstsq", np.linalg.lstsq, (m, right)
+
+
+PARTS = {
+    "operators": operators,
+    "ufuncs": ufuncs,
+    "functions": functions,
+    "methods": methods,
+    "linalg": linalg,
+}
+
+
+def described(x: Any) -> Any:
+    """What of a result a program can see."""
+    if isinstance(x, np.ndarray):
+        flags = x.flags
+        if x.dtype.hasobject:
+            return type(x), x.dtype.str, x.shape, x.strides, described(x.tolist())
+        return (
+            type(x),
+            x.dtype.str,
+            x.shape,
+            x.strides,
+            x.tobytes(),
+            flags.writeable,
+            flags.owndata,
+            x.base is None,
+        )
+    if isinstance(x, np.generic):
+        return type(x), x.dtype.str, x.tobytes()
+    if isinstance(x, (tuple, list)):
+        return type(x), [described(y) for y in x]
+    return type(x), repr(x)
+
+
+def fresh(x: np.ndarray) -> np.ndarray:
+    """An array that is laid out in the same way, in memory of its own."""
+    if x.base is None:
+        return x.copy("K")
+    base = x.base.copy("K")
+    offset = x.__array_interface__["data"][0] - x.base.__array_interface__["data"][0]
+    return np.ndarray(x.shape, x.dtype, base, offset, x.strides).view(type(x))
+
+
+def outcome(f: Callable, args: tuple, state: str) -> Any:
+    """What comes of a call, with what it warns of and where, and what became of its arguments."""
+    args = tuple(fresh(x) if isinstance(x, np.ndarray) and x.flags.writeable else x for x in args)
+    with warnings.catch_warnings(record=True) as seen, np.errstate(all=state):
+        warnings.simplefilter("always")
+        try:
+            result = f(*args)
+            what = described(result), [result is x for x in args]
+        except Exception as e:
+            frames = [(t.filename, t.lineno, t.name) for t in traceback.extract_tb(e.__traceback__)][1:]
+            what = type(e), str(e), frames
+    return (
+        what,
+        [(w.category, str(w.message), w.filename, w.lineno) for w in seen],
+        [described(x) for x in args],
+    )
+
+
+def main(part: str) -> int:
+    stator.compile(lambda x: x)  # from here on stator answers
+    same = differ = 0
+    for state in ("warn", "raise", "ignore"):
+        for name, f, args in PARTS[part](arrays()):
+            with stator.options(host_calls=False):
+                expected = outcome(f, args, state)
+            rounds = ROUNDS if part in ("functions", "methods") and state == "warn" else 2
+            for _ in range(rounds):
+                if (found := outcome(f, args, state)) != expected:
+                    differ += 1
+                    print(
+                        f"{name}{args!r}, faults {state}:\n  expected {expected}\n  found    {found}"[:1500]
+                    )
+                    break
+            else:
+                same += 1
+    print(f"{part}: {same} agree, {differ} differ, {stator.stats()['host_calls']} were answered by traces")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,201 @@
+"""Calls of NumPy by code that is not compiled: what stator answers is what NumPy gives, and what a program sees around it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from process import run_program
+
+from host_calls.sweep import PARTS
+
+TESTS = Path(__file__).parents[1]
+# Everything is recorded at once, served whatever it takes, and compiled before it is.
+AT_ONCE = {"STATOR_RETIRE": "0", "STATOR_ASYNC": "0", "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0"}
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_every_kind_of_call_is_as_numpys(part):
+    env = {
+        k: v for k, v in os.environ.items() if not k.startswith("STATOR") or k == "STATOR_CACHE_DIR"
+    } | AT_ONCE
+    done = subprocess.run(
+        [sys.executable, "-m", "host_calls.sweep", part],
+        capture_output=True,
+        text=True,
+        cwd=TESTS,
+        env=env,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert " 0 differ" in done.stdout
+
+
+HEATED = """
+import sys, threading, traceback, warnings
+import numpy as np
+import stator
+
+v, w = np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 2.0])
+
+def heat(f, *args):
+    for _ in range(60):
+        f(*args)
+    before = stator.stats()["host_calls"]
+    f(*args)
+    return stator.stats()["host_calls"] > before
+"""
+
+
+def check(text, **environment):
+    done = run_program(HEATED + text, **AT_ONCE | environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_answers_begin_with_the_first_decorator_and_end_with_the_option():
+    said = check("""
+print(heat(np.cross, v, w))
+stator.compile(lambda x: x)
+print(heat(np.cross, v, w))
+with stator.options(host_calls=False):
+    print(heat(np.cross, v, w))
+print(heat(np.cross, v, w))
+print(heat(stator.disable(lambda: np.cross(v, w))))
+""")
+    assert said == ["False", "True", "False", "True", "False"]
+
+
+def test_nothing_is_answered_where_it_is_switched_off():
+    assert check("stator.compile(lambda x: x); print(heat(np.mean, v))", STATOR_HOST_CALLS="0") == ["False"]
+    assert check("stator.compile(lambda x: x); print(heat(np.mean, v))", STATOR_VERIFY="1") == ["False"]
+
+
+def test_tracers_and_profilers_see_numpys_own_functions():
+    said = check("""
+stator.compile(lambda x: x)
+heat(np.mean, v)
+def names(install):
+    seen = set()
+    install(lambda frame, event, arg: seen.add(frame.f_code.co_name))
+    np.mean(v)
+    install(None)
+    return "_mean" in seen
+print(names(sys.setprofile), names(sys.settrace))
+""")
+    assert said == ["True", "True"]
+
+
+def test_an_exception_has_numpys_frames():
+    said = check("""
+stator.compile(lambda x: x)
+heat(np.cross, v, w)
+heat(np.linalg.inv, np.eye(3))
+def frames(f, *args):
+    try:
+        f(*args)
+    except Exception as e:
+        return [t.name for t in traceback.extract_tb(e.__traceback__)]
+def both(f, *args):
+    with stator.options(host_calls=False):
+        expected = frames(f, *args)
+    return frames(f, *args) == expected and len(expected) > 1
+print(both(np.cross, v, np.zeros(5)), both(np.linalg.inv, np.zeros((3, 3))), both(np.mean, v, 4))
+""")
+    assert said == ["True", "True", "True"]
+
+
+def test_classes_of_the_program_are_its_own():
+    said = check("""
+class Logged(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        calls.append(ufunc.__name__)
+        return NotImplemented
+    def __array_function__(self, function, types, args, kwargs):
+        calls.append(function.__name__)
+        return None
+class Right:
+    def __rmul__(self, other): calls.append("rmul"); return 1
+    __array_ufunc__ = None
+calls = []
+stator.compile(lambda x: x)
+heat(np.mean, v)
+np.mean(v.view(Logged)); v * Right()
+try: v.view(Logged) * 2
+except TypeError: pass
+print(calls)
+""")
+    assert "".join(said) == "['mean','rmul','multiply']"
+
+
+def test_a_function_that_the_program_replaced_is_the_programs():
+    said = check("""
+stator.compile(lambda x: x)
+heat(np.mean, v)
+np.mean = lambda x: "mine"
+print(np.mean(v))
+""")
+    assert said == ["mine"]
+
+
+def test_a_function_of_which_nothing_is_served_is_given_back():
+    said = check(
+        """
+stator.compile(lambda x: x)
+def tried():
+    for i in range(1000): np.sort(v)
+    return stator.stats()["host_calls"]
+print(tried() > 0, tried() == tried(), np.sort(v)[0])
+""",
+        STATOR_RETIRE="1",
+        STATOR_TUNE="host_call_hot=0,host_call_gain=1,host_call_given_back=10",
+    )
+    assert said == ["True", "True", "1.0"]
+
+
+def test_threads_and_changing_kinds():
+    said = check("""
+stator.compile(lambda x: x)
+def work(k):
+    x = np.arange(1.0, 4.0 + k)
+    expected = {}
+    for i in range(400):
+        for f in (np.mean, np.sum, np.std, np.diff, np.argmax):
+            y = x[: 2 + i % len(x)] if i % 3 else x.astype(np.float32)
+            r = f(y)
+            key = f.__name__, y.size, y.dtype
+            if key in expected:
+                good[k] &= np.array_equal(expected[key], r)
+            else:
+                with lock, stator.options(host_calls=False):
+                    expected[key] = f(y)
+                good[k] &= np.array_equal(expected[key], r)
+good, lock = [True] * 6, threading.Lock()
+threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(all(good))
+""")
+    assert said == ["True"]
+
+
+def test_references_and_memory_are_let_go():
+    said = check("""
+import gc
+stator.compile(lambda x: x)
+class Item: pass
+held = [1.5, np.float64(2.5)]
+calls = [(np.mean, v), (np.hstack, [v, w]), (np.clip, v, 0.1, held[1]), (lambda x: x * 2.0, v), (np.sin, held[1]),
+         (np.linalg.solve, np.eye(3), v), (lambda x: x.std(), v)]
+for f, *args in calls:
+    heat(f, *args)
+def counts(): return [sys.getrefcount(o) for o in (v, w, held[1], np.dtype(float), np.dtype(bool))]
+before = counts()
+for f, *args in calls:
+    for _ in range(500): f(*args)
+print([abs(b - a) < 20 for a, b in zip(before, counts())])
+""")
+    assert "".join(said) == "[True,True,True,True,True]"
