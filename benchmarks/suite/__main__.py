@@ -43,6 +43,8 @@ def limit_threads(count: int) -> None:
         "OPENBLAS_NUM_THREADS",
     ):
         os.environ[name] = str(count)
+    # Plain Python is timed in the same process: it gets NumPy itself.
+    os.environ["STATOR_HOST_CALLS"] = "0"
     if count == 1:
         os.environ["XLA_FLAGS"] = (
             os.environ.get("XLA_FLAGS", "")

@@ -213,7 +213,7 @@ void finish(FunctionState::Impl& fs, Recorder& r, graph::EndKind end) {
     const Timed timed(Activity::Building, [&] { return line_of(*place->code, place->pc); });
     std::string name = fs.name + "#" + std::to_string(++fs.trace_count);
     Reason reason;
-    auto* postponed = before_loop || fs.postpones_all ? &fs.postponed : nullptr;
+    auto* postponed = before_loop || fs.makes_host_call ? &fs.postponed : nullptr;
     auto trace = make_trace(std::move(r.builder()), name, fs.options, postponed, &reason, &why);
     if (!trace && reason != Reason::None) {
         fs.remark(reason, why, *place->code, place->code->insns[place->pc]);
@@ -816,7 +816,7 @@ bool recording_on_this_thread() { return active_recorder && !active_recorder->cl
 PyObject* drive(FunctionState::Impl& fs, Frame& frame, const CodeInfo& code, int pc, Recorder* recorder,
                 bool skip_place) {
     PyObject* result = FrameDriver(fs, frame, code, pc, recorder).run(skip_place);
-    if (!fs.postpones_all) fs.compile_postponed();
+    if (!fs.makes_host_call) fs.compile_postponed();
     return result;
 }
 

@@ -221,7 +221,9 @@ struct FunctionState::Impl {
     // Code of traces that end in front of a loop: asked for behind the loop's region, which is wanted first.
     std::vector<kernels::CompileRequest> postponed;
     void compile_postponed();
-    bool postpones_all = false;  // until somebody asks for it: tier 0 serves
+    // It makes a call of NumPy's for code that is not compiled (host_calls/case.h): code is postponed until
+    // somebody asks for it, and nobody is told of it.
+    bool makes_host_call = false;
     void revive_entry();
     void revive_all();
     void remark(Reason reason, const std::string& detail, const CodeInfo& code, const Insn& insn);

@@ -34,7 +34,12 @@ void accumulate(Counters& sum, const Counters& c) {
 
 Counters global_counters() {
     Counters sum = departed;
-    for (const FunctionState* f : registry) accumulate(sum, f->counters());
+    for (const FunctionState* f : registry) {
+        if (f->impl()->makes_host_call)
+            sum.host_calls += f->counters().host_calls;
+        else
+            accumulate(sum, f->counters());
+    }
     return sum;
 }
 void reset_global_counters() {
@@ -275,7 +280,8 @@ std::vector<FunctionState*> function_states() { return registry; }
 
 std::vector<FunctionReport> function_reports() {
     std::vector<FunctionReport> all = departed_reports;
-    for (const FunctionState* state : registry) all.push_back(report_of(*state));
+    for (const FunctionState* state : registry)
+        if (!state->impl()->makes_host_call) all.push_back(report_of(*state));
     return all;
 }
 

@@ -177,7 +177,7 @@ bool HostCase::make_state(const HostCall& call) {
     if (wrapper_) state_ = FunctionState::create(wrapper_.get(), {});
     PyErr_Clear();
     if (!state_) return false;
-    state_->impl()->postpones_all = true;
+    state_->impl()->makes_host_call = true;
     return state_->impl()->decode();
 }
 

@@ -105,6 +105,7 @@ void start_host_calls() {
     take_ufuncs();
     take_functions();
     take_methods();
+    take_new_arrays();
 }
 
 void set_host_calls(bool on) { g_on = on; }

@@ -29,7 +29,9 @@ PyObject* enter_function(PyObject* function, PyObject* const* args, size_t nargs
 PyObject* enter_linalg(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* names) {
     if (!names && host_calls_are_on())
         if (PyObject* result = answer_linalg(function, args, PyVectorcall_NARGS(nargsf))) return result;
-    return PyErr_Occurred() ? nullptr : g_dispatch(function, args, nargsf, names);
+    if (PyErr_Occurred()) return nullptr;
+    return keeps_cases(function) ? enter_function(function, args, nargsf, names)
+                                 : g_dispatch(function, args, nargsf, names);
 }
 
 vectorcallfunc& function_slot(PyObject* function) {

@@ -1,11 +1,12 @@
 #include "frontend/host_calls/linalg.h"
 
-#include <iterator>
-#include <string>
+#include <cmath>
 
 #include "frontend/host_calls/operands.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/hosts/numpy/product_core.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/hosts/numpy/small_products.h"
 #include "kernels/tier0/flags.h"
 
 namespace stator::frontend {
@@ -20,7 +21,8 @@ struct Loop {
     explicit operator bool() const { return run != nullptr; }
 };
 
-PyObject *g_det, *g_inv, *g_solve;
+PyObject *g_det, *g_inv, *g_solve, *g_norm, *g_dot;
+kernels::HostLoop g_product;
 Loop g_det_loop, g_inv_loop, g_solve_vector_loop, g_solve_matrix_loop;
 
 // The loop of one of numpy.linalg's ufuncs in which everything is float64.
@@ -105,9 +107,30 @@ PyObject* solve(const SmallArray& a, PyObject* right) {
     return nullptr;
 }
 
+// The root of the array's product with itself, as a vector in the order of its memory.
+PyObject* norm(PyObject* of) {
+    const SmallArray x = small_array(of);
+    if (!x || x.size < 2) return nullptr;
+    const int64_t size = x.size, stride = kItem;
+    const numpy::ProductCore left(&size, &stride, false, true), right(&size, &stride, true, false),
+        out(nullptr, nullptr, false, false);
+    double square[2] = {};
+    kernels::tier0::clear_flags();
+    numpy::ProductCall(left, right, out).run(g_product, bytes(x), bytes(x), reinterpret_cast<char*>(square));
+    const double root = std::sqrt(square[0]);
+    const bool good = kernels::tier0::read_faults() == 0;
+    kernels::tier0::clear_flags();
+    if (!good) return nullptr;
+    return numpy::box_scalar(graph::Box::NpScalar, numpy::DType::F64, reinterpret_cast<const char*>(&root));
+}
+
 }  // namespace
 
 void find_linalg() {
+    g_product = numpy::find_core_loop({"matmul", {numpy::DType::F64, numpy::DType::F64, numpy::DType::F64}});
+    if (g_product.fn) g_norm = function_named("norm");
+    PyObject* dot = numpy::numpy_function("dot");
+    if (dot && numpy::is_dispatcher(dot)) g_dot = dot;
     if ((g_det_loop = loop_named("det"))) g_det = function_named("det");
     if ((g_inv_loop = loop_named("inv"))) g_inv = function_named("inv");
     g_solve_vector_loop = loop_named("solve1");
@@ -116,11 +139,17 @@ void find_linalg() {
 }
 
 bool is_linalg(PyObject* function) {
-    return function && (function == g_det || function == g_inv || function == g_solve);
+    return function && (function == g_det || function == g_inv || function == g_solve || function == g_norm ||
+                        function == g_dot);
 }
 
+bool keeps_cases(PyObject* function) { return function == g_norm; }
+
 PyObject* answer_linalg(PyObject* function, PyObject* const* args, Py_ssize_t count) {
+    if (function == g_dot)
+        return numpy::small_product(function, args, static_cast<size_t>(count), 0, 0).release();
     if (count != (function == g_solve ? 2 : 1)) return nullptr;
+    if (function == g_norm) return norm(args[0]);
     const SmallArray a = square(args[0]);
     if (!a) return nullptr;
     if (function == g_det) return det(a);

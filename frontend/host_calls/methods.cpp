@@ -1,23 +1,29 @@
 // Methods of ndarray, most of which call Python in NumPy (`x.mean()`), and np.array. What is called stands in
 // a PyMethodDef, through which every call goes, whatever the interpreter has specialized it to.
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "frontend/host_calls/case.h"
 #include "frontend/host_calls/slots.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/hosts/numpy/small_products.h"
 #include "frontend/policy.h"
 
 namespace stator::frontend {
 
 namespace {
 
-constexpr const char* kMethods[] = {"sum",     "prod", "mean",  "std",    "var",    "min",  "max",
-                                    "any",     "all",  "ptp",   "argmin", "argmax", "dot",  "cumsum",
-                                    "cumprod", "clip", "round", "trace",  "repeat", "take", "searchsorted"};
+constexpr std::string_view kMethods[] = {"sum",    "prod",   "mean",        "std",  "var",    "min",
+                                         "max",    "any",    "all",         "ptp",  "argmin", "argmax",
+                                         "dot",    "cumsum", "cumprod",     "clip", "round",  "trace",
+                                         "repeat", "take",   "searchsorted"};
 constexpr size_t kCount = std::size(kMethods);
 constexpr size_t kMostArguments = 8;
+constexpr size_t kDot = std::ranges::find(kMethods, std::string_view("dot")) - std::begin(kMethods);
 
 using Fast = PyObject* (*)(PyObject * self, PyObject* const* args, Py_ssize_t count, PyObject* names);
 
@@ -43,6 +49,9 @@ PyObject* enter_method(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     PyObject* with_self[kMostArguments];
     with_self[0] = self;
     for (size_t i = 0; i < all; ++i) with_self[i + 1] = args[i];
+    if (I == kDot && all == 1 && !names)
+        if (PyRef result = numpy::small_product(taken.function.callable, with_self, 2, 0, 0))
+            return result.release();
     return serve({&taken.function, with_self, static_cast<size_t>(count) + 1, names, ask_method});
 }
 
@@ -64,7 +73,7 @@ void give_method_back(HostFunction& f) {
 void take_methods() {
     constexpr auto kEntries = entries(std::make_index_sequence<kCount>());
     for (size_t i = 0; i < kCount; ++i) {
-        PyObject* method = numpy::array_method(kMethods[i]);
+        PyObject* method = numpy::array_method(kMethods[i].data());
         if (!method || !Py_IS_TYPE(method, &PyMethodDescr_Type)) continue;
         PyMethodDef& def = *definition(method);
         if (def.ml_flags != (METH_FASTCALL | METH_KEYWORDS)) continue;

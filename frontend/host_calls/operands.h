@@ -23,12 +23,15 @@ struct SmallArray {
     double* data() const { return reinterpret_cast<double*>(PyArray_BYTES(array)); }
     int rank() const { return PyArray_NDIM(array); }
     const npy_intp* shape() const { return PyArray_DIMS(array); }
-    bool is_like(const SmallArray& other) const {
-        if (rank() != other.rank()) return false;
-        for (int i = 0; i < rank(); ++i)
-            if (shape()[i] != other.shape()[i]) return false;
+    // The last axes are those of the other array.
+    bool ends_like(const SmallArray& other) const {
+        const int more = rank() - other.rank();
+        if (more < 0) return false;
+        for (int i = 0; i < other.rank(); ++i)
+            if (shape()[more + i] != other.shape()[i]) return false;
         return true;
     }
+    bool is_like(const SmallArray& other) const { return rank() == other.rank() && ends_like(other); }
 };
 
 // NumPy's one dtype object for it; set by start_host_calls.

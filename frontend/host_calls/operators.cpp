@@ -4,12 +4,12 @@
 // are as they were.) An operation is done here when it reports no floating-point fault and gives no NaN,
 // whose sign and payload hang on how NumPy's loop was compiled; otherwise its result is dropped and NumPy
 // asked.
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "frontend/host_calls/operands.h"
 #include "frontend/host_calls/slots.h"
+#include "frontend/hosts/numpy/small_products.h"
 #include "kernels/tier0/flags.h"
 
 namespace stator::frontend {
@@ -19,6 +19,7 @@ namespace {
 namespace tier0 = kernels::tier0;
 
 PyArray_Descr* g_bool;
+PyObject* g_matmul;
 PyNumberMethods g_array_numbers;  // as they were
 richcmpfunc g_array_compare;
 
@@ -43,25 +44,56 @@ struct Divide {
     static double of(double x, double y) { return x / y; }
 };
 
-// Two operands of which one at least is an array, and both are read from doubles.
+// Two operands of which one at least is an array, and both are read from doubles. The smaller one of two
+// arrays may lack leading axes: it is read again for each of them.
 struct Operands {
     SmallArray like;  // what the result is laid out as
-    const double *x = nullptr, *y = nullptr;
-    int x_step = 1, y_step = 1;
+    int64_t inner = 0;
+    struct Side {
+        const double* data = nullptr;
+        int step = 1;            // from one element to the next
+        int64_t next_round = 0;  // from one round of `inner` elements to the next
+    } x, y;
     double number = 0;
 
     Operands(PyObject* a, PyObject* b) {
         const SmallArray left = small_array(a), right = small_array(b);
         if (left && right) {
-            if (left.is_like(right)) like = left, x = left.data(), y = right.data();
+            const bool left_is_larger = left.rank() >= right.rank();
+            const SmallArray& smaller = left_is_larger ? right : left;
+            const SmallArray& larger = left_is_larger ? left : right;
+            if (!larger.ends_like(smaller)) return;
+            like = larger;
+            inner = smaller.size;
+            x = {left.data(), 1, left_is_larger ? inner : 0};
+            y = {right.data(), 1, left_is_larger && left.rank() > right.rank() ? 0 : inner};
         } else if (left && read_number(b, &number) != NumberKind::None) {
-            like = left, x = left.data(), y = &number, y_step = 0;
+            like = left, inner = left.size;
+            x.data = left.data();
+            y = {&number, 0, 0};
         } else if (right && read_number(a, &number) != NumberKind::None) {
-            like = right, x = &number, x_step = 0, y = right.data();
+            like = right, inner = right.size;
+            x = {&number, 0, 0};
+            y.data = right.data();
         }
     }
     Operands(const Operands&) = delete;
     explicit operator bool() const { return static_cast<bool>(like); }
+
+    // f(element of the result, x, y) for each
+    template <class F>
+    void each(F f) const {
+        const double *xs = x.data, *ys = y.data;
+        for (int64_t begin = 0; begin < like.size; begin += inner, xs += x.next_round, ys += y.next_round) {
+            if (x.step == 0) {
+                for (int64_t i = 0; i < inner; ++i) f(begin + i, *xs, ys[i]);
+            } else if (y.step == 0) {
+                for (int64_t i = 0; i < inner; ++i) f(begin + i, xs[i], *ys);
+            } else {
+                for (int64_t i = 0; i < inner; ++i) f(begin + i, xs[i], ys[i]);
+            }
+        }
+    }
 };
 
 // False: NumPy has to do it.
@@ -69,10 +101,10 @@ template <class Op>
 bool compute(const Operands& o, double* out) {
     tier0::clear_flags();
     bool nan = false;
-    for (int64_t i = 0; i < o.like.size; ++i) {
-        out[i] = Op::of(o.x[i * o.x_step], o.y[i * o.y_step]);
-        nan |= std::isnan(out[i]);
-    }
+    o.each([&](int64_t i, double x, double y) {
+        out[i] = Op::of(x, y);
+        nan |= out[i] != out[i];
+    });
     return !nan && tier0::faults_of(_mm_getcsr()) == 0;
 }
 
@@ -98,7 +130,9 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     if (host_calls_are_on() && small_array(a) &&
         (PyArray_FLAGS(reinterpret_cast<PyArrayObject*>(a)) & kWritten) == NPY_ARRAY_WRITEABLE) {
         double out[kMostElements];
-        if (const Operands o(a, b); o && compute<Op>(o, out)) {
+        if (const Operands o(a, b); o && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(a)) == o.like.size &&
+                                    o.like.array == reinterpret_cast<PyArrayObject*>(a) &&
+                                    compute<Op>(o, out)) {
             std::memcpy(o.like.data(), out, sizeof(double) * static_cast<size_t>(o.like.size));
             return Py_NewRef(a);
         }
@@ -137,7 +171,7 @@ PyObject* negative(PyObject* a) {
 
 template <class Compare>
 void compare_all(const Operands& o, npy_bool* out, Compare compare) {
-    for (int64_t i = 0; i < o.like.size; ++i) out[i] = compare(o.x[i * o.x_step], o.y[i * o.y_step]);
+    o.each([&](int64_t i, double x, double y) { out[i] = compare(x, y); });
 }
 
 // Comparisons of NumPy report no faults; those that the processor sees in NaNs are cleared.
@@ -162,6 +196,15 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
     return g_array_compare(a, b, op);
 }
 
+// `a @ b`: NumPy's own loop (hosts/numpy/small_products.h).
+PyObject* multiply_matrices(PyObject* a, PyObject* b) {
+    if (host_calls_are_on()) {
+        PyObject* const args[] = {a, b};
+        if (PyRef result = numpy::small_product(g_matmul, args, 2, 0, 0)) return result.release();
+    }
+    return g_array_numbers.nb_matrix_multiply(a, b);
+}
+
 template <class Op>
 void take(PyNumberMethods& methods) {
     methods.*Op::kSlot = binary<Op>;
@@ -181,6 +224,10 @@ void take_operators() {
     take<Divide>(methods);
     methods.nb_power = power;
     methods.nb_negative = negative;
+    if (const PyRef operators = module_named("operator"))
+        g_matmul = PyObject_GetAttrString(operators.get(), "matmul");
+    PyErr_Clear();
+    if (g_matmul) methods.nb_matrix_multiply = multiply_matrices;
     PyArray_Type.tp_richcompare = compare;
 }
 

@@ -95,7 +95,7 @@ PyObject* enter_ufunc(PyObject* ufunc, PyObject* const* args, size_t nargsf, PyO
 kernels::HostLoop loop_of(const numpy::Ufunc& u, DType in, DType out) {
     std::vector<DType> types(static_cast<size_t>(u.nin), in);
     types.push_back(out);
-    return numpy::find_loop({u.name, types});
+    return numpy::find_numpys_loop({u.name, types});
 }
 
 // What is served of a ufunc; without a loop: nothing.

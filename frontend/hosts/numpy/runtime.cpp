@@ -136,6 +136,11 @@ kernels::HostLoop find_loop(const kernels::LoopRef& ref) {
     return loop;
 }
 
+kernels::HostLoop find_numpys_loop(const kernels::LoopRef& ref) {
+    const Ufunc* u = find_ufunc(ref.name);
+    return u ? search_loop(*u, ref.types) : kernels::HostLoop{};
+}
+
 kernels::HostLoop find_core_loop(const kernels::LoopRef& ref) {
     const Ufunc* u = find_ufunc(ref.name);
     return u ? search_loop(*u, ref.types, true) : kernels::HostLoop{};

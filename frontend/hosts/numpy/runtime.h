@@ -16,6 +16,8 @@ bool init_runtime(std::string* error);
 
 // The ufunc's inner loop for exactly these operand and result dtypes; fn == nullptr when there is none.
 kernels::HostLoop find_loop(const kernels::LoopRef& ref);
+// NumPy's own loop, never another one that has its bits.
+kernels::HostLoop find_numpys_loop(const kernels::LoopRef& ref);
 // The same of a ufunc with core dimensions (matmul), which follow in its `dims` and `strides`.
 kernels::HostLoop find_core_loop(const kernels::LoopRef& ref);
 

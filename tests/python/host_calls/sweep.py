@@ -86,6 +86,7 @@ class Plain(np.ndarray):
 
 def operators(a: dict[str, np.ndarray]) -> Iterator[Call]:
     binary = (
+        operator.matmul,
         operator.add,
         operator.sub,
         operator.mul,
@@ -268,6 +269,41 @@ def functions(a: dict[str, np.ndarray]) -> Iterator[Call]:
     for number in NUMBERS:
         yield "array", np.array, ([number, 1.0, 2],)
         yield "array", np.array, ([[number, 1.0], [2.0, 3.0]],)
+    for f in (np.array, np.asarray):
+        for rows in (
+            [1.0, 2, 3],
+            (0.5, np.float64(-0.0)),
+            [[1.0, 0.0], (0.5, 2)],
+            [1, 2, 3],
+            [True, 1.0],
+            [1.0, 2**53 + 1],
+            [1.0, 10**30],
+        ):
+            for names in (
+                {},
+                {"dtype": float},
+                {"dtype": np.float64},
+                {"dtype": int},
+                {"dtype": None},
+                {"copy": True},
+            ):
+                yield f"{f.__name__} {names}", _with(names, f), (rows,)
+            yield f.__name__, f, (rows, float)
+        for rows in (
+            [],
+            [[]],
+            [[1.0], []],
+            [1.0, [2.0]],
+            [[1.0, 2.0], [3.0]],
+            [1.0, None],
+            ["1.0"],
+            [float("nan"), 1.0],
+        ):
+            yield f.__name__, f, (rows,)
+        yield f.__name__, f, ([0.5] * 64,)
+        yield f.__name__, f, ([0.5] * 65,)
+        yield f.__name__, f, ([[0.5] * 9] * 7,)
+        yield f.__name__, f, ([[[0.5]]],)
     yield "array", np.array, ([a["v3"], a["w3"]],)
     yield "array", np.array, (a["v3"],)
     yield "array", np.array, ([[1.0], [2.0, 3.0]],)
@@ -315,6 +351,8 @@ def methods(a: dict[str, np.ndarray]) -> Iterator[Call]:
 
 
 def linalg(a: dict[str, np.ndarray]) -> Iterator[Call]:
+    for x in a.values():
+        yield "norm", np.linalg.norm, (x,)
     rng = np.random.default_rng(3)
     matrices = [a[k] for k in ("m44", "n44", "f44", "singular", "m23", "c234", "v3")]
     matrices += [np.eye(n) + rng.random((n, n)) for n in (1, 2, 3, 5, 15, 16, 17, 40)]
@@ -347,6 +385,8 @@ def linalg(a: dict[str, np.ndarray]) -> Iterator[Call]:
         ):
             yield name, getattr(np.linalg, name), (m,)
         n = len(m)
+        yield "norm", _with({"ord": 2}, np.linalg.norm), (m,)
+        yield "norm", _with({"axis": 0}, np.linalg.norm), (m,)
         for right in (
             rng.random(n),
             rng.random((n, 2)),

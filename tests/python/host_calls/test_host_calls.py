@@ -12,16 +12,22 @@ from process import run_program
 
 from host_calls.sweep import PARTS
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tests import levels  # noqa: E402
+
 TESTS = Path(__file__).parents[1]
 # Everything is recorded at once, served whatever it takes, and compiled before it is.
 AT_ONCE = {"STATOR_RETIRE": "0", "STATOR_ASYNC": "0", "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0"}
 
 
-@pytest.mark.parametrize("part", sorted(PARTS))
-def test_every_kind_of_call_is_as_numpys(part):
-    env = {
-        k: v for k, v in os.environ.items() if not k.startswith("STATOR") or k == "STATOR_CACHE_DIR"
-    } | AT_ONCE
+# Loops of NumPy that other processors take: ufuncs and LAPACK are called as NumPy calls them.
+@pytest.mark.parametrize(
+    ("part", "level"), [*((part, "native") for part in sorted(PARTS)), ("ufuncs", "sse"), ("linalg", "sse")]
+)
+def test_every_kind_of_call_is_as_numpys(part, level):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("STATOR") or k == "STATOR_CACHE_DIR"}
+    env |= AT_ONCE | levels.environment(level)
     done = subprocess.run(
         [sys.executable, "-m", "host_calls.sweep", part],
         capture_output=True,

@@ -122,7 +122,9 @@ for n in range(3):
     served.append(stator.stats()["served"] - before)
 print(max(served))
 """
-    assert int(run_program(program, STATOR="all", STATOR_ASYNC="0", STATOR_RETIRE="1").stdout) > 5000
+    # With NumPy answered by stator plain Python needs half as long, and may win.
+    environment = {"STATOR": "all", "STATOR_ASYNC": "0", "STATOR_RETIRE": "1", "STATOR_HOST_CALLS": "0"}
+    assert int(run_program(program, **environment).stdout) > 5000
 
 
 def test_what_was_spent_while_nothing_was_judged_is_owed_by_nobody() -> None:
