@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 
 import hypothesis
@@ -35,6 +36,14 @@ os.environ["STATOR_HOST_CALLS"] = "0"
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=5000, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """NumPy's calls are its own at the beginning of each test, also where another test has left them to stator."""
+    stator = sys.modules.get("stator")
+    if stator is not None and getattr(stator.options, "host_calls", False):
+        warnings.warn(f"host_calls was on before {item.nodeid}", stacklevel=1)
+        stator.options.host_calls = False
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
