@@ -148,6 +148,7 @@ PyObject* HostCase::serve(const HostCall& call) {
             if (++calls_ % policy().host_call_timed_each == 0 && state_->impl()->code_settled()) compare();
             return call.by_numpy();
         case Stage::Compared: return compared(call);
+        case Stage::Recording: break;
         case Stage::NumPys: function_->note_passed(); break;
     }
     return call.by_numpy();
@@ -193,6 +194,7 @@ bool HostCase::is_pure() const {
 // The call's own result comes from the recording, unless that warns or raises: what NumPy says of the call
 // has to come from where the program makes it.
 PyObject* HostCase::recorded(const HostCall& call) {
+    stage_ = Stage::Recording;
     const FlatArguments flat(call);
     if (!flat.fit() || (!state_ && !make_state(call))) {
         stage_ = Stage::NumPys;

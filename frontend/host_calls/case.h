@@ -85,6 +85,7 @@ class HostCase {
     enum class Stage : uint8_t {
         Cold,        // NumPy serves it, and is timed
         Hot,         // the next call is recorded
+        Recording,   // in one thread: NumPy serves the others
         Compared,    // NumPy and the trace take turns
         AwaitsCode,  // tier 0 is not quicker
         Serves,

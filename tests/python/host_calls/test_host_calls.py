@@ -188,6 +188,26 @@ print(all(good))
     assert said == ["True"]
 
 
+def test_many_threads_record_at_the_same_time():
+    """The interpreter changes threads at each chance, in the middle of a recording too."""
+    said = check("""
+stator.compile(lambda x: x)
+def work(k):
+    rng = np.random.default_rng(k)
+    for i in range(1500):
+        x = rng.random(3 + i % 3).astype([float, np.float32][i % 2])
+        found = np.mean(x), x.std(), np.clip(x, 0.2, 0.7), np.diff(x), np.cumsum(x), np.argmax(x), x.max(axis=0)
+        good[k] &= found[5] == list(x).index(max(x)) and found[6] == max(x)
+good = [True] * 8
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(all(good))
+""")
+    assert said == ["True"]
+
+
 def test_references_and_memory_are_let_go():
     said = check("""
 import gc
