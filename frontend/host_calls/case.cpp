@@ -143,7 +143,11 @@ PyObject* HostCase::serve(const HostCall& call) {
             if (PyObject* result = replayed(call)) return result;
             return missed(call);
         case Stage::Cold: return cold(call);
-        case Stage::Hot: return recorded(call);
+        case Stage::Hot:
+            // A call that a trace serves has nothing to record.
+            if (state_)
+                if (PyObject* result = replayed(call)) return result;
+            return recorded(call);
         case Stage::AwaitsCode:
             if (++calls_ % policy().host_call_timed_each == 0 && state_->impl()->code_settled()) compare();
             return call.by_numpy();
@@ -220,8 +224,11 @@ PyObject* HostCase::recorded(const HostCall& call) {
         result = run_pure(body, &context, &warned);
     }
     ++recordings_;
+    if (log_enabled(LogTopic::Traces) && fs.entry->traces.size() == known)
+        log(LogTopic::Traces,
+            fmt::format("{}: recording {} of a call has given no trace", fs.name, recordings_));
     if (fs.entry->traces.size() > known && is_pure())
-        compare();
+        has_code_ = false, compare();
     else if (known > 0)
         stage_ = Stage::Serves;  // other calls
     else
@@ -242,12 +249,14 @@ PyObject* HostCase::recorded(const HostCall& call) {
 
 void HostCase::compare() {
     stage_ = Stage::Compared;
-    calls_ = 0;
+    calls_ = trials_ = 0;
     least_numpy_ = least_trace_ = kUnknown;
 }
 
 PyObject* HostCase::compared(const HostCall& call) {
-    if (++calls_ > 2 * policy().host_call_trials) {
+    // Of calls that differ few may be served by the new trace.
+    constexpr int kMostCalls = 32;
+    if (trials_ == policy().host_call_trials || ++calls_ > kMostCalls * policy().host_call_trials) {
         conclude();
         return serve(call);
     }
@@ -255,6 +264,7 @@ PyObject* HostCase::compared(const HostCall& call) {
     const int64_t begun = now_ns();
     PyObject* result = replayed(call);
     if (!result) return call.by_numpy();
+    ++trials_;
     least_trace_ = std::min(least_trace_, now_ns() - begun);
     return result;
 }
@@ -297,7 +307,8 @@ PyObject* HostCase::replayed(const HostCall& call) {
         if (out.kind == Outcome::Returned) {
             ++served_;
             ++fs.counters.host_calls;
-            if (!has_code_ && (spent_ += least_trace_) > policy().host_call_compiled) {
+            if (stage_ == Stage::Serves && !has_code_ &&
+                (spent_ += least_trace_) > policy().host_call_compiled) {
                 has_code_ = true;
                 fs.compile_postponed();
             }
@@ -312,14 +323,18 @@ PyObject* HostCase::replayed(const HostCall& call) {
     return nullptr;
 }
 
+// Other extents of 1, other axes, other states of errors want traces of their own: one is recorded when NumPy
+// has spent on such calls what a recording costs.
 PyObject* HostCase::missed(const HostCall& call) {
-    // What is begun in vain most of the time costs more than it saves.
-    if (left_ + misses_ > 4 * policy().host_call_misses && left_ + misses_ > served_ / 2) {
-        stage_ = Stage::NumPys;
-    } else if (misses_ % policy().host_call_misses == policy().host_call_misses - 1 &&
-               recordings_ < policy().host_call_recordings && purse().open()) {
-        ++misses_;
+    const bool may_record = recordings_ < policy().host_call_recordings;
+    const int vain = left_ + misses_;
+    const int64_t vain_time = vain * least_numpy_;
+    if (may_record && vain_time >= policy().host_call_hot &&
+        (vain_time >= policy().host_call_paid || purse().open())) {
+        left_ = misses_ = 0;
         stage_ = Stage::Hot;
+    } else if (!may_record && vain > policy().host_call_misses && vain > served_ / 2) {
+        stage_ = Stage::NumPys;  // what is begun in vain most of the time costs more than it saves
     }
     return call.by_numpy();
 }

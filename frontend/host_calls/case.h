@@ -109,7 +109,7 @@ class HostCase {
     std::unique_ptr<FunctionState> state_;
     Stage stage_ = Stage::Cold;
     bool has_code_ = false;  // was asked for
-    int calls_ = 0, misses_ = 0, left_ = 0, recordings_ = 0;
+    int calls_ = 0, trials_ = 0, misses_ = 0, left_ = 0, recordings_ = 0;
     int64_t served_ = 0;
     static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
     int64_t least_numpy_ = kUnknown, least_trace_ = kUnknown;  // of one call, ns
