@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "frontend/host_calls/layout.h"
 #include "frontend/host_calls/operands.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/product_core.h"
@@ -49,10 +50,32 @@ PyObject* function_named(const char* name) {
     return found && numpy::is_dispatcher(found) ? found : nullptr;
 }
 
-SmallArray square(PyObject* o) {
-    const SmallArray a = small_array(o);
-    return a && a.rank() == 2 && a.shape()[0] == a.shape()[1] && a.shape()[0] <= kMostRows ? a : SmallArray{};
-}
+constexpr npy_intp kItem = sizeof(double);
+
+// A vector or matrix of float64 with few rows, which lies anyhow: the loops copy it for LAPACK.
+struct Matrix {
+    char* data = nullptr;
+    int rank = 0;
+    npy_intp shape[2] = {1, 1}, steps[2] = {};
+
+    explicit Matrix(PyObject* o) {
+        if (!PyArray_CheckExact(o)) return;
+        auto* a = reinterpret_cast<PyArrayObject*>(o);
+        rank = PyArray_NDIM(a);
+        if (PyArray_DESCR(a) != g_float64 || !PyArray_ISALIGNED(a) || rank < 1 || rank > 2) return;
+        for (int i = 0; i < rank; ++i) {
+            shape[i] = PyArray_DIM(a, i), steps[i] = PyArray_STRIDE(a, i);
+            if (shape[i] < 1 || shape[i] > kMostRows) return;
+        }
+        data = PyArray_BYTES(a);
+    }
+    explicit operator bool() const { return data != nullptr; }
+    bool is_square() const { return data && rank == 2 && shape[0] == shape[1]; }
+    // The result of such a shape, which NumPy makes C-contiguous.
+    PyObject* new_result() const {
+        return numpy::new_small_array(g_float64, rank, shape, shape[0] * shape[1] * kItem);
+    }
+};
 
 // False: it has reported something, such as a singular matrix.
 bool run(const Loop& loop, char** data, npy_intp n, npy_intp columns, const npy_intp* core_steps,
@@ -67,41 +90,37 @@ bool run(const Loop& loop, char** data, npy_intp n, npy_intp columns, const npy_
     return good;
 }
 
-constexpr npy_intp kItem = sizeof(double);
-
 char* bytes(PyObject* array) { return PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array)); }
-char* bytes(const SmallArray& a) { return PyArray_BYTES(a.array); }
 
-PyObject* det(const SmallArray& a) {
+PyObject* det(const Matrix& a) {
     double out[2] = {};
-    char* data[] = {bytes(a), reinterpret_cast<char*>(out)};
-    const npy_intp n = a.shape()[0], steps[] = {n * kItem, kItem};
-    if (!run(g_det_loop, data, n, 0, steps, 2, 2)) return nullptr;
+    char* data[] = {a.data, reinterpret_cast<char*>(out)};
+    if (!run(g_det_loop, data, a.shape[0], 0, a.steps, 2, 2)) return nullptr;
     return numpy::box_scalar(graph::Box::NpScalar, numpy::DType::F64, data[1]);
 }
 
-PyObject* inv(const SmallArray& a) {
-    PyObject* result = new_like(a, g_float64, kItem);
+PyObject* inv(const Matrix& a) {
+    PyObject* result = a.new_result();
     if (!result) return nullptr;
-    char* data[] = {bytes(a), bytes(result)};
-    const npy_intp n = a.shape()[0], steps[] = {n * kItem, kItem, n * kItem, kItem};
+    char* data[] = {a.data, bytes(result)};
+    const npy_intp n = a.shape[0], steps[] = {a.steps[0], a.steps[1], n * kItem, kItem};
     if (run(g_inv_loop, data, n, 0, steps, 2, 4)) return result;
     Py_DECREF(result);
     return nullptr;
 }
 
-PyObject* solve(const SmallArray& a, PyObject* right) {
-    const SmallArray b = small_array(right);
-    const npy_intp n = a.shape()[0];
-    if (!b || b.rank() > 2 || b.shape()[0] != n) return nullptr;
-    PyObject* result = new_like(b, g_float64, kItem);
+PyObject* solve(const Matrix& a, PyObject* right) {
+    const Matrix b(right);
+    const npy_intp n = a.shape[0];
+    if (!b || b.shape[0] != n) return nullptr;
+    PyObject* result = b.new_result();
     if (!result) return nullptr;
-    char* data[] = {bytes(a), bytes(b), bytes(result)};
-    const npy_intp columns = b.rank() == 2 ? b.shape()[1] : 1;
-    const npy_intp of_vectors[] = {n * kItem, kItem, kItem, kItem};
-    const npy_intp of_matrices[] = {n * kItem, kItem, columns * kItem, kItem, columns * kItem, kItem};
-    const bool good = b.rank() == 1 ? run(g_solve_vector_loop, data, n, 0, of_vectors, 3, 4)
-                                    : run(g_solve_matrix_loop, data, n, columns, of_matrices, 3, 6);
+    char* data[] = {a.data, b.data, bytes(result)};
+    const npy_intp columns = b.shape[1];
+    const npy_intp of_vectors[] = {a.steps[0], a.steps[1], b.steps[0], kItem};
+    const npy_intp of_matrices[] = {a.steps[0], a.steps[1], b.steps[0], b.steps[1], columns * kItem, kItem};
+    const bool good = b.rank == 1 ? run(g_solve_vector_loop, data, n, 0, of_vectors, 3, 4)
+                                  : run(g_solve_matrix_loop, data, n, columns, of_matrices, 3, 6);
     if (good) return result;
     Py_DECREF(result);
     return nullptr;
@@ -109,14 +128,15 @@ PyObject* solve(const SmallArray& a, PyObject* right) {
 
 // The root of the array's product with itself, as a vector in the order of its memory.
 PyObject* norm(PyObject* of) {
-    const SmallArray x = small_array(of);
-    if (!x || x.size < 2) return nullptr;
+    UfuncOperand x;
+    if (!PyArray_CheckExact(of) || !x.read(of) || x.kind != kind_of(numpy::DType::F64)) return nullptr;
+    if (x.size < 2 || !(x.c_contiguous || x.f_contiguous)) return nullptr;
     const int64_t size = x.size, stride = kItem;
     const numpy::ProductCore left(&size, &stride, false, true), right(&size, &stride, true, false),
         out(nullptr, nullptr, false, false);
     double square[2] = {};
     kernels::tier0::clear_flags();
-    numpy::ProductCall(left, right, out).run(g_product, bytes(x), bytes(x), reinterpret_cast<char*>(square));
+    numpy::ProductCall(left, right, out).run(g_product, x.data, x.data, reinterpret_cast<char*>(square));
     const double root = std::sqrt(square[0]);
     const bool good = kernels::tier0::read_faults() == 0;
     kernels::tier0::clear_flags();
@@ -150,8 +170,8 @@ PyObject* answer_linalg(PyObject* function, PyObject* const* args, Py_ssize_t co
         return numpy::small_product(function, args, static_cast<size_t>(count), 0, 0).release();
     if (count != (function == g_solve ? 2 : 1)) return nullptr;
     if (function == g_norm) return norm(args[0]);
-    const SmallArray a = square(args[0]);
-    if (!a) return nullptr;
+    const Matrix a(args[0]);
+    if (!a.is_square()) return nullptr;
     if (function == g_det) return det(a);
     return function == g_inv ? inv(a) : solve(a, args[1]);
 }

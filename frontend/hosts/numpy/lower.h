@@ -108,6 +108,8 @@ inline constexpr int kMaxIn = 3;
 struct LoopTypes {
     DType in[kMaxIn], out;
 };
+// Whether a loop over these gives the same bits however its elements lie.
+bool is_exact(const Ufunc& u, const LoopTypes& types);
 // What a call chooses itself: `dtype=`, `casting=` (index in no, equiv, safe, same_kind, unsafe; -1 =
 // default).
 struct Choice {

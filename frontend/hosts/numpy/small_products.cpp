@@ -12,9 +12,10 @@ namespace stator::frontend::numpy {
 
 namespace {
 
-// What multiplies: `@` and np.matmul take any strides; np.dot has the same bits of dense operands that are
-// added up over more than one element. Other operands it copies, or takes for numbers, of which a product
-// that is -0.0 stays so, or hands to other routines of the BLAS.
+// What multiplies: `@` and np.matmul take any strides; np.dot has the same bits of vectors and of dense
+// matrices that are added up over more than one element. Matrices with gaps it copies, in orders of its own,
+// or hands to other routines of the BLAS; single elements it takes for numbers, of which a product that is
+// -0.0 stays so.
 struct Callables {
     PyObject *operator_, *matmul, *dot, *method;
     kernels::HostLoop loops[2];
@@ -49,6 +50,12 @@ bool fits(PyObject* o, int type) {
            PyArray_ISNOTSWAPPED(a);
 }
 
+// Whether np.dot hands it to the BLAS as np.matmul does.
+bool is_dense(PyArrayObject* a) {
+    if (PyArray_NDIM(a) == 2) return PyArray_ISONESEGMENT(a);
+    return PyArray_STRIDE(a, 0) > 0 && PyArray_STRIDE(a, 0) % PyArray_ITEMSIZE(a) == 0;
+}
+
 }  // namespace
 
 PyRef small_product(PyObject* callable, PyObject* const* argv, size_t nargs, uint32_t set, uint32_t ignored) {
@@ -60,7 +67,7 @@ PyRef small_product(PyObject* callable, PyObject* const* argv, size_t nargs, uin
     const int type = PyArray_TYPE(left);
     if ((type != NPY_DOUBLE && type != NPY_FLOAT) || !fits(argv[0], type) || !fits(argv[1], type)) return {};
     auto* right = reinterpret_cast<PyArrayObject*>(argv[1]);
-    if (!any_strides && (!PyArray_IS_C_CONTIGUOUS(left) || !PyArray_IS_C_CONTIGUOUS(right))) return {};
+    if (!any_strides && !(is_dense(left) && is_dense(right))) return {};
     const kernels::HostLoop& loop = known.loops[type == NPY_FLOAT];
     const ProductCore a = core_of(left, false), b = core_of(right, true);
     const int64_t most = policy().small_product_work;

@@ -254,10 +254,14 @@ static bool from_memory(TraceBuilder& tb, const Operand& o) {
     return v != kNone && (tb.node(v).op == Op::Input || tb.node(v).op == Op::Library);
 }
 
+bool is_exact(const Ufunc& u, const LoopTypes& types) {
+    return u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]));
+}
+
 bool chunkable(TraceBuilder& tb, const Ufunc& u, const LoopTypes& types, std::span<const Operand> operands,
                int result_ndim, const npy_intp* result_shape) {
     if (tb.for_gpu) return true;
-    bool exact = u.exact || (fits_op(u, types) && graph::is_native(u.op, types.in[0]));
+    const bool exact = is_exact(u, types);
     bool inexact = false, picky = false, half_or_complex = false;
     for (int i = 0; i < u.nin; i++) {
         inexact |= graph::is_float(types.in[i]) || graph::is_complex(types.in[i]);

@@ -1,6 +1,7 @@
 """Calls of NumPy by plain code, with stator answering and without: everything that a program can see of them is compared.
 
-``python -m host_calls.sweep PART`` in tests/python: one of `PARTS`. Each call is made so often that it is recorded and served.
+``python -m host_calls.sweep PART [EVERY]`` in tests/python: one of `PARTS`, of which every so many calls are made (all of them take
+minutes). Each is made so often that it is recorded and served.
 Prints each difference, how many calls agree, and how many stator has answered; ends with 1 where any differ.
 """
 
@@ -59,6 +60,48 @@ def arrays() -> dict[str, np.ndarray]:
         "b": np.array([True, False, True]),
         "c128": rng.random(3) + 1j * rng.random(3),
         "big_endian": rng.random(3).astype(">f8"),
+        **_layouts(rng),
+        **_dtypes(rng),
+    }
+
+
+def _layouts(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Matrices with gaps, with axes in other orders, and of extents that have to be repeated."""
+    m, c = rng.random((4, 4)) - 0.5, rng.random((4, 3, 2))
+    return {
+        "m11": rng.random((1, 1)),
+        "m41": rng.random((4, 1)),
+        "m14": rng.random((1, 4)),
+        "corner": m[:3, :3],
+        "column": m[:, 1],
+        "column_m41": m[:, 1:2],
+        "row_m14": m[1:2],
+        "transposed": m.T,
+        "corner_transposed": m[:3, :3].T,
+        "upside_down": m[::-1],
+        "mirrored": m[:, ::-1],
+        "repeated": np.broadcast_to(m[0], (4, 4)),
+        "turned": c.transpose(2, 0, 1),
+        "c432": c,
+        "c_gaps": c[::2, :, :1],
+        "i44": np.arange(16).reshape(4, 4),
+        "i_corner": np.arange(16).reshape(4, 4)[:3, 1:],
+        "b44": rng.random((4, 4)) < 0.5,
+        "z44": rng.random((4, 4)) + 1j,
+        "v2048": rng.random(2048) - 0.5,
+        "v2049": rng.random(2049) - 0.5,
+        "five_axes": rng.random((1, 2, 1, 2, 1)),
+    }
+
+
+def _dtypes(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    numbers = rng.integers(-5, 6, 4)
+    named = {str(np.dtype(t)): numbers.astype(t) for t in "bBhHiIlLqQefdgFDG?"}
+    named |= {f"of_{np.dtype(t)}": np.array(3, t) for t in "bBiILefFD?"}
+    return named | {
+        "dates": numbers.astype("M8[s]"),
+        "spans": numbers.astype("m8[s]"),
+        "objects": numbers.astype("O"),
     }
 
 
@@ -78,6 +121,20 @@ NUMBERS = (
     np.float64("nan"),
 )
 NUMBERS += (np.float32(0.5), np.int64(3), np.bool_(True), 1j)
+NUMBERS += (
+    300,
+    -129,
+    2**31,
+    2**63,
+    -(2**63),
+    1e39,
+    1e-46,
+    70000.0,
+    complex(1e39, 0),
+    np.uint8(200),
+    np.float16(1.5),
+)
+NUMBERS += (np.complex64(1 + 2j), np.longdouble(1), np.int8(-3), False, np.datetime64(3, "s"))
 
 
 class Plain(np.ndarray):
@@ -85,32 +142,19 @@ class Plain(np.ndarray):
 
 
 def operators(a: dict[str, np.ndarray]) -> Iterator[Call]:
-    binary = (
-        operator.matmul,
-        operator.add,
-        operator.sub,
-        operator.mul,
-        operator.truediv,
-        operator.pow,
-        operator.lt,
-        operator.le,
-    )
-    binary += (
-        operator.eq,
-        operator.ne,
-        operator.gt,
-        operator.ge,
-        operator.iadd,
-        operator.isub,
-        operator.imul,
-        operator.itruediv,
-    )
+    names = "matmul add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift"
+    binary = [getattr(operator, n) for n in f"{names} lt le eq ne gt ge".split()]
+    binary += [getattr(operator, "i" + n.rstrip("_")) for n in names.split()]
+    binary.append(divmod)
     some = [*a.values(), *NUMBERS, a["v3"].view(Plain), [1.0, 2.0, 3.0], "text", None]
     for f, (x, y) in itertools.product(binary, itertools.product(some, some)):
-        if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        grows = f.__name__.strip("i_") in ("pow", "lshift") and (x is a["objects"] or y is a["objects"])
+        if (
+            isinstance(x, np.ndarray) or isinstance(y, np.ndarray)
+        ) and not grows:  # to numbers as long as memory
             yield f.__name__, f, (x, y)
     for x in a.values():
-        for f in (operator.neg, operator.pos, operator.abs):
+        for f in (operator.neg, operator.pos, operator.abs, operator.invert):
             yield f.__name__, f, (x,)
         yield "x += x", operator.iadd, (x, x)
         if x.ndim == 1 and x.size > 2 and x.dtype == float:
@@ -129,8 +173,41 @@ def ufuncs(a: dict[str, np.ndarray]) -> Iterator[Call]:
                 yield name, f, (x,)
         elif f.nin == 2 and f.signature is None:
             few = [a[k] for k in ("v3", "w3", "v8", "nans", "m44", "f44", "i64", "zero_d")] + list(NUMBERS)
+            few += [
+                a[k]
+                for k in ("column", "corner", "transposed", "m41", "turned", "i44", "b44", "z44", "float32")
+            ]
             for x, y in itertools.product(few, few):
                 yield name, f, (x, y)
+        if f.signature is None and f.nout == 1:
+            yield from _into(name, f, a)
+
+
+def _into(name: str, f: np.ufunc, a: dict[str, np.ndarray]) -> Iterator[Call]:
+    """Calls that are told where the result goes: beside their operands, over them, and where it does not fit."""
+    for x in (
+        "v3",
+        "v8",
+        "m44",
+        "corner",
+        "transposed",
+        "i64",
+        "b",
+        "f32",
+        "c128",
+        "column",
+        "zero_d",
+        "m11",
+    ):
+        operands = (a[x],) * f.nin
+        for dtype in (a[x].dtype, np.dtype(float), np.dtype(bool)):
+            out = np.zeros_like(a[x], dtype)
+            yield f"{name} into", f, (*operands, out)
+            yield f"{name} into", f, (*operands, out.T)
+            yield f"{name} into wider", f, (*operands, np.zeros((2, *out.shape), dtype))
+        yield f"{name} over", (lambda f, n: lambda x: f(*(x,) * n, x))(f, f.nin), (a[x],)
+        yield f"{name} across", (lambda f, n: lambda x: f(*(x[:2],) * n, x[1:3]))(f, f.nin), (a["v4"],)
+        yield f"{name} None", f, (*operands, None)
 
 
 def _with(names: dict[str, Any], f: Callable) -> Callable:
@@ -369,6 +446,21 @@ def linalg(a: dict[str, np.ndarray]) -> Iterator[Call]:
         np.eye(3)[::-1],
     ]
     matrices += [rng.random((6, 6))[::2, ::2], np.zeros((0, 0)), [[2.0, 1.0], [1.0, 3.0]]]
+    layouts = (
+        "corner",
+        "transposed",
+        "corner_transposed",
+        "upside_down",
+        "mirrored",
+        "repeated",
+        "m11",
+        "m14",
+        "m41",
+    )
+    matrices += [a[k] for k in (*layouts, "i_corner", "b44", "z44", "objects")]
+    products = [x for x in a.values() if x.ndim in (1, 2) and x.size < 300]
+    for x, y in itertools.product(products, repeat=2):
+        yield "dot", np.dot, (x, y)
     for m in matrices:
         for name in (
             "det",
@@ -393,6 +485,9 @@ def linalg(a: dict[str, np.ndarray]) -> Iterator[Call]:
             rng.random((n, n)),
             np.asfortranarray(rng.random((n, 3))),
             rng.random(n + 1),
+            rng.random((n, 3))[:, 1],
+            rng.random((n, 4))[:, ::2],
+            rng.random(n)[::-1],
             2.0,
         ):
             yield "solve", np.linalg.solve, (m, right)
@@ -408,6 +503,14 @@ PARTS = {
 }
 
 
+def _bits(x: np.ndarray | np.generic) -> Any:
+    """The elements; NumPy's long doubles without the bytes that belong to no number."""
+    if x.dtype.char not in "gG":
+        return x.tobytes()
+    parts = np.asarray(x).reshape(-1).view(np.longdouble)
+    return [bytes(memoryview(part.tobytes())[:10]) for part in parts]
+
+
 def described(x: Any) -> Any:
     """What of a result a program can see."""
     if isinstance(x, np.ndarray):
@@ -419,13 +522,13 @@ def described(x: Any) -> Any:
             x.dtype.str,
             x.shape,
             x.strides,
-            x.tobytes(),
+            _bits(x),
             flags.writeable,
             flags.owndata,
             x.base is None,
         )
     if isinstance(x, np.generic):
-        return type(x), x.dtype.str, x.tobytes()
+        return type(x), x.dtype.str, _bits(x)
     if isinstance(x, (tuple, list)):
         return type(x), [described(y) for y in x]
     return type(x), repr(x)
@@ -458,11 +561,11 @@ def outcome(f: Callable, args: tuple, state: str) -> Any:
     )
 
 
-def main(part: str) -> int:
+def main(part: str, every: int = 1) -> int:
     stator.compile(lambda x: x)  # from here on stator answers
     same = differ = 0
     for state in ("warn", "raise", "ignore"):
-        for name, f, args in PARTS[part](arrays()):
+        for name, f, args in itertools.islice(PARTS[part](arrays()), 0, None, every):
             with stator.options(host_calls=False):
                 expected = outcome(f, args, state)
             rounds = ROUNDS if part in ("functions", "methods") and state == "warn" else 2
@@ -480,4 +583,4 @@ def main(part: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:])))
