@@ -98,7 +98,7 @@ PyRef make_wrapper(const HostCall& call) {
 bool in_host_case() { return t_in_case; }
 
 void HostFunction::note_passed() {
-    if (!served && ++passed == policy().host_call_given_back) give_back(*this);
+    if (!served && !at_once && ++passed == policy().host_call_given_back) give_back(*this);
 }
 
 FlatArguments::FlatArguments(const HostCall& call) {
@@ -195,6 +195,16 @@ bool HostCase::is_pure() const {
     });
 }
 
+// Whether the traces do nothing but call a function of NumPy's as a whole.
+bool HostCase::is_detour() const {
+    const auto& traces = state_->impl()->entry->traces;
+    return std::ranges::all_of(traces, [](const auto& t) {
+        return t->segments.empty() && std::ranges::any_of(t->steps, [](const TraceStep& step) {
+                   return step.kind == StepKind::Library;
+               });
+    });
+}
+
 // The call's own result comes from the recording, unless that warns or raises: what NumPy says of the call
 // has to come from where the program makes it.
 PyObject* HostCase::recorded(const HostCall& call) {
@@ -227,7 +237,9 @@ PyObject* HostCase::recorded(const HostCall& call) {
     if (log_enabled(LogTopic::Traces) && fs.entry->traces.size() == known)
         log(LogTopic::Traces,
             fmt::format("{}: recording {} of a call has given no trace", fs.name, recordings_));
-    if (fs.entry->traces.size() > known && is_pure())
+    if (fs.entry->traces.size() > known && is_detour())
+        stage_ = Stage::NumPys;
+    else if (fs.entry->traces.size() > known && is_pure())
         has_code_ = false, compare();
     else if (known > 0)
         stage_ = Stage::Serves;  // other calls

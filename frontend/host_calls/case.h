@@ -13,6 +13,7 @@
 #include <string>
 
 #include "frontend/function.h"
+#include "frontend/host_calls/at_once.h"
 #include "frontend/pyref.h"
 
 namespace stator::frontend {
@@ -22,6 +23,8 @@ struct HostFunction {
     PyObject* callable;  // of a method the descriptor
     void (*give_back)(HostFunction&);
     void* place;  // for whoever has taken it
+    AtOnce at_once = nullptr;
+    bool reads_lists = false;  // what it does to a list is what it does to the array of it
     bool served = false;
     int passed = 0;  // calls of cases that are NumPy's for good
 
@@ -36,12 +39,13 @@ struct HostCall {
     size_t nargsf;
     PyObject* names;                    // of the last arguments, or nullptr
     PyObject* (*ask)(const HostCall&);  // what has stood where the call came in
+    const HostCall* as_made = nullptr;  // where an array stands here for a list
 
     size_t count() const {  // of all arguments
         return static_cast<size_t>(PyVectorcall_NARGS(nargsf)) +
                (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0);
     }
-    PyObject* by_numpy() const { return ask(*this); }
+    PyObject* by_numpy() const { return ask(as_made ? *as_made : *this); }
 };
 // The call's result: a case's, or NumPy's.
 PyObject* serve(const HostCall& call);
@@ -99,6 +103,7 @@ class HostCase {
     PyObject* replayed(const HostCall& call);
     bool make_state(const HostCall& call);
     bool is_pure() const;
+    bool is_detour() const;
     void conclude();
     void compare();
 

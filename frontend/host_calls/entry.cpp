@@ -1,4 +1,5 @@
 // Finds the case that a call belongs to.
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "frontend/drive/driver.h"
 #include "frontend/host_calls/case.h"
 #include "frontend/host_calls/host_calls.h"
+#include "frontend/host_calls/new_arrays.h"
 #include "frontend/host_calls/operands.h"
 #include "frontend/host_calls/slots.h"
 #include "frontend/hosts/numpy/runtime.h"
@@ -87,14 +89,30 @@ HostCase* case_of(const HostCall& call, uint64_t key) {
     return found->is_called_like(call) ? found : nullptr;
 }
 
-}  // namespace
-
-PyObject* serve(const HostCall& call) {
-    if (!host_calls_are_on() || in_host_case()) return call.by_numpy();
+PyObject* serve_as_it_is(const HostCall& call) {
     const Kinds kinds(call);
     if (!kinds.fits() || recording_on_this_thread() || is_traced(PyThreadState_Get())) return call.by_numpy();
     HostCase* found = case_of(call, kinds.key());
     return found ? found->serve(call) : call.by_numpy();
+}
+
+// With an array instead of the list that is the first argument.
+PyObject* serve_with(const HostCall& call, PyObject* array) {
+    constexpr size_t kMostArguments = 8;
+    if (call.count() > kMostArguments) return call.by_numpy();
+    PyObject* args[kMostArguments];
+    std::copy_n(call.args, call.count(), args);
+    args[0] = array;
+    return serve_as_it_is({call.function, args, call.nargsf, call.names, call.ask, &call});
+}
+
+}  // namespace
+
+PyObject* serve(const HostCall& call) {
+    if (!host_calls_are_on() || in_host_case()) return call.by_numpy();
+    if (call.function->reads_lists && PyVectorcall_NARGS(call.nargsf) > 0)
+        if (const PyRef array = array_of(call.args[0])) return serve_with(call, array.get());
+    return serve_as_it_is(call);
 }
 
 void start_host_calls() {

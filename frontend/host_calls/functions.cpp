@@ -1,9 +1,9 @@
 // NumPy's functions that look for __array_function__: objects with a vectorcall slot of their own. Few are so
 // simple that a trace would be a detour: linalg.h.
+#include <algorithm>
 #include <unordered_map>
 
 #include "frontend/host_calls/case.h"
-#include "frontend/host_calls/linalg.h"
 #include "frontend/host_calls/slots.h"
 #include "frontend/hosts/numpy/names.h"
 
@@ -23,15 +23,20 @@ PyObject* ask_function(const HostCall& call) {
 }
 
 PyObject* enter_function(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* names) {
-    return serve({&functions().find(function)->second, args, nargsf, names, ask_function});
+    HostFunction& f = functions().find(function)->second;
+    if (f.at_once && !names && host_calls_are_on()) {
+        if (PyObject* result = f.at_once(args, PyVectorcall_NARGS(nargsf))) return result;
+        if (PyErr_Occurred()) return nullptr;
+    }
+    return serve({&f, args, nargsf, names, ask_function});
 }
 
-PyObject* enter_linalg(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* names) {
-    if (!names && host_calls_are_on())
-        if (PyObject* result = answer_linalg(function, args, PyVectorcall_NARGS(nargsf))) return result;
-    if (PyErr_Occurred()) return nullptr;
-    return keeps_cases(function) ? enter_function(function, args, nargsf, names)
-                                 : g_dispatch(function, args, nargsf, names);
+// Functions that look at their first argument through np.asanyarray alone.
+bool reads_lists(PyObject* function) {
+    constexpr const char* kNames[] = {"sum",  "prod", "mean", "std",    "var",    "max",    "min",   "amax",
+                                      "amin", "all",  "any",  "median", "argmax", "argmin", "cumsum"};
+    return std::ranges::any_of(kNames,
+                               [&](const char* name) { return numpy::numpy_function(name) == function; });
 }
 
 vectorcallfunc& function_slot(PyObject* function) {
@@ -44,14 +49,17 @@ void give_function_back(HostFunction& f) { function_slot(f.callable) = g_dispatc
 }  // namespace
 
 void take_functions() {
-    find_linalg();
     for (PyObject* function : numpy::known_dispatchers()) {
         if (Py_TYPE(function)->tp_vectorcall_offset <= 0) return;
         vectorcallfunc& slot = function_slot(function);
         if (!g_dispatch) g_dispatch = slot;
         if (slot != g_dispatch) continue;
-        functions().emplace(function, HostFunction{function, give_function_back, nullptr});
-        slot = is_linalg(function) ? enter_linalg : enter_function;
+        HostFunction& f =
+            functions().emplace(function, HostFunction{function, give_function_back, nullptr}).first->second;
+        f.at_once = linalg_at_once(function);
+        if (!f.at_once) f.at_once = numbers_at_once(function);
+        f.reads_lists = reads_lists(function);
+        slot = enter_function;
     }
 }
 

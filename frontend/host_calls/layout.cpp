@@ -125,6 +125,7 @@ bool UfuncOperand::read_array(PyArrayObject* a) {
     c_contiguous = (flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
     f_contiguous = (flags & NPY_ARRAY_F_CONTIGUOUS) != 0;
     data = PyArray_BYTES(a);
+    itemsize = PyArray_ITEMSIZE(a);
     return size <= kMostAtOnce;
 }
 
@@ -157,12 +158,13 @@ bool UfuncOperand::set_number(DType to) {
     }
 }
 
-void UfuncOperand::make_dense(int64_t itemsize) {
+void UfuncOperand::make_dense(int64_t size_of_one) {
+    itemsize = size_of_one;
     const bool fortran = f_contiguous && !c_contiguous;
     for (int i = 0; i < rank; ++i) {
         const int axis = fortran ? i : rank - 1 - i;
-        strides[axis] = itemsize;
-        itemsize *= shape[axis];
+        strides[axis] = size_of_one;
+        size_of_one *= shape[axis];
     }
     c_contiguous = !fortran;
     f_contiguous |= rank == 1;
@@ -211,9 +213,8 @@ void Layout::walk(const UfuncOperand* operands, int count_of_operands) {
         count = size;
         for (int i = 0; i < count_of_operands; ++i) {
             const UfuncOperand& o = operands[i];
-            steps[i] = o.rank == 0   ? 0
-                       : o.rank == 1 ? o.strides[0]
-                                     : *std::min_element(o.strides, o.strides + o.rank);
+            // Axes of extent 1 may have any stride.
+            steps[i] = o.rank == 0 ? 0 : o.rank == 1 ? o.strides[0] : o.itemsize;
         }
         return;
     }

@@ -17,6 +17,7 @@ struct UfuncOperand {
     OperandKind kind = OperandKind::None;
     int rank = 0;  // 0: a number
     int64_t size = 1;
+    int64_t itemsize = 0;
     bool c_contiguous = false, f_contiguous = false;
     const npy_intp* shape = nullptr;
     npy_intp strides[kMostOperandAxes] = {};  // bytes
@@ -29,7 +30,7 @@ struct UfuncOperand {
     // Python's number in the loop's dtype. False where that is not as exact as the number.
     bool set_number(graph::DType to);
     // It was copied, in the order that it had.
-    void make_dense(int64_t itemsize);
+    void make_dense(int64_t size_of_one);
 
   private:
     bool read_array(PyArrayObject* a);

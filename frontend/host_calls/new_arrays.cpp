@@ -1,5 +1,8 @@
 // np.array and np.asarray of a few numbers, or of a few rows of them: `np.array([x, y, 0.0])`, of which NumPy
 // finds out what it is first (500 ns).
+#include "frontend/host_calls/new_arrays.h"
+
+#include <algorithm>
 #include <cstring>
 
 #include "frontend/host_calls/operands.h"
@@ -13,11 +16,15 @@ namespace {
 using Fast = PyObject* (*)(PyObject * self, PyObject* const* args, Py_ssize_t count, PyObject* names);
 
 constexpr Py_ssize_t kMostItems = 64;
+constexpr int64_t kMostStacked = 2048;  // elements
 Fast g_array, g_asarray;
+
+bool is_row(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
 
 // Numbers that were read from lists and tuples.
 struct Numbers {
     double values[kMostItems];
+    int64_t wholes[kMostItems];  // of the ints, as long as there are only such
     int64_t count = 0;
     bool has_float = false;
 
@@ -25,15 +32,23 @@ struct Numbers {
     bool add(PyObject* sequence) {
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
             if (count == kMostItems) return false;
-            const NumberKind kind = read_number(PySequence_Fast_GET_ITEM(sequence, i), &values[count++]);
+            PyObject* item = PySequence_Fast_GET_ITEM(sequence, i);
+            const NumberKind kind = read_number(item, &values[count]);
             if (kind == NumberKind::None) return false;
+            if (kind == NumberKind::Int) wholes[count] = static_cast<int64_t>(values[count]);
             has_float |= kind == NumberKind::Float;
+            ++count;
         }
         return true;
     }
 };
 
-bool is_row(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
+PyObject* filled(PyArray_Descr* descr, int rank, const npy_intp* shape, const void* from, int64_t bytes) {
+    PyObject* result = numpy::new_small_array(descr, rank, shape, bytes);
+    if (result)
+        std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)), from, static_cast<size_t>(bytes));
+    return result;
+}
 
 // NULL without an error where NumPy has to be asked.
 PyObject* from_rows(PyObject* list, bool as_float) {
@@ -53,10 +68,31 @@ PyObject* from_rows(PyObject* list, bool as_float) {
     } else if (!numbers.add(list)) {
         return nullptr;
     }
-    if (!numbers.has_float && !as_float) return nullptr;  // an array of ints
-    const size_t bytes = sizeof(double) * static_cast<size_t>(numbers.count);
-    PyObject* result = numpy::new_small_array(g_float64, nested ? 2 : 1, shape, static_cast<int64_t>(bytes));
-    if (result) std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)), numbers.values, bytes);
+    const int rank = nested ? 2 : 1;
+    if (numbers.has_float || as_float)
+        return filled(g_float64, rank, shape, numbers.values, numbers.count * int64_t{sizeof(double)});
+    return filled(numpy::descr_of(numpy::DType::I64), rank, shape, numbers.wholes,
+                  numbers.count * int64_t{sizeof(int64_t)});
+}
+
+// Arrays of float64 with the same extents, one after the other.
+PyObject* from_arrays(PyObject* list) {
+    const Py_ssize_t length = PySequence_Fast_GET_SIZE(list);
+    const SmallArray first = small_array(PySequence_Fast_GET_ITEM(list, 0));
+    if (!first || first.rank() == kMostAxes || length > kMostItems || length * first.size > kMostStacked)
+        return nullptr;
+    npy_intp shape[kMostAxes] = {length};
+    std::copy(first.shape(), first.shape() + first.rank(), shape + 1);
+    for (Py_ssize_t i = 1; i < length; ++i) {
+        const SmallArray other = small_array(PySequence_Fast_GET_ITEM(list, i));
+        if (!other || !other.is_like(first)) return nullptr;
+    }
+    const int64_t bytes = first.size * int64_t{sizeof(double)};
+    PyObject* result = numpy::new_small_array(g_float64, first.rank() + 1, shape, length * bytes);
+    if (!result) return nullptr;
+    char* out = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result));
+    for (Py_ssize_t i = 0; i < length; ++i, out += bytes)
+        std::memcpy(out, small_array(PySequence_Fast_GET_ITEM(list, i)).data(), static_cast<size_t>(bytes));
     return result;
 }
 
@@ -73,6 +109,7 @@ PyObject* answer(PyObject* const* args, Py_ssize_t count, PyObject* names) {
     if (named && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0) return nullptr;
     const bool as_float = count + named == 2;
     if (as_float && !means_float64(args[1])) return nullptr;
+    if (!as_float) return array_of(args[0]).release();
     return from_rows(args[0], as_float);
 }
 
@@ -95,6 +132,12 @@ void take_function(const char* name) {
 }
 
 }  // namespace
+
+PyRef array_of(PyObject* sequence) {
+    if (!is_row(sequence) || PySequence_Fast_GET_SIZE(sequence) < 1) return {};
+    const bool arrays = PyArray_CheckExact(PySequence_Fast_GET_ITEM(sequence, 0));
+    return PyRef::steal(arrays ? from_arrays(sequence) : from_rows(sequence, false));
+}
 
 void take_new_arrays() {
     take_function<&g_array>("array");

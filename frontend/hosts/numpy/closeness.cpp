@@ -1,5 +1,4 @@
-// np.allclose and np.array_equal: comparisons of all elements, down to one bool. Each follows NumPy's own
-// steps.
+// np.isclose, and np.allclose and np.array_equal down to one bool. Each follows NumPy's own steps.
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -51,26 +50,44 @@ bool read_tolerance(TraceBuilder& tb, const Operand* o, double otherwise, Arg* o
 
 // numpy.isclose: |x - y| <= atol + rtol * |y|, where y is finite, or x == y. What is invalid in it NumPy does
 // not tell of; a replay in which it is falls back to NumPy's own call.
-ShadowRef lower_allclose(TraceBuilder& tb, const Call& call) {
+Id closeness(TraceBuilder& tb, const Call& call) {
     const Operand* p[5];
     Arg x, y, rtol, atol;
     bool equal_nan = false;
     if (!bind(tb, call, {"a", "b", "rtol", "atol", "equal_nan"}, p) || !read_double(tb, p[0], &x) ||
         !read_double(tb, p[1], &y) || !read_tolerance(tb, p[2], 1e-5, &rtol) ||
         !read_tolerance(tb, p[3], 1e-8, &atol))
-        return nullptr;
-    if (p[4] && (!read_fixed_bool(tb, *p[4], &equal_nan) || equal_nan)) return nullptr;
+        return kNone;
+    if (p[4] && (!read_fixed_bool(tb, *p[4], &equal_nan) || equal_nan)) return kNone;
     const auto of = [&](Id v) { return arg_of(tb, v); };
     const Id far = emit(tb, "subtract", {x, y}), size = emit(tb, "absolute", {y});
-    if (far == kNone || size == kNone) return nullptr;
+    if (far == kNone || size == kNone) return kNone;
     const Id distance = emit(tb, "absolute", {of(far)}), relative = emit(tb, "multiply", {rtol, of(size)});
-    if (distance == kNone || relative == kNone) return nullptr;
+    if (distance == kNone || relative == kNone) return kNone;
     const Id tolerance = emit(tb, "add", {atol, of(relative)}), finite = emit(tb, "isfinite", {y});
-    if (tolerance == kNone || finite == kNone) return nullptr;
+    if (tolerance == kNone || finite == kNone) return kNone;
     const Id near = emit(tb, "less_equal", {of(distance), of(tolerance)}), same = emit(tb, "equal", {x, y});
-    if (near == kNone || same == kNone) return nullptr;
+    if (near == kNone || same == kNone) return kNone;
     const Id both = emit(tb, "bitwise_and", {of(near), of(finite)});
-    return both == kNone ? nullptr : all_of(tb, emit(tb, "bitwise_or", {of(both), of(same)}), call.result);
+    return both == kNone ? kNone : emit(tb, "bitwise_or", {of(both), of(same)});
+}
+
+// Of arrays a view of the array that was computed: NumPy ends with `result[()]`.
+ShadowRef lower_isclose(TraceBuilder& tb, const Call& call) {
+    const Id holds = closeness(tb, call);
+    if (holds == kNone || !is_array(call.result)) return finish(tb, holds, call.result);
+    PyObject* base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(call.result));
+    if (!base || !is_array(base)) return tb.fail(Reason::ModelMismatch, "no view");
+    const ShadowRef computed = finish(tb, holds, base);
+    if (!computed) return nullptr;
+    const Shape shape = tb.shape(computed);
+    std::vector<int> axes(shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    return tb.new_view(computed, permuted(tb, shape, axes), call.result);
+}
+
+ShadowRef lower_allclose(TraceBuilder& tb, const Call& call) {
+    return all_of(tb, closeness(tb, call), call.result);
 }
 
 // np.array_equal(a1, a2) of arrays with the same extents.
@@ -90,6 +107,7 @@ ShadowRef lower_array_equal(TraceBuilder& tb, const Call& call) {
 }
 
 constexpr CallRow kClosenessRows[] = {
+    {"isclose", lower_isclose, true},
     {"allclose", lower_allclose, true},
     {"array_equal", lower_array_equal, true},
 };

@@ -1,4 +1,4 @@
-"""np.allclose and np.array_equal are generated code (frontend/hosts/numpy/closeness.cpp)."""
+"""np.isclose, np.allclose and np.array_equal are generated code (frontend/hosts/numpy/closeness.cpp)."""
 
 import itertools
 
@@ -40,6 +40,9 @@ FUNCTIONS = [
     lambda x, y: np.allclose(x, y, equal_nan=True),
     lambda x, y: np.allclose(x, y, rtol=np.inf),
     lambda x, y: np.allclose(x, y, atol=x),
+    lambda x, y: np.isclose(x, y),
+    lambda x, y: np.isclose(x, y, 1e-3, 0.0)[..., 0] | True,
+    lambda x, y: np.isclose(x, y).base is None,
     lambda x, y: np.array_equal(x, y),
     lambda x, y: np.array_equal(x, y, equal_nan=True),
     lambda x, y: "near" if np.allclose(x, y) else "far",

@@ -90,6 +90,10 @@ def _layouts(rng: np.random.Generator) -> dict[str, np.ndarray]:
         "z44": rng.random((4, 4)) + 1j,
         "v2048": rng.random(2048) - 0.5,
         "v2049": rng.random(2049) - 0.5,
+        "new_last": m[0][:, None],
+        "new_first": m[:, 1][None],
+        "new_within": c[:, None],
+        "new_ints": np.arange(4)[:, None],
         "five_axes": rng.random((1, 2, 1, 2, 1)),
     }
 
@@ -148,6 +152,9 @@ def operators(a: dict[str, np.ndarray]) -> Iterator[Call]:
     binary.append(divmod)
     some = [*a.values(), *NUMBERS, a["v3"].view(Plain), [1.0, 2.0, 3.0], "text", None]
     for f, (x, y) in itertools.product(binary, itertools.product(some, some)):
+        # In place, NumPy stores what its buffers held before it raises for a negative power.
+        if f is operator.ipow and isinstance(x, np.ndarray) and x.dtype.kind in "iu":
+            continue
         grows = f.__name__.strip("i_") in ("pow", "lshift") and (x is a["objects"] or y is a["objects"])
         if (
             isinstance(x, np.ndarray) or isinstance(y, np.ndarray)
@@ -199,6 +206,8 @@ def _into(name: str, f: np.ufunc, a: dict[str, np.ndarray]) -> Iterator[Call]:
         "zero_d",
         "m11",
     ):
+        if f is np.power and a[x].dtype.kind in "iu":
+            continue  # where it raises it has stored what its buffers held before
         operands = (a[x],) * f.nin
         for dtype in (a[x].dtype, np.dtype(float), np.dtype(bool)):
             out = np.zeros_like(a[x], dtype)
@@ -208,6 +217,89 @@ def _into(name: str, f: np.ufunc, a: dict[str, np.ndarray]) -> Iterator[Call]:
         yield f"{name} over", (lambda f, n: lambda x: f(*(x,) * n, x))(f, f.nin), (a[x],)
         yield f"{name} across", (lambda f, n: lambda x: f(*(x[:2],) * n, x[1:3]))(f, f.nin), (a["v4"],)
         yield f"{name} None", f, (*operands, None)
+
+
+LISTS = (
+    [1, 2, 3],
+    (2, 3, 4),
+    [1.5, 2, -0.0],
+    [True, False],
+    [2**62, 2**62],
+    [2**53 + 1, 1],
+    [2**64, 1],
+    [1.0, None],
+    [[1, 2], [3, 4]],
+    [(1.0, 2.0), [3, 4]],
+    [[1, 2], [3]],
+    [np.float64(2.0), 1],
+    [np.int64(2), 1],
+    [float("nan"), 1.0],
+    [1e308, 1e308],
+    [1j, 2.0],
+    [],
+    [[]],
+    ["a", "b"],
+    list(range(100)),
+)
+
+
+def _lists(a: dict[str, np.ndarray]) -> Iterator[Call]:
+    """What is done to lists, and to numbers of which NumPy makes arrays."""
+    lists = [
+        *LISTS,
+        [a["v3"], a["w3"]],
+        (a["m44"], a["n44"]),
+        [a["v3"], a["v4"]],
+        [a["v3"], 1.0],
+        [a["i64"], a["i64b"]],
+    ]
+    lists += [[a["v257"]] * 3, [a["strided"], a["v3"]], [a["v3"].view(Plain), a["v3"]], [a["zero_d"]]]
+    for (
+        name
+    ) in "sum prod mean std var max min amax amin all any median argmax argmin cumsum array asarray".split():
+        f = getattr(np, name)
+        for x in lists:
+            yield f"{name} of a list", lambda x, f=f: f(x), (x,)
+            if name not in ("array", "asarray"):
+                yield f"{name} of a list", lambda x, f=f: f(x, axis=0), (x,)
+                yield f"{name} of a list", lambda x, f=f: f(x, -1), (x,)
+    for x in NUMBERS:
+        for f in (np.all, np.any):
+            yield f.__name__, f, (x,)
+        for low, high in itertools.product(
+            (0.0, -0.0, 1, np.float64(-2.0), float("nan"), None, True, 2j), repeat=2
+        ):
+            yield "clip", np.clip, (x, low, high)
+    ends = (
+        0,
+        1,
+        0.5,
+        -3,
+        1e308,
+        -1e308,
+        1e-320,
+        float("inf"),
+        np.float64(2.0),
+        np.float32(0.1),
+        True,
+        2**60,
+        1j,
+    )
+    for start, stop, n in itertools.product(
+        ends, ends, (5, 2, 1, 0, -1, 100, 2048, 3000, True, np.int64(3), 2.0)
+    ):
+        yield "linspace", np.linspace, (start, stop, n)
+    for start, stop in itertools.product(ends, ends):
+        yield "linspace", np.linspace, (start, stop)
+    for x, y in itertools.product(
+        ("v3", "w3", "v8", "m23", "m13", "i64", "f32", "zero_d", "empty", "strided"), repeat=2
+    ):
+        yield "isclose", np.isclose, (a[x], a[y])
+        yield "isclose", _with({"atol": 0.2}, np.isclose), (a[x], a[y])
+        yield "isclose", _with({"equal_nan": True}, np.isclose), (a[x], a[y])
+    for x in NUMBERS:
+        yield "isclose", np.isclose, (a["v3"], x)
+        yield "isclose", np.isclose, (x, 1.5)
 
 
 def _with(names: dict[str, Any], f: Callable) -> Callable:
@@ -500,6 +592,7 @@ PARTS = {
     "functions": functions,
     "methods": methods,
     "linalg": linalg,
+    "lists": _lists,
 }
 
 
