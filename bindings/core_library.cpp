@@ -56,7 +56,8 @@ void publish() {
     frontend::set_verify(current.verify);
     frontend::set_retirement(current.retire);
     frontend::set_regions(current.regions);
-    frontend::set_host_calls(current.host_calls && !current.verify);
+    frontend::set_host_calls(current.host_calls);
+    frontend::set_host_calls_verified(current.verify);
     if (const auto* api = loaded_core()) api->configure(current, core_line);
 }
 

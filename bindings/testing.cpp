@@ -11,6 +11,7 @@
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/stepper.h"
 #include "frontend/drive/verify_region.h"
+#include "frontend/host_calls/verified.h"
 #include "guards/check/cupy_api.h"
 
 namespace stator::bindings {
@@ -181,6 +182,13 @@ bool note_frame(void* ctx, Frame& f, PyObject**) {
 }
 
 // From here on the first `find` in the text of each region that is built becomes `replace`.
+PyObject* spoil_host_calls_from(PyObject*, PyObject* on) {
+    const int yes = PyObject_IsTrue(on);
+    if (yes < 0) return nullptr;
+    spoil_host_calls(yes != 0);
+    Py_RETURN_NONE;
+}
+
 PyObject* mutate_regions_from(PyObject*, PyObject* args) {
     const char *find = "", *replace = "";
     if (!PyArg_ParseTuple(args, "ss", &find, &replace)) return nullptr;
@@ -287,6 +295,8 @@ PyMethodDef kMethods[] = {
     {"last_run", last_run, METH_NOARGS, "What the last step_call did."},
     {"decode", decode, METH_O, "The decoded instructions of a code object, or why it has none."},
     {"watch_frames", watch_frames, METH_O, "Names of the frames that the hook is offered while calling."},
+    {"spoil_host_calls", spoil_host_calls_from, METH_O,
+     "spoil_host_calls(on): STATOR_VERIFY finds another result in each call of NumPy that is answered."},
     {"mutate_regions", mutate_regions_from, METH_VARARGS,
      "mutate_regions(find, replace): a defect in each region that is built from now on; empty: none."},
     {"call_clone", call_clone, METH_VARARGS, "call_clone(function, value): a frame that returns at once."},

@@ -8,6 +8,7 @@
 #include "frontend/clock.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/drive/driver.h"
+#include "frontend/host_calls/verified.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/policy.h"
 #include "frontend/services.h"
@@ -283,7 +284,8 @@ PyObject* HostCase::compared(const HostCall& call) {
 
 void HostCase::conclude() {
     const bool quicker =
-        least_trace_ != kUnknown && least_trace_ < least_numpy_ - least_numpy_ / policy().host_call_gain;
+        least_trace_ != kUnknown &&
+        (least_trace_ < least_numpy_ - least_numpy_ / policy().host_call_gain || host_calls_are_verified());
     FunctionState::Impl& fs = *state_->impl();
     spent_ = calls_ = misses_ = left_ = 0;
     if (quicker) {
@@ -324,7 +326,8 @@ PyObject* HostCase::replayed(const HostCall& call) {
                 has_code_ = true;
                 fs.compile_postponed();
             }
-            return out.value;
+            return verified(out.value, function_->callable, call.args, static_cast<Py_ssize_t>(call.count()),
+                            [&] { return call.by_numpy(); });
         }
         // A floating-point fault, or elements that were not like this when it was recorded.
         if (out.kind == Outcome::Failed) PyErr_Clear();

@@ -12,6 +12,7 @@
 #include "frontend/host_calls/new_arrays.h"
 #include "frontend/host_calls/operands.h"
 #include "frontend/host_calls/slots.h"
+#include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/policy.h"
 #include "frontend/stance.h"
@@ -128,6 +129,6 @@ void start_host_calls() {
 
 void set_host_calls(bool on) { g_on = on; }
 
-bool host_calls_are_on() { return g_on && stance() == Stance::Default; }
+bool host_calls_are_on() { return g_on && stance() == Stance::Default && !is_by_numpy(); }
 
 }  // namespace stator::frontend

@@ -5,6 +5,7 @@
 
 #include "frontend/host_calls/case.h"
 #include "frontend/host_calls/slots.h"
+#include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/names.h"
 
 namespace stator::frontend {
@@ -25,7 +26,10 @@ PyObject* ask_function(const HostCall& call) {
 PyObject* enter_function(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* names) {
     HostFunction& f = functions().find(function)->second;
     if (f.at_once && !names && host_calls_are_on()) {
-        if (PyObject* result = f.at_once(args, PyVectorcall_NARGS(nargsf))) return result;
+        const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+        if (PyObject* result = f.at_once(args, count))
+            return verified(result, function, args, count,
+                            [&] { return g_dispatch(function, args, nargsf, names); });
         if (PyErr_Occurred()) return nullptr;
     }
     return serve({&f, args, nargsf, names, ask_function});

@@ -19,5 +19,7 @@ void start_host_calls();
 
 // Off: every call is NumPy's.
 void set_host_calls(bool on);
+// Whether NumPy makes each call as well, and has to give the same (STATOR_VERIFY).
+void set_host_calls_verified(bool on);
 
 }  // namespace stator::frontend

@@ -8,6 +8,7 @@
 
 #include "frontend/host_calls/case.h"
 #include "frontend/host_calls/slots.h"
+#include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/small_products.h"
@@ -51,7 +52,8 @@ PyObject* enter_method(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     for (size_t i = 0; i < all; ++i) with_self[i + 1] = args[i];
     if (I == kDot && all == 1 && !names)
         if (PyRef result = numpy::small_product(taken.function.callable, with_self, 2, 0, 0))
-            return result.release();
+            return verified(result.release(), taken.function.callable, with_self, 2,
+                            [&] { return taken.numpys(self, args, count, names); });
     return serve({&taken.function, with_self, static_cast<size_t>(count) + 1, names, ask_method});
 }
 

@@ -7,6 +7,7 @@
 
 #include "frontend/host_calls/operands.h"
 #include "frontend/host_calls/slots.h"
+#include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/names.h"
 
 namespace stator::frontend {
@@ -116,7 +117,9 @@ PyObject* answer(PyObject* const* args, Py_ssize_t count, PyObject* names) {
 template <Fast* Numpys>
 PyObject* enter_new(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     if (host_calls_are_on())
-        if (PyObject* result = answer(args, count, names)) return result;
+        if (PyObject* result = answer(args, count, names))
+            return verified(result, "array", args, count,
+                            [&] { return (*Numpys)(self, args, count, names); });
     return (*Numpys)(self, args, count, names);
 }
 

@@ -9,6 +9,7 @@
 
 #include "frontend/host_calls/operands.h"
 #include "frontend/host_calls/slots.h"
+#include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/small_products.h"
 #include "kernels/tier0/flags.h"
 
@@ -24,21 +25,25 @@ PyNumberMethods g_array_numbers;  // as they were
 richcmpfunc g_array_compare;
 
 struct Add {
+    static constexpr const char* kText = "+";
     static constexpr auto kSlot = &PyNumberMethods::nb_add;
     static constexpr auto kInPlace = &PyNumberMethods::nb_inplace_add;
     static double of(double x, double y) { return x + y; }
 };
 struct Subtract {
+    static constexpr const char* kText = "-";
     static constexpr auto kSlot = &PyNumberMethods::nb_subtract;
     static constexpr auto kInPlace = &PyNumberMethods::nb_inplace_subtract;
     static double of(double x, double y) { return x - y; }
 };
 struct Multiply {
+    static constexpr const char* kText = "*";
     static constexpr auto kSlot = &PyNumberMethods::nb_multiply;
     static constexpr auto kInPlace = &PyNumberMethods::nb_inplace_multiply;
     static double of(double x, double y) { return x * y; }
 };
 struct Divide {
+    static constexpr const char* kText = "/";
     static constexpr auto kSlot = &PyNumberMethods::nb_true_divide;
     static constexpr auto kInPlace = &PyNumberMethods::nb_inplace_true_divide;
     static double of(double x, double y) { return x / y; }
@@ -113,9 +118,12 @@ PyObject* binary(PyObject* a, PyObject* b) {
     if (host_calls_are_on()) {
         if (const Operands o(a, b); o) {
             PyObject* result = new_like(o.like, g_float64, sizeof(double));
-            if (result &&
-                compute<Op>(o, static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)))))
-                return result;
+            if (result && compute<Op>(o, static_cast<double*>(
+                                             PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
+                PyObject* const args[] = {a, b};
+                return verified(result, Op::kText, args, 2,
+                                [&] { return (g_array_numbers.*Op::kSlot)(a, b); });
+            }
             Py_XDECREF(result);
         }
     }
@@ -127,7 +135,7 @@ template <class Op>
 PyObject* in_place(PyObject* a, PyObject* b) {
     constexpr int kWarnsOnWrite = std::numeric_limits<int>::min();  // NPY_ARRAY_WARN_ON_WRITE, NumPy's own
     constexpr int kWritten = NPY_ARRAY_WRITEABLE | kWarnsOnWrite;
-    if (host_calls_are_on() && small_array(a) &&
+    if (host_calls_are_on() && !host_calls_are_verified() && small_array(a) &&
         (PyArray_FLAGS(reinterpret_cast<PyArrayObject*>(a)) & kWritten) == NPY_ARRAY_WRITEABLE) {
         double out[kMostElements];
         if (const Operands o(a, b); o && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(a)) == o.like.size &&
@@ -148,8 +156,11 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
         if (const Operands o(a, a); o) {
             PyObject* result = new_like(o.like, g_float64, sizeof(double));
             if (result && compute<Multiply>(o, static_cast<double*>(
-                                                   PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)))))
-                return result;
+                                                   PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
+                PyObject* const args[] = {a, b};
+                return verified(result, "**", args, 2,
+                                [&] { return g_array_numbers.nb_power(a, b, modulus); });
+            }
             Py_XDECREF(result);
         }
     }
@@ -162,7 +173,7 @@ PyObject* negative(PyObject* a) {
             if (PyObject* result = new_like(x, g_float64, sizeof(double))) {
                 auto* out = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)));
                 for (int64_t i = 0; i < x.size; ++i) out[i] = -x.data()[i];
-                return result;
+                return verified(result, "-", &a, 1, [&] { return g_array_numbers.nb_negative(a); });
             }
         }
     }
@@ -189,7 +200,8 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
                     case Py_GE: compare_all(o, out, [](double x, double y) { return x >= y; }); break;
                 }
                 tier0::clear_flags();
-                return result;
+                PyObject* const args[] = {a, b};
+                return verified(result, "<=>", args, 2, [&] { return g_array_compare(a, b, op); });
             }
         }
     }
@@ -200,7 +212,9 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 PyObject* multiply_matrices(PyObject* a, PyObject* b) {
     if (host_calls_are_on()) {
         PyObject* const args[] = {a, b};
-        if (PyRef result = numpy::small_product(g_matmul, args, 2, 0, 0)) return result.release();
+        if (PyRef result = numpy::small_product(g_matmul, args, 2, 0, 0))
+            return verified(result.release(), "@", args, 2,
+                            [&] { return g_array_numbers.nb_matrix_multiply(a, b); });
     }
     return g_array_numbers.nb_matrix_multiply(a, b);
 }

@@ -10,6 +10,7 @@
 #include "frontend/host_calls/layout.h"
 #include "frontend/host_calls/slots.h"
 #include "frontend/host_calls/ufunc_loops.h"
+#include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "kernels/tier0/flags.h"
 #include "kernels/tier0/ops.h"
@@ -143,9 +144,10 @@ PyObject* enter_ufunc(PyObject* ufunc, PyObject* const* args, size_t nargsf, PyO
     if (!names && host_calls_are_on()) {
         if (UfuncLoops* u = served(ufunc)) {
             const Py_ssize_t count = PyVectorcall_NARGS(nargsf), nin = u->ufunc().nin;
-            if (count == nin || (count == nin + 1 && u->takes_out))
+            if (count == nin || (count == nin + 1 && u->takes_out && !host_calls_are_verified()))
                 if (PyRef result = Answer(*u).of(args, count > nin ? args[nin] : nullptr))
-                    return result.release();
+                    return verified(result.release(), ufunc, args, count,
+                                    [&] { return g_ufunc_call(ufunc, args, nargsf, names); });
             if (PyErr_Occurred()) return nullptr;
         }
     }

@@ -198,6 +198,32 @@ def region_differs(
     _differs(f"region {region} differs from Python, which does the loop: {why}; {where}")
 
 
+def check_host_call(
+    function: Any, arguments: tuple[Any, ...], expected: Any, found: Any, raised: bool
+) -> None:
+    """Compare what stator has answered to a call of NumPy with what NumPy gives, and report a difference once for each
+    function.
+
+    `function` is NumPy's, or the text of an operator; with `raised` NumPy has raised `expected`.
+    """
+    if not raised and same(expected, found):
+        return
+    name = function if isinstance(function, str) else getattr(function, "__name__", "array")
+    if name in _reported:
+        return
+    _reported.add(name)
+    path = Path("stator-verify-" + (re.sub(r"\W+", "-", name).strip("-") or "operator") + ".pickle")
+    case = {"function": name, **_picklable({"arguments": arguments, "numpy": expected, "stator": found})}
+    try:
+        path.write_bytes(pickle.dumps(case))
+        where = f"kept in {path}"
+    except Exception as problem:
+        where = f"the case could not be kept: {problem}"
+    _differs(
+        f"a call of NumPy's {name} was answered with other bits than NumPy's, which the program gets; {where}"
+    )
+
+
 def _differs(text: str) -> None:
     differences.append(text)
     _say(text)

@@ -80,7 +80,45 @@ print(heat(stator.disable(lambda: np.cross(v, w))))
 
 def test_nothing_is_answered_where_it_is_switched_off():
     assert check("stator.compile(lambda x: x); print(heat(np.mean, v))", STATOR_HOST_CALLS="0") == ["False"]
-    assert check("stator.compile(lambda x: x); print(heat(np.mean, v))", STATOR_VERIFY="1") == ["False"]
+
+
+EVERY_WAY = """
+stator.compile(lambda x: x)
+m = np.arange(4.0).reshape(2, 2)
+def every_way():
+    for _ in range(60):
+        v + w; v < w; -v; v**2; m @ m; np.sin(v); v.astype(np.float32) * 2; np.arange(3) + v
+        np.linalg.det(m); np.linspace(0.0, 1.0, 5); np.all(np.True_); v.dot(w); np.array([1.0, 2]); np.cross(v, w); v.mean()
+        np.sum([1, 2, 3]); x = v.copy(); x += w; x[:2] *= 2
+"""
+
+
+def test_verify_compares_each_answer(tmp_path):
+    """None differs; and where each is spoiled, NumPy's result is what the program gets, with a report and a case."""
+    assert check(EVERY_WAY + "every_way(); print(stator.stats()['host_calls'] > 0)", STATOR_VERIFY="1") == [
+        "True"
+    ]
+    said = check(
+        EVERY_WAY
+        + f"""
+import os, pickle
+os.chdir({str(tmp_path)!r})
+from stator import _verify
+from stator._stator import _testing
+_testing.spoil_host_calls(True)
+every_way()
+print(sorted(d.split("NumPy's ")[1].split(" was")[0] for d in _verify.differences))
+print(np.cross(v, w), v + w)
+_testing.spoil_host_calls(False)
+case = pickle.load(open("stator-verify-cross.pickle", "rb"))
+print(case["function"], case["arguments"], case["numpy"], case["stator"])
+""",
+        STATOR_VERIFY="1",
+    )
+    answered = "** + - <=> @ add all array cross det dot linspace mean moveaxis multiply sin sum".split()
+    wanted = f"{answered} [ 7. -0.5 -2. ] [1.5 1. 5. ]"
+    wanted += " cross (array([1., 2., 3.]), array([ 0.5, -1. , 2. ])) [ 7. -0.5 -2. ] None"
+    assert " ".join(said) == wanted
 
 
 def test_tracers_and_profilers_see_numpys_own_functions():
