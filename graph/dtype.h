@@ -49,11 +49,27 @@ inline constexpr DTypeInfo kDTypes[] = {
 };
 inline constexpr int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
+namespace detail {
+
+inline constexpr int kNumPyTypes = 24;  // above all numbers of the table
+
+struct ByNumPyType {
+    int8_t dtype[kNumPyTypes];
+    constexpr ByNumPyType() : dtype{} {
+        for (int8_t& t : dtype) t = -1;
+        for (int i = 0; i < kDTypeCount; ++i)
+            if (kDTypes[i].numpy_type >= 0) dtype[kDTypes[i].numpy_type] = static_cast<int8_t>(i);
+    }
+};
+inline constexpr ByNumPyType kByNumPyType;
+
+}  // namespace detail
+
 // The dtype of NumPy's type number. Nothing for others: NumPy numbers all dtypes that extensions define -1.
 constexpr std::optional<DType> dtype_numbered(int numpy_type) {
-    for (int i = 0; numpy_type >= 0 && i < kDTypeCount; ++i)
-        if (kDTypes[i].numpy_type == numpy_type) return static_cast<DType>(i);
-    return std::nullopt;
+    if (numpy_type < 0 || numpy_type >= detail::kNumPyTypes) return std::nullopt;
+    const int8_t found = detail::kByNumPyType.dtype[numpy_type];
+    return found < 0 ? std::nullopt : std::optional(static_cast<DType>(found));
 }
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<int>(t)]; }

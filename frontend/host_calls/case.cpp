@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frontend/clock.h"
+#include "frontend/cpython/deferred.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/drive/driver.h"
 #include "frontend/host_calls/verified.h"
@@ -74,21 +75,30 @@ std::string full_name(PyObject* function) {
     return text("__module__") + "." + text("__name__");
 }
 
+// The code of the one function that the code of a module defines.
+PyObject* defined_code(PyObject* module_code) {
+    PyObject* constants = reinterpret_cast<PyCodeObject*>(module_code)->co_consts;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i)
+        if (PyCode_Check(PyTuple_GET_ITEM(constants, i))) return PyTuple_GET_ITEM(constants, i);
+    return nullptr;
+}
+
 // The wrapper, named as the function is; null without an error where it cannot be made: with keywords that
-// are no names, for one.
+// are no names, for one. No Python code runs meanwhile in which a signal's handler could raise, but a hook
+// that audits compilation.
 PyRef make_wrapper(const HostCall& call) {
+    const DeferredSignals deferred;
     PyObject* function = call.function->callable;
     const std::string name = full_name(function);
     const PyRef code =
         PyRef::steal(Py_CompileString(wrapper_text(call).c_str(), ("<" + name + ">").c_str(), Py_file_input));
-    const PyRef globals = PyRef::steal(code ? PyDict_New() : nullptr);
+    PyObject* defined = code ? defined_code(code.get()) : nullptr;
+    const PyRef globals = PyRef::steal(defined ? PyDict_New() : nullptr);
     const PyRef text = PyRef::steal(globals ? PyUnicode_FromString(name.c_str()) : nullptr);
     if (text && PyDict_SetItemString(globals.get(), "f", function) == 0 &&
         PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) == 0) {
-        const PyRef done = PyRef::steal(PyEval_EvalCode(code.get(), globals.get(), globals.get()));
-        PyObject* wrapper = done ? PyDict_GetItemString(globals.get(), "wrapper") : nullptr;
-        if (wrapper && PyObject_SetAttrString(wrapper, "__qualname__", text.get()) == 0)
-            return PyRef::borrow(wrapper);
+        PyRef wrapper = PyRef::steal(PyFunction_NewWithQualName(defined, globals.get(), text.get()));
+        if (wrapper) return wrapper;
     }
     PyErr_Clear();
     return {};
@@ -99,7 +109,8 @@ PyRef make_wrapper(const HostCall& call) {
 bool in_host_case() { return t_in_case; }
 
 void HostFunction::note_passed() {
-    if (!served && !at_once && ++passed == policy().host_call_given_back) give_back(*this);
+    if (!served && ++passed == policy().host_call_given_back)
+        at_once ? void(has_cases = false) : give_back(*this);
 }
 
 FlatArguments::FlatArguments(const HostCall& call) {

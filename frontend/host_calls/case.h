@@ -26,7 +26,8 @@ struct HostFunction {
     AtOnce at_once = nullptr;
     bool reads_lists = false;  // what it does to a list is what it does to the array of it
     bool served = false;
-    int passed = 0;  // calls of cases that are NumPy's for good
+    bool has_cases = true;  // false: only what is answered at once is looked at
+    int passed = 0;         // calls of cases that are NumPy's for good
 
     // Most of what it is called for is NumPy's: finding that out takes time in each call.
     void note_passed();

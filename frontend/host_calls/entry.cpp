@@ -13,6 +13,8 @@
 #include "frontend/host_calls/operands.h"
 #include "frontend/host_calls/slots.h"
 #include "frontend/host_calls/verified.h"
+#include "frontend/hosts/numpy/lower.h"
+#include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/runtime.h"
 #include "frontend/policy.h"
 #include "frontend/stance.h"
@@ -22,6 +24,18 @@ namespace stator::frontend {
 namespace {
 
 bool g_on = true;
+
+// Whether NumPy's functions do with it what they do without running code of the program's, which a recording
+// that is dropped would have run in vain.
+bool runs_no_python(PyObject* o) {
+    static PyObject* no_value = numpy::numpy_function("_NoValue");
+    PyTypeObject* type = Py_TYPE(o);
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || o == Py_None ||
+           PyUnicode_CheckExact(o) || PyComplex_CheckExact(o) || PySlice_Check(o) || o == Py_Ellipsis ||
+           o == no_value || PyArray_DescrCheck(o) ||
+           (PyType_Check(o) && !(reinterpret_cast<PyTypeObject*>(o)->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
+           (PyArray_CheckScalar(o) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE));
+}
 
 // What decides which case a call belongs to, mixed into one number.
 class Kinds {
@@ -42,13 +56,19 @@ class Kinds {
   private:
     void add(PyObject* o, int depth) {
         int64_t size = 0;
-        if (const uint32_t form = numpy::array_form(o, &size)) {
+        if (PyArray_CheckExact(o)) {
+            fits_ &= PyTypeNum_ISNUMBER(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(o))) ||
+                     PyTypeNum_ISBOOL(PyArray_TYPE(reinterpret_cast<PyArrayObject*>(o)));
+            mix(numpy::array_form(o, &size));
             size_ += size;
-            return mix(form);
+            return;
         }
         mix(reinterpret_cast<uintptr_t>(Py_TYPE(o)));
         const bool sequence = PyList_CheckExact(o) || PyTuple_CheckExact(o);
-        if (!sequence) return;
+        if (!sequence) {
+            fits_ &= runs_no_python(o);
+            return;
+        }
         const Py_ssize_t count = PySequence_Fast_GET_SIZE(o);
         items_ += count;
         fits_ &= depth < 2 && items_ <= policy().host_call_items;

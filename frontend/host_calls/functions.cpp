@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "frontend/cpython/frame.h"
 #include "frontend/host_calls/case.h"
 #include "frontend/host_calls/slots.h"
 #include "frontend/host_calls/verified.h"
@@ -25,14 +26,15 @@ PyObject* ask_function(const HostCall& call) {
 
 PyObject* enter_function(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* names) {
     HostFunction& f = functions().find(function)->second;
-    if (f.at_once && !names && host_calls_are_on()) {
+    if (f.at_once && !names && host_calls_are_on() && !is_traced(PyThreadState_Get())) {
         const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
         if (PyObject* result = f.at_once(args, count))
             return verified(result, function, args, count,
                             [&] { return g_dispatch(function, args, nargsf, names); });
         if (PyErr_Occurred()) return nullptr;
     }
-    return serve({&f, args, nargsf, names, ask_function});
+    return f.has_cases ? serve({&f, args, nargsf, names, ask_function})
+                       : g_dispatch(function, args, nargsf, names);
 }
 
 // Functions that look at their first argument through np.asanyarray alone.

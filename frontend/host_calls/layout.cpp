@@ -239,6 +239,10 @@ void Layout::walk(const UfuncOperand* operands, int count_of_operands) {
     }
 }
 
+bool Layout::is_fortran_with_short_axes() const {
+    return fortran_ && std::find(shape, shape + rank, 1) != shape + rank;
+}
+
 PyRef Layout::new_array(DType t, int64_t itemsize) const {
     PyArray_Descr* descr = numpy::descr_of(t);
     if (!fortran_) return PyRef::steal(numpy::new_small_array(descr, rank, shape, size * itemsize));

@@ -56,6 +56,8 @@ struct Layout {
     template <class F>
     void each_round(char* const* places, int inputs, npy_intp result_step, F f) const;
 
+    // NumPy's iterator, which converts, gives axes of extent 1 other strides than its short way.
+    bool is_fortran_with_short_axes() const;
     // Where the result lies as NumPy lays it out; null without an error where NumPy has to make it.
     PyRef new_array(graph::DType t, int64_t itemsize) const;
     // Whether the result may be computed elsewhere and copied there.

@@ -65,6 +65,8 @@ UfuncLoop UfuncLoops::ask(OperandKind first, OperandKind second) const {
     found.anyhow = !inexact || numpy::is_exact(ufunc_, loop_types);
     // Which of two zeros they take depends on where in its call of the loop an element stands.
     if (inexact && (ufunc_.name == "fmax" || ufunc_.name == "fmin")) found.anyhow = false;
+    // Which of two NaNs they take depends on how they are called as well.
+    if (inexact && converted && (ufunc_.name == "maximum" || ufunc_.name == "minimum")) found.anyhow = false;
     // Loops that have two operands look at strides of 0, and NumPy converts into buffers of its own.
     if (!found.anyhow && (half || (converted && nin > 1))) return {};
     found.loop = numpy::find_numpys_loop({ufunc_.name, types});

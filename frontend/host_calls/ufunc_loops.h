@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "frontend/host_calls/backoff.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "kernels/program.h"
 
@@ -34,6 +35,7 @@ struct UfuncLoop {
     graph::DType out = graph::DType::Bool;
     // The same bits however the elements lie, and in however many calls of the loop they are computed.
     bool anyhow = false;
+    mutable Backoff backoff;
 };
 
 class UfuncLoops {

@@ -65,7 +65,8 @@ class Answer {
     const UfuncLoop* loop_ = nullptr;
     Layout layout_;
     PyRef made_;
-    char* data_ = nullptr;  // of the result, where the loop writes it
+    char* data_ = nullptr;    // of the result, where the loop writes it
+    bool converted_ = false;  // an operand of another dtype was
     uint32_t faults_ = 0;
     char bits_[16] = {};
 };
@@ -77,6 +78,7 @@ bool Answer::convert(int i) {
     if (!is_dtype(o.kind)) return o.set_number(to);
     const DType from = dtype_of(o.kind);
     if (from == to) return true;
+    converted_ = true;
     const int size = graph::info(to).size;
     const bool number = o.rank == 0;
     if (!number && o.rank > 1 && !o.c_contiguous && !o.f_contiguous) return false;
@@ -97,6 +99,7 @@ bool Answer::place_result(PyObject* out) {
         data_ = g_result;
         return layout_.fits_into(out, loop_->out, loop_->anyhow);
     }
+    if (converted_ && layout_.is_fortran_with_short_axes()) return false;
     made_ = layout_.new_array(loop_->out, size);
     if (made_) data_ = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(made_.get()));
     return static_cast<bool>(made_);
@@ -117,6 +120,7 @@ bool Answer::run() {
     });
     const bool clean = (faults_ | tier0::read_faults()) == 0;
     if (!clean) tier0::clear_flags();
+    loop_->backoff.note(clean);
     return clean;
 }
 
@@ -130,11 +134,13 @@ PyRef Answer::of(PyObject* const* args, PyObject* out) {
     for (int i = 0; i < nin_; ++i)
         if (!operands_[i].read(args[i])) return {};
     loop_ = &loops_.find(operands_[0].kind, nin_ > 1 ? operands_[1].kind : OperandKind::None);
-    if (!loop_->loop.fn) return {};
+    if (!loop_->loop.fn || loop_->backoff.skips()) return {};
     if (!layout_.find(operands_, nin_, loop_->anyhow)) return {};
     tier0::clear_flags();
     for (int i = 0; i < nin_; ++i)
         if (!convert(i)) return {};
+    // Loops of comparisons clear what conversions have set.
+    if (converted_) faults_ |= tier0::read_faults();
     layout_.walk(operands_, nin_);
     if (!place_result(out) || !run()) return {};
     return give(out);

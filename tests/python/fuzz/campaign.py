@@ -40,7 +40,7 @@ MODES = {
     # Nothing is compiled but NumPy's functions, at once.
     "hosted": {
         "STATOR_ASYNC": "0",
-        "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0,host_call_cases=100000",
+        "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0,host_call_cases=100000,host_call_backoff=0",
     },
     # Loops go from their region to traces and back at each opportunity.
     "duel": {

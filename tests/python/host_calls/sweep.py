@@ -2,6 +2,8 @@
 
 ``python -m host_calls.sweep PART [EVERY]`` in tests/python: one of `PARTS`, of which every so many calls are made (all of them take
 minutes). Each is made so often that it is recorded and served.
+STATOR_TUNE=host_call_backoff=0 keeps faults of some calls from leaving others to NumPy.
+
 Prints each difference, how many calls agree, and how many stator has answered; ends with 1 where any differ.
 """
 
@@ -94,6 +96,11 @@ def _layouts(rng: np.random.Generator) -> dict[str, np.ndarray]:
         "new_first": m[:, 1][None],
         "new_within": c[:, None],
         "new_ints": np.arange(4)[:, None],
+        "short_f": np.ones((2, 1, 3)).transpose(2, 1, 0),
+        "short_ints_f": np.ones((2, 1, 3), np.int32).transpose(2, 1, 0),
+        "signalling": np.array([0x7F800001, 1, 0xFF800002], np.uint32).view(np.float32),
+        "signalling_half": np.array([0x7C01, 1, 0xFC01], np.uint16).view(np.float16),
+        "quiet": np.array([0x7FF8000000000001, 1, 0xFFF8000000000002], np.uint64).view(np.float64),
         "five_axes": rng.random((1, 2, 1, 2, 1)),
     }
 

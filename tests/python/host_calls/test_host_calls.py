@@ -18,7 +18,11 @@ from tests import levels  # noqa: E402
 
 TESTS = Path(__file__).parents[1]
 # Everything is recorded at once, served whatever it takes, and compiled before it is.
-AT_ONCE = {"STATOR_RETIRE": "0", "STATOR_ASYNC": "0", "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0"}
+AT_ONCE = {
+    "STATOR_RETIRE": "0",
+    "STATOR_ASYNC": "0",
+    "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0,host_call_backoff=0",
+}
 
 # Parts of which all calls would take minutes; primes, so that no operand is always left out.
 EVERY = {"operators": 19, "ufuncs": 7, "functions": 3}
@@ -134,6 +138,91 @@ def names(install):
 print(names(sys.setprofile), names(sys.settrace))
 """)
     assert said == ["True", "True"]
+
+
+def test_tracers_and_profilers_see_what_is_answered_at_once():
+    """Functions that need no trace: NumPy's own frames are seen, as without stator."""
+    said = check("""
+stator.compile(lambda x: x)
+m = np.eye(3) + 1
+calls = [lambda: np.linalg.det(m), lambda: np.linalg.norm(v), lambda: np.linspace(0.0, 1.0, 5), lambda: np.all(True),
+         lambda: np.clip(v[0], 0.0, 1.0), lambda: np.dot(m, m)]
+def events(install, f):
+    seen = []
+    install(lambda frame, event, arg: seen.append((event, frame.f_code.co_name)))
+    f()
+    install(None)
+    return seen
+for f in calls:
+    for install in (sys.setprofile, sys.settrace):
+        f()
+        found = events(install, f)
+        with stator.options(host_calls=False):
+            print(found == events(install, f))
+""")
+    assert said == ["True"] * 12
+
+
+def test_what_runs_code_of_the_program_is_not_recorded():
+    """A recording that is dropped would have run it in vain."""
+    said = check("""
+stator.compile(lambda x: x)
+class Counted:
+    asked = 0
+    def __array__(self, dtype=None, copy=None):
+        Counted.asked += 1
+        return np.arange(3)
+    def __getattr__(self, name):
+        Counted.asked += 1
+        raise AttributeError(name)
+    def __add__(self, other):
+        Counted.asked += 1
+        return 1.0
+    __mul__ = __radd__ = __truediv__ = __lt__ = __add__
+class Listed(list):
+    def __iter__(self):
+        Counted.asked += 1
+        return super().__iter__()
+    def __len__(self):
+        Counted.asked += 1
+        return super().__len__()
+o = Counted()
+objects = np.array([Counted(), Counted()], object)
+calls = [lambda: np.take(v, o), lambda: np.take(v, Listed([1])), lambda: np.concatenate([v, o]), lambda: np.sum([o, o]),
+         lambda: np.std(objects), lambda: np.median(o), lambda: np.where(o, v, v), lambda: np.vander(v, o)]
+def counted(f):
+    Counted.asked = 0
+    for _ in range(60):
+        try:
+            f()
+        except (TypeError, AttributeError, ValueError):
+            pass
+    return Counted.asked
+for f in calls:
+    with stator.options(host_calls=False):
+        expected = counted(f)
+    print(counted(f) == expected)
+""")
+    assert said == ["True"] * 8
+
+
+def test_an_interrupt_while_a_call_is_recorded_arrives():
+    said = check("""
+import _thread
+stator.compile(lambda x: x)
+sent = []
+def interrupt(event, args):
+    if event == "compile" and not sent and str(args[1]).startswith("<numpy."):
+        sent.append(True)
+        _thread.interrupt_main()
+sys.addaudithook(interrupt)
+try:
+    for _ in range(200):
+        np.percentile(v, 50)
+except KeyboardInterrupt:
+    print("arrived", sent)
+""")
+    assert said == ["arrived", "[True]"]
 
 
 def test_an_exception_has_numpys_frames():
