@@ -11,6 +11,7 @@
 #include "frontend/drive/driver.h"
 #include "frontend/host_calls/verified.h"
 #include "frontend/hosts/call_pure.h"
+#include "frontend/hosts/numpy/lower.h"
 #include "frontend/policy.h"
 #include "frontend/services.h"
 #include "frontend/stance.h"
@@ -48,6 +49,11 @@ void spell(PyObject* o, size_t* next, std::string* text) {
     *text += PyList_CheckExact(o) ? "]" : ")";
 }
 
+// `keepdims=np._NoValue`, which NumPy's functions pass on where they were given nothing.
+bool is_left_out(const HostCall& call, size_t i) {
+    return i >= static_cast<size_t>(PyVectorcall_NARGS(call.nargsf)) && numpy::is_no_value(call.args[i]);
+}
+
 // "def wrapper(a0, a1, a2): return f([a0, a1,], axis=a2)"
 std::string wrapper_text(const HostCall& call) {
     const size_t named = call.names ? static_cast<size_t>(PyTuple_GET_SIZE(call.names)) : 0;
@@ -55,6 +61,7 @@ std::string wrapper_text(const HostCall& call) {
     std::string parameters, arguments;
     size_t next = 0;
     for (size_t i = 0; i < call.count(); ++i) {
+        if (is_left_out(call, i)) continue;
         if (i >= positional)
             arguments +=
                 guards::utf8(PyTuple_GET_ITEM(call.names, static_cast<Py_ssize_t>(i - positional))) + "=";
@@ -114,7 +121,8 @@ void HostFunction::note_passed() {
 }
 
 FlatArguments::FlatArguments(const HostCall& call) {
-    for (size_t i = 0; i < call.count(); ++i) add(call.args[i]);
+    for (size_t i = 0; i < call.count(); ++i)
+        if (!is_left_out(call, i)) add(call.args[i]);
 }
 
 FlatArguments::~FlatArguments() {
@@ -135,7 +143,8 @@ HostCase::HostCase(const HostCall& call)
     : function_(call.function), names_(PyRef::borrow(call.names)), count_(call.count()) {
     // An array that the function writes to is no argument like others.
     for (Py_ssize_t i = 0; call.names && i < PyTuple_GET_SIZE(call.names); ++i)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.names, i), "out") == 0)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.names, i), "out") == 0 &&
+            call.args[PyVectorcall_NARGS(call.nargsf) + i] != Py_None)
             stage_ = Stage::NumPys;
 }
 

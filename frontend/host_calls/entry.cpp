@@ -28,11 +28,10 @@ bool g_on = true;
 // Whether NumPy's functions do with it what they do without running code of the program's, which a recording
 // that is dropped would have run in vain.
 bool runs_no_python(PyObject* o) {
-    static PyObject* no_value = numpy::numpy_function("_NoValue");
     PyTypeObject* type = Py_TYPE(o);
     return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || o == Py_None ||
            PyUnicode_CheckExact(o) || PyComplex_CheckExact(o) || PySlice_Check(o) || o == Py_Ellipsis ||
-           o == no_value || PyArray_DescrCheck(o) ||
+           numpy::is_no_value(o) || PyArray_DescrCheck(o) ||
            (PyType_Check(o) && !(reinterpret_cast<PyTypeObject*>(o)->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
            (PyArray_CheckScalar(o) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE));
 }

@@ -79,6 +79,7 @@ bool read_int(TraceBuilder& tb, const Operand& o, Sym* out);
 bool require_fixed(TraceBuilder& tb, const Operand& o);
 // nullptr for an absent operand, None and np._NoValue (which then are guarded).
 const Operand* given(TraceBuilder& tb, const Operand* o);
+bool is_no_value(PyObject* o);  // np._NoValue
 bool read_fixed_int(TraceBuilder& tb, const Operand& o, int64_t* out);
 bool read_fixed_bool(TraceBuilder& tb, const Operand& o, bool* out);
 bool read_dtype(TraceBuilder& tb, const Operand& o, DType* out);

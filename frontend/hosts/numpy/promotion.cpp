@@ -179,15 +179,19 @@ bool require_fixed(TraceBuilder& tb, const Operand& o) {
     return false;
 }
 
-const Operand* given(TraceBuilder& tb, const Operand* o) {
+bool is_no_value(PyObject* o) {
     PyObject* no_value = once([] {
         PyRef np = module_named("numpy");
         PyObject* v = np ? PyObject_GetAttrString(np.get(), "_NoValue") : nullptr;
         PyErr_Clear();
         return v;
     });
+    return no_value && o == no_value;
+}
+
+const Operand* given(TraceBuilder& tb, const Operand* o) {
     if (!o || !o->obj) return nullptr;
-    if (o->obj != Py_None && o->obj != no_value) return o;
+    if (o->obj != Py_None && !is_no_value(o->obj)) return o;
     // It was None while recording: the guard that it stays so. A failure shows when the trace is checked.
     return require_fixed(tb, *o) ? nullptr : o;
 }

@@ -572,7 +572,8 @@ ShadowRef lower_function(TraceBuilder& tb, const Call& call) {
     for (const Operand* o : rest) items.push_back(steps.argument(*o));
     for (size_t i = 0; i < parameters.size(); ++i) {
         const Operand* o = given_arguments[i];
-        if (o && parameters[i].optional) o = given(tb, o);
+        // None is a value to some parameters, np._NoValue to none.
+        if (o && (parameters[i].optional || is_no_value(o->obj))) o = given(tb, o);
         p.push_back(o ? steps.argument(*o) : Steps::Ref{});
         if (parameters[i].rest && !items.empty()) p.back() = steps.items_of(items);
     }

@@ -270,6 +270,27 @@ def _lists(a: dict[str, np.ndarray]) -> Iterator[Call]:
             if name not in ("array", "asarray"):
                 yield f"{name} of a list", lambda x, f=f: f(x, axis=0), (x,)
                 yield f"{name} of a list", lambda x, f=f: f(x, -1), (x,)
+    nothing = getattr(np, "_NoValue")  # noqa: B009 - what NumPy's own functions pass on
+    for name, x in itertools.product(
+        ("sum", "prod", "max", "min", "mean", "std", "var", "any", "all"), ("v3", "m23", "i64", "v8")
+    ):
+        for names in (
+            {"axis": None, "out": None, "keepdims": nothing},
+            {"axis": 0, "keepdims": nothing, "where": nothing},
+            {
+                "axis": -1,
+                "dtype": None,
+                "out": None,
+                "keepdims": nothing,
+                "initial": nothing,
+                "where": nothing,
+            },
+            {"initial": None},
+            {"initial": 0.5, "out": None},
+            {"keepdims": None},
+            {"where": None},
+        ):
+            yield f"{name} {names}", _with(names, getattr(np, name)), (a[x],)
     for x in NUMBERS:
         for f in (np.all, np.any):
             yield f.__name__, f, (x,)
