@@ -119,70 +119,89 @@ bool compute(const Operands& o, double* out) {
     return good;
 }
 
+// Functions that answer stand beside those that are in NumPy's place: these have to end in a jump to NumPy's
+// own, not in a call. NumPy looks at the stack before it computes into a temporary, and finds no frame but
+// Python's and its own then (test_temporaries.py).
+struct Answered {
+    bool done = false;
+    PyObject* result = nullptr;
+};
+
+template <class Op>
+[[gnu::noinline]] Answered answer_binary(PyObject* a, PyObject* b) {
+    const Operands o(a, b);
+    PyObject* result = o ? new_like(o.like, g_float64, sizeof(double)) : nullptr;
+    if (!result) return {};
+    if (!compute<Op>(o, static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
+        Py_DECREF(result);
+        return {};
+    }
+    PyObject* const args[] = {a, b};
+    return {true, verified(result, Op::kText, args, 2, [&] { return (g_array_numbers.*Op::kSlot)(a, b); })};
+}
+
 template <class Op>
 PyObject* binary(PyObject* a, PyObject* b) {
-    if (host_calls_are_on() && !g_backoff<Op>.skips()) {
-        if (const Operands o(a, b); o) {
-            PyObject* result = new_like(o.like, g_float64, sizeof(double));
-            if (result && compute<Op>(o, static_cast<double*>(
-                                             PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
-                PyObject* const args[] = {a, b};
-                return verified(result, Op::kText, args, 2,
-                                [&] { return (g_array_numbers.*Op::kSlot)(a, b); });
-            }
-            Py_XDECREF(result);
-        }
-    }
+    if (host_calls_are_on() && !g_backoff<Op>.skips())
+        if (const Answered answer = answer_binary<Op>(a, b); answer.done) return answer.result;
     return (g_array_numbers.*Op::kSlot)(a, b);
 }
 
 // The result is computed beside the array first: faults leave it as it was, and `b` may overlap it.
 template <class Op>
-PyObject* in_place(PyObject* a, PyObject* b) {
+[[gnu::noinline]] bool answer_in_place(PyObject* a, PyObject* b) {
     constexpr int kWarnsOnWrite = std::numeric_limits<int>::min();  // NPY_ARRAY_WARN_ON_WRITE, NumPy's own
     constexpr int kWritten = NPY_ARRAY_WRITEABLE | kWarnsOnWrite;
-    if (host_calls_are_on() && !host_calls_are_verified() && small_array(a) &&
-        (PyArray_FLAGS(reinterpret_cast<PyArrayObject*>(a)) & kWritten) == NPY_ARRAY_WRITEABLE) {
-        double out[kMostElements];
-        if (const Operands o(a, b); o && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(a)) == o.like.size &&
-                                    o.like.array == reinterpret_cast<PyArrayObject*>(a) &&
-                                    compute<Op>(o, out)) {
-            std::memcpy(o.like.data(), out, sizeof(double) * static_cast<size_t>(o.like.size));
-            return Py_NewRef(a);
-        }
-    }
+    auto* array = reinterpret_cast<PyArrayObject*>(a);
+    if (!small_array(a) || (PyArray_FLAGS(array) & kWritten) != NPY_ARRAY_WRITEABLE) return false;
+    double out[kMostElements];
+    const Operands o(a, b);
+    if (!o || PyArray_SIZE(array) != o.like.size || o.like.array != array || !compute<Op>(o, out))
+        return false;
+    std::memcpy(o.like.data(), out, sizeof(double) * static_cast<size_t>(o.like.size));
+    return true;
+}
+
+template <class Op>
+PyObject* in_place(PyObject* a, PyObject* b) {
+    if (host_calls_are_on() && !host_calls_are_verified() && answer_in_place<Op>(a, b)) return Py_NewRef(a);
     return (g_array_numbers.*Op::kInPlace)(a, b);
 }
 
 // `x ** 2`, which NumPy takes for the square. Other exponents are its own.
-PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+[[gnu::noinline]] Answered answer_power(PyObject* a, PyObject* b, PyObject* modulus) {
     double exponent = 0;
     const bool plain = modulus == Py_None && (PyLong_CheckExact(b) || PyFloat_CheckExact(b));
-    if (plain && host_calls_are_on() && read_number(b, &exponent) != NumberKind::None && exponent == 2) {
-        if (const Operands o(a, a); o) {
-            PyObject* result = new_like(o.like, g_float64, sizeof(double));
-            if (result && compute<Multiply>(o, static_cast<double*>(
-                                                   PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
-                PyObject* const args[] = {a, b};
-                return verified(result, "**", args, 2,
-                                [&] { return g_array_numbers.nb_power(a, b, modulus); });
-            }
-            Py_XDECREF(result);
-        }
+    if (!plain || read_number(b, &exponent) == NumberKind::None || exponent != 2) return {};
+    const Operands o(a, a);
+    PyObject* result = o ? new_like(o.like, g_float64, sizeof(double)) : nullptr;
+    if (!result) return {};
+    if (!compute<Multiply>(o, static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
+        Py_DECREF(result);
+        return {};
     }
+    PyObject* const args[] = {a, b};
+    return {true, verified(result, "**", args, 2, [&] { return g_array_numbers.nb_power(a, b, modulus); })};
+}
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+    if (host_calls_are_on())
+        if (const Answered answer = answer_power(a, b, modulus); answer.done) return answer.result;
     return g_array_numbers.nb_power(a, b, modulus);
 }
 
+[[gnu::noinline]] Answered answer_negative(PyObject* a) {
+    const SmallArray x = small_array(a);
+    PyObject* result = x ? new_like(x, g_float64, sizeof(double)) : nullptr;
+    if (!result) return {};
+    auto* out = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)));
+    for (int64_t i = 0; i < x.size; ++i) out[i] = -x.data()[i];
+    return {true, verified(result, "-", &a, 1, [&] { return g_array_numbers.nb_negative(a); })};
+}
+
 PyObject* negative(PyObject* a) {
-    if (host_calls_are_on()) {
-        if (const SmallArray x = small_array(a)) {
-            if (PyObject* result = new_like(x, g_float64, sizeof(double))) {
-                auto* out = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)));
-                for (int64_t i = 0; i < x.size; ++i) out[i] = -x.data()[i];
-                return verified(result, "-", &a, 1, [&] { return g_array_numbers.nb_negative(a); });
-            }
-        }
-    }
+    if (host_calls_are_on())
+        if (const Answered answer = answer_negative(a); answer.done) return answer.result;
     return g_array_numbers.nb_negative(a);
 }
 
@@ -215,13 +234,17 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 }
 
 // `a @ b`: NumPy's own loop (hosts/numpy/small_products.h).
+[[gnu::noinline]] Answered answer_product(PyObject* a, PyObject* b) {
+    PyObject* const args[] = {a, b};
+    PyRef result = numpy::small_product(g_matmul, args, 2, 0, 0);
+    if (!result) return {};
+    return {true, verified(result.release(), "@", args, 2,
+                           [&] { return g_array_numbers.nb_matrix_multiply(a, b); })};
+}
+
 PyObject* multiply_matrices(PyObject* a, PyObject* b) {
-    if (host_calls_are_on()) {
-        PyObject* const args[] = {a, b};
-        if (PyRef result = numpy::small_product(g_matmul, args, 2, 0, 0))
-            return verified(result.release(), "@", args, 2,
-                            [&] { return g_array_numbers.nb_matrix_multiply(a, b); });
-    }
+    if (host_calls_are_on())
+        if (const Answered answer = answer_product(a, b); answer.done) return answer.result;
     return g_array_numbers.nb_matrix_multiply(a, b);
 }
 
