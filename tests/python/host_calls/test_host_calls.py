@@ -21,7 +21,9 @@ TESTS = Path(__file__).parents[1]
 AT_ONCE = {
     "STATOR_RETIRE": "0",
     "STATOR_ASYNC": "0",
-    "STATOR_TUNE": "host_call_hot=0,host_call_compiled=0,host_call_backoff=0",
+    # The fund pays for all recordings, however long they take on a busy machine.
+    "STATOR_TUNE": "host_call_hot=0,host_call_paid=0,host_call_compiled=0,host_call_backoff=0,"
+    "investments_begin=1000000000,investments_most_kept=1000000000",
 }
 
 # Parts of which all calls would take minutes; primes, so that no operand is always left out.
@@ -111,7 +113,8 @@ from stator import _verify
 from stator._stator import _testing
 _testing.spoil_host_calls(True)
 every_way()
-print(sorted(d.split("NumPy's ")[1].split(" was")[0] for d in _verify.differences))
+names = {{d.split("NumPy's ")[1].split(" was")[0] for d in _verify.differences}}
+print(sorted(names - {{"moveaxis"}}))  # which NumPy's own np.cross calls
 print(np.cross(v, w), v + w)
 _testing.spoil_host_calls(False)
 case = pickle.load(open("stator-verify-cross.pickle", "rb"))
@@ -119,7 +122,7 @@ print(case["function"], case["arguments"], case["numpy"], case["stator"])
 """,
         STATOR_VERIFY="1",
     )
-    answered = "** + - <=> @ add all array cross det dot linspace mean moveaxis multiply sin sum".split()
+    answered = "** + - <=> @ add all array cross det dot linspace mean multiply sin sum".split()
     wanted = f"{answered} [ 7. -0.5 -2. ] [1.5 1. 5. ]"
     wanted += " cross (array([1., 2., 3.]), array([ 0.5, -1. , 2. ])) [ 7. -0.5 -2. ] None"
     assert " ".join(said) == wanted
