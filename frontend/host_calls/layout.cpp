@@ -189,7 +189,7 @@ bool Layout::add_extents(const UfuncOperand& o) {
     return true;
 }
 
-bool Layout::find(const UfuncOperand* operands, int count_of_operands, bool anyhow) {
+bool Layout::find(const UfuncOperand* operands, int count_of_operands, bool any_layout) {
     bool c = true, f = true;
     for (int i = 0; i < count_of_operands; ++i) {
         const UfuncOperand& o = operands[i];
@@ -205,7 +205,7 @@ bool Layout::find(const UfuncOperand* operands, int count_of_operands, bool anyh
     flat_ &= rank <= 1 || c || f;
     fortran_ = flat_ && rank > 1 && !c;
     if (flat_) return true;
-    return anyhow && std::all_of(operands, operands + count_of_operands, falls);
+    return any_layout && std::all_of(operands, operands + count_of_operands, falls);
 }
 
 void Layout::walk(const UfuncOperand* operands, int count_of_operands) {
@@ -251,13 +251,11 @@ PyRef Layout::new_array(DType t, int64_t itemsize) const {
         PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape, nullptr, nullptr, 1, nullptr));
 }
 
-bool Layout::fits_into(PyObject* out, DType t, bool anyhow) const {
-    constexpr int kWarnsOnWrite = std::numeric_limits<int>::min();  // NPY_ARRAY_WARN_ON_WRITE, NumPy's own
-    constexpr int kNeeded = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
-    // Loops that are not the same anyhow look at how the output lies to the operands.
-    if (!anyhow || !PyArray_CheckExact(out)) return false;
+bool Layout::fits_into(PyObject* out, DType t, bool any_layout) const {
+    // Other loops look at how the output lies to the operands.
+    if (!any_layout || !PyArray_CheckExact(out)) return false;
     auto* a = reinterpret_cast<PyArrayObject*>(out);
-    if ((PyArray_FLAGS(a) & (kNeeded | kWarnsOnWrite)) != kNeeded) return false;
+    if (!may_be_written(a) || !PyArray_ISALIGNED(a)) return false;
     if (PyArray_DESCR(a) != numpy::descr_of(t) || PyArray_NDIM(a) != rank) return false;
     if (!std::equal(shape, shape + rank, PyArray_DIMS(a))) return false;
     return !fortran_ || PyArray_IS_F_CONTIGUOUS(a);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "frontend/host_calls/ufunc_loops.h"
 #include "frontend/pyref.h"
@@ -12,6 +13,12 @@ namespace stator::frontend {
 // From there on NumPy's loop takes longer than what surrounds it.
 inline constexpr int64_t kMostAtOnce = 2048;
 inline constexpr int kMostOperandAxes = 4;
+
+// False also for arrays of which NumPy warns when they are written to (np.broadcast_arrays).
+inline bool may_be_written(PyArrayObject* a) {
+    constexpr int kWarnsOnWrite = std::numeric_limits<int>::min();  // NPY_ARRAY_WARN_ON_WRITE, NumPy's own
+    return (PyArray_FLAGS(a) & (NPY_ARRAY_WRITEABLE | kWarnsOnWrite)) == NPY_ARRAY_WRITEABLE;
+}
 
 struct UfuncOperand {
     OperandKind kind = OperandKind::None;
@@ -48,8 +55,8 @@ struct Layout {
     npy_intp steps[kMostInputs] = {};  // from one of them to the next, bytes
 
     // False where NumPy has to be asked: extents that do not fit, orders of axes that only its iterator can
-    // bring together. `anyhow`: the loop may be called several times.
-    bool find(const UfuncOperand* operands, int count_of_operands, bool anyhow);
+    // bring together. `any_layout`: the loop may be called several times.
+    bool find(const UfuncOperand* operands, int count_of_operands, bool any_layout);
     // Steps and rounds, once the operands lie as the loop takes them.
     void walk(const UfuncOperand* operands, int count_of_operands);
     // f(places of the operands and of the result) for each call of the loop.
@@ -61,7 +68,7 @@ struct Layout {
     // Where the result lies as NumPy lays it out; null without an error where NumPy has to make it.
     PyRef new_array(graph::DType t, int64_t itemsize) const;
     // Whether the result may be computed elsewhere and copied there.
-    bool fits_into(PyObject* out, graph::DType t, bool anyhow) const;
+    bool fits_into(PyObject* out, graph::DType t, bool any_layout) const;
     void copy_into(PyObject* out, const char* elements) const;
 
   private:

@@ -5,9 +5,9 @@
 // whose sign and payload hang on how NumPy's loop was compiled; otherwise its result is dropped and NumPy
 // asked.
 #include <cstring>
-#include <limits>
 
 #include "frontend/host_calls/backoff.h"
+#include "frontend/host_calls/layout.h"
 #include "frontend/host_calls/operands.h"
 #include "frontend/host_calls/slots.h"
 #include "frontend/host_calls/verified.h"
@@ -119,6 +119,18 @@ bool compute(const Operands& o, double* out) {
     return good;
 }
 
+// A new array; NULL without an error where NumPy has to do it.
+template <class Op>
+PyObject* computed(PyObject* a, PyObject* b) {
+    const Operands o(a, b);
+    PyObject* result = o ? new_like(o.like, g_float64, sizeof(double)) : nullptr;
+    if (!result) return nullptr;
+    if (compute<Op>(o, static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)))))
+        return result;
+    Py_DECREF(result);
+    return nullptr;
+}
+
 // Functions that answer stand beside those that are in NumPy's place: these have to end in a jump to NumPy's
 // own, not in a call. NumPy looks at the stack before it computes into a temporary, and finds no frame but
 // Python's and its own then (test_temporaries.py).
@@ -129,13 +141,8 @@ struct Answered {
 
 template <class Op>
 [[gnu::noinline]] Answered answer_binary(PyObject* a, PyObject* b) {
-    const Operands o(a, b);
-    PyObject* result = o ? new_like(o.like, g_float64, sizeof(double)) : nullptr;
+    PyObject* result = computed<Op>(a, b);
     if (!result) return {};
-    if (!compute<Op>(o, static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
-        Py_DECREF(result);
-        return {};
-    }
     PyObject* const args[] = {a, b};
     return {true, verified(result, Op::kText, args, 2, [&] { return (g_array_numbers.*Op::kSlot)(a, b); })};
 }
@@ -150,10 +157,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
 // The result is computed beside the array first: faults leave it as it was, and `b` may overlap it.
 template <class Op>
 [[gnu::noinline]] bool answer_in_place(PyObject* a, PyObject* b) {
-    constexpr int kWarnsOnWrite = std::numeric_limits<int>::min();  // NPY_ARRAY_WARN_ON_WRITE, NumPy's own
-    constexpr int kWritten = NPY_ARRAY_WRITEABLE | kWarnsOnWrite;
     auto* array = reinterpret_cast<PyArrayObject*>(a);
-    if (!small_array(a) || (PyArray_FLAGS(array) & kWritten) != NPY_ARRAY_WRITEABLE) return false;
+    if (!small_array(a) || !may_be_written(array)) return false;
     double out[kMostElements];
     const Operands o(a, b);
     if (!o || PyArray_SIZE(array) != o.like.size || o.like.array != array || !compute<Op>(o, out))
@@ -173,13 +178,8 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     double exponent = 0;
     const bool plain = modulus == Py_None && (PyLong_CheckExact(b) || PyFloat_CheckExact(b));
     if (!plain || read_number(b, &exponent) == NumberKind::None || exponent != 2) return {};
-    const Operands o(a, a);
-    PyObject* result = o ? new_like(o.like, g_float64, sizeof(double)) : nullptr;
+    PyObject* result = computed<Multiply>(a, a);
     if (!result) return {};
-    if (!compute<Multiply>(o, static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))))) {
-        Py_DECREF(result);
-        return {};
-    }
     PyObject* const args[] = {a, b};
     return {true, verified(result, "**", args, 2, [&] { return g_array_numbers.nb_power(a, b, modulus); })};
 }

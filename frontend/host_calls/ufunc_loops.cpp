@@ -27,7 +27,7 @@ std::optional<DType> dtype_of_descr(PyObject* descr) {
     return plain ? t : std::nullopt;
 }
 
-// What NumPy converts an operand to is, where it runs over buffers, no other number of elements at a time.
+// Whether NumPy converts the operand before its loop reads it.
 bool converts(OperandKind k, DType t) { return is_dtype(k) && dtype_of(k) != t; }
 
 }  // namespace
@@ -62,13 +62,14 @@ UfuncLoop UfuncLoops::ask(OperandKind first, OperandKind second) const {
         // A Python number as a bool or half is a conversion of its own.
         if (!is_dtype(kinds[i]) && (t == DType::Bool || t == DType::F16)) return {};
     }
-    found.anyhow = !inexact || numpy::is_exact(ufunc_, loop_types);
+    found.any_layout = !inexact || numpy::is_exact(ufunc_, loop_types);
     // Which of two zeros they take depends on where in its call of the loop an element stands.
-    if (inexact && (ufunc_.name == "fmax" || ufunc_.name == "fmin")) found.anyhow = false;
+    if (inexact && (ufunc_.name == "fmax" || ufunc_.name == "fmin")) found.any_layout = false;
     // Which of two NaNs they take depends on how they are called as well.
-    if (inexact && converted && (ufunc_.name == "maximum" || ufunc_.name == "minimum")) found.anyhow = false;
-    // Loops that have two operands look at strides of 0, and NumPy converts into buffers of its own.
-    if (!found.anyhow && (half || (converted && nin > 1))) return {};
+    if (inexact && converted && (ufunc_.name == "maximum" || ufunc_.name == "minimum"))
+        found.any_layout = false;
+    // A loop that looks at its operands' strides meets those of NumPy's buffers where they are converted.
+    if (!found.any_layout && (half || (converted && nin > 1))) return {};
     found.loop = numpy::find_numpys_loop({ufunc_.name, types});
     return found;
 }

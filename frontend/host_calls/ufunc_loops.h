@@ -34,7 +34,7 @@ struct UfuncLoop {
     graph::DType in[kMostInputs] = {};
     graph::DType out = graph::DType::Bool;
     // The same bits however the elements lie, and in however many calls of the loop they are computed.
-    bool anyhow = false;
+    bool any_layout = false;
     mutable Backoff backoff;
 };
 

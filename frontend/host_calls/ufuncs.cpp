@@ -97,7 +97,7 @@ bool Answer::place_result(PyObject* out) {
     }
     if (out) {
         data_ = g_result;
-        return layout_.fits_into(out, loop_->out, loop_->anyhow);
+        return layout_.fits_into(out, loop_->out, loop_->any_layout);
     }
     if (converted_ && layout_.is_fortran_with_short_axes()) return false;
     made_ = layout_.new_array(loop_->out, size);
@@ -135,7 +135,7 @@ PyRef Answer::of(PyObject* const* args, PyObject* out) {
         if (!operands_[i].read(args[i])) return {};
     loop_ = &loops_.find(operands_[0].kind, nin_ > 1 ? operands_[1].kind : OperandKind::None);
     if (!loop_->loop.fn || loop_->backoff.skips()) return {};
-    if (!layout_.find(operands_, nin_, loop_->anyhow)) return {};
+    if (!layout_.find(operands_, nin_, loop_->any_layout)) return {};
     tier0::clear_flags();
     for (int i = 0; i < nin_; ++i)
         if (!convert(i)) return {};
