@@ -24,21 +24,22 @@ namespace tier0 = kernels::tier0;
 
 vectorcallfunc g_ufunc_call;  // of all ufuncs
 
-// By address, without a step between.
+// By address. Half of the places stay empty, so that what is not served is known after few steps.
 constexpr size_t kSlots = 1024;
 struct Slot {
     PyObject* ufunc = nullptr;
     std::unique_ptr<UfuncLoops> loops;
 } g_served[kSlots];
+size_t g_served_count = 0;
 
-size_t index_of(const PyObject* ufunc) {
-    return (reinterpret_cast<uintptr_t>(ufunc) * 0x9E3779B97F4A7C15u) >> 54;
+// The place of the ufunc, or the empty one that it could have: other ufuncs may have its first choice.
+Slot& slot_of(const PyObject* ufunc) {
+    size_t i = (reinterpret_cast<uintptr_t>(ufunc) * 0x9E3779B97F4A7C15u) >> 54;
+    while (g_served[i].ufunc && g_served[i].ufunc != ufunc) i = (i + 1) % kSlots;
+    return g_served[i];
 }
 
-UfuncLoops* served(const PyObject* ufunc) {
-    const Slot& s = g_served[index_of(ufunc)];
-    return s.ufunc == ufunc ? s.loops.get() : nullptr;
-}
+UfuncLoops* served(const PyObject* ufunc) { return slot_of(ufunc).loops.get(); }
 
 // Memory for operands that are converted and for results that are copied; nothing else runs meanwhile.
 constexpr int64_t kMostBytes = kMostAtOnce * 16;
@@ -172,12 +173,13 @@ bool is_simple(const numpy::Ufunc& u) {
 
 void take_ufuncs() {
     for (const numpy::Ufunc* u : numpy::all_ufuncs()) {
-        Slot& place = g_served[index_of(u->object)];
-        if (!is_simple(*u) || place.ufunc) continue;
+        Slot& place = slot_of(u->object);
+        if (!is_simple(*u) || place.ufunc || g_served_count == kSlots / 2) continue;
         auto& slot = *reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(u->object) +
                                                         Py_TYPE(u->object)->tp_vectorcall_offset);
         if (!g_ufunc_call) g_ufunc_call = slot;
         if (slot != g_ufunc_call) continue;
+        ++g_served_count;
         place.ufunc = u->object;
         place.loops = std::make_unique<UfuncLoops>(*u);
         place.loops->takes_out = !u->skips && !warns_of_three(*u);
