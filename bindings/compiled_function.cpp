@@ -298,6 +298,7 @@ void reset_all() {
     }
     forget_kept_states();
     frontend::reset_global_counters();
+    frontend::reset_host_call_counts();
 }
 
 }  // namespace stator::bindings

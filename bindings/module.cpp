@@ -25,6 +25,7 @@
 #include "frontend/cpython/frame.h"
 #include "frontend/cpython/recall.h"
 #include "frontend/drive/ledger.h"
+#include "frontend/host_calls/host_calls.h"
 #include "frontend/hosts/host.h"
 #include "frontend/policy.h"
 #include "frontend/profile/doing.h"
@@ -418,9 +419,20 @@ void add_functions(py::module_& m) {
     m.def(
         "stats",
         [](py::handle f) {
-            return f.is_none() ? counters(frontend::global_counters()) : function_counters(state(f));
+            if (!f.is_none()) return function_counters(state(f));
+            py::dict all = counters(frontend::global_counters());
+            int64_t answered = 0;
+            for (const frontend::HostCallCount& c : frontend::host_call_counts()) answered += c.calls;
+            all["host_calls"] = answered;
+            return all;
         },
         py::arg("function") = py::none());
+    m.def("host_calls", [] {
+        py::dict counts;
+        for (const frontend::HostCallCount& c : frontend::host_call_counts())
+            counts[py::str(c.name)] = c.calls;
+        return counts;
+    });
     m.def("traces", &traces);
     m.def("regions", [](py::handle f) {
         const frontend::FunctionState::InUse in_use(state(f));

@@ -22,6 +22,7 @@ const char* name(Spent s) {
     switch (s) {
         case Spent::Generated: return "generated";
         case Spent::Library: return "library";
+        case Spent::Answered: return "answered";
         case Spent::Overhead: return "overhead";
         case Spent::Recording: return "recording";
         case Spent::Stepped: return "stepped";

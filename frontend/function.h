@@ -28,7 +28,7 @@ struct RegionInfo;
 // clang-format off
 #define STATOR_COUNTERS(X) \
     X(calls) X(replays) X(served) X(eager_calls) X(recordings) X(traces) X(bridges) X(exits) X(opaque_steps) X(redone) \
-    X(retired) X(recalls) X(host_calls) X(compiles) X(cache_hits) X(kernels_launched) X(regions) X(guard_failures)
+    X(retired) X(recalls) X(compiles) X(cache_hits) X(kernels_launched) X(regions) X(guard_failures)
 // clang-format on
 struct Counters {
 #define X(n) int64_t n = 0;

@@ -135,6 +135,7 @@ def measure(suite: str, folder: str, program: str, preset: str) -> dict[str, Any
 COLUMNS = {
     "generated": "generated",
     "library": "library",
+    "answered": "answered",
     "numpy": "NumPy",
     "python": "Python",
     "overhead": "stator",

@@ -34,12 +34,8 @@ void accumulate(Counters& sum, const Counters& c) {
 
 Counters global_counters() {
     Counters sum = departed;
-    for (const FunctionState* f : registry) {
-        if (f->impl()->makes_host_call)
-            sum.host_calls += f->counters().host_calls;
-        else
-            accumulate(sum, f->counters());
-    }
+    for (const FunctionState* f : registry)
+        if (!f->impl()->makes_host_call) accumulate(sum, f->counters());
     return sum;
 }
 void reset_global_counters() {

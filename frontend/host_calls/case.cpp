@@ -9,10 +9,12 @@
 #include "frontend/cpython/deferred.h"
 #include "frontend/cpython/frame.h"
 #include "frontend/drive/driver.h"
+#include "frontend/host_calls/tally.h"
 #include "frontend/host_calls/verified.h"
 #include "frontend/hosts/call_pure.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "frontend/policy.h"
+#include "frontend/profile/doing.h"
 #include "frontend/services.h"
 #include "frontend/stance.h"
 #include "guards/check/names.h"
@@ -72,16 +74,6 @@ std::string wrapper_text(const HostCall& call) {
     return "def wrapper(" + parameters + "):\n return f(" + arguments + ")\n";
 }
 
-// "numpy.linalg.norm", which reports and logs show.
-std::string full_name(PyObject* function) {
-    const auto text = [&](const char* attribute) {
-        const PyRef value = PyRef::steal(PyObject_GetAttrString(function, attribute));
-        PyErr_Clear();
-        return value && PyUnicode_Check(value.get()) ? guards::utf8(value.get()) : std::string();
-    };
-    return text("__module__") + "." + text("__name__");
-}
-
 // The code of the one function that the code of a module defines.
 PyObject* defined_code(PyObject* module_code) {
     PyObject* constants = reinterpret_cast<PyCodeObject*>(module_code)->co_consts;
@@ -96,7 +88,7 @@ PyObject* defined_code(PyObject* module_code) {
 PyRef make_wrapper(const HostCall& call) {
     const DeferredSignals deferred;
     PyObject* function = call.function->callable;
-    const std::string name = full_name(function);
+    const std::string& name = call.function->tally->name;
     const PyRef code =
         PyRef::steal(Py_CompileString(wrapper_text(call).c_str(), ("<" + name + ">").c_str(), Py_file_input));
     PyObject* defined = code ? defined_code(code.get()) : nullptr;
@@ -332,6 +324,7 @@ PyObject* HostCase::replayed(const HostCall& call) {
     if (flat.count() != flat_count_ || !flat.fit()) return ++misses_, nullptr;
     const InCase in_case;
     const FunctionState::InUse in_use(*state_);
+    const Timed timed(Activity::Answering, kFramesLine);
     auto& traces = fs.entry->traces;
     for (size_t i = 0; i < traces.size(); ++i) {
         Trace& t = *traces[i];
@@ -340,14 +333,13 @@ PyObject* HostCase::replayed(const HostCall& call) {
         if (i > 0) std::swap(traces[i], traces[0]);
         if (out.kind == Outcome::Returned) {
             ++served_;
-            ++fs.counters.host_calls;
             if (stage_ == Stage::Serves && !has_code_ &&
                 (spent_ += least_trace_) > policy().host_call_compiled) {
                 has_code_ = true;
                 fs.compile_postponed();
             }
-            return verified(out.value, function_->callable, call.args, static_cast<Py_ssize_t>(call.count()),
-                            [&] { return call.by_numpy(); });
+            return answered(out.value, *function_->tally, function_->callable, call.args,
+                            static_cast<Py_ssize_t>(call.count()), [&] { return call.by_numpy(); });
         }
         // A floating-point fault, or elements that were not like this when it was recorded.
         if (out.kind == Outcome::Failed) PyErr_Clear();

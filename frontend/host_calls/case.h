@@ -14,6 +14,7 @@
 
 #include "frontend/function.h"
 #include "frontend/host_calls/at_once.h"
+#include "frontend/host_calls/tally.h"
 #include "frontend/pyref.h"
 
 namespace stator::frontend {
@@ -23,6 +24,7 @@ struct HostFunction {
     PyObject* callable;  // of a method the descriptor
     void (*give_back)(HostFunction&);
     void* place;  // for whoever has taken it
+    Tally* tally;
     AtOnce at_once = nullptr;
     bool reads_lists = false;  // what it does to a list is what it does to the array of it
     bool served = false;

@@ -8,6 +8,7 @@
 #include "frontend/host_calls/slots.h"
 #include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/profile/doing.h"
 
 namespace stator::frontend {
 
@@ -28,8 +29,9 @@ PyObject* enter_function(PyObject* function, PyObject* const* args, size_t nargs
     HostFunction& f = functions().find(function)->second;
     if (f.at_once && !names && host_calls_are_on() && !is_traced(PyThreadState_Get())) {
         const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+        const Timed timed(Activity::Answering, kFramesLine);
         if (PyObject* result = f.at_once(args, count))
-            return verified(result, function, args, count,
+            return answered(result, *f.tally, function, args, count,
                             [&] { return g_dispatch(function, args, nargsf, names); });
         if (PyErr_Occurred()) return nullptr;
     }
@@ -60,8 +62,10 @@ void take_functions() {
         vectorcallfunc& slot = function_slot(function);
         if (!g_dispatch) g_dispatch = slot;
         if (slot != g_dispatch) continue;
-        HostFunction& f =
-            functions().emplace(function, HostFunction{function, give_function_back, nullptr}).first->second;
+        HostFunction& f = functions()
+                              .emplace(function, HostFunction{function, give_function_back, nullptr,
+                                                              &new_tally_of(function)})
+                              .first->second;
         f.at_once = linalg_at_once(function);
         if (!f.at_once) f.at_once = numbers_at_once(function);
         f.reads_lists = reads_lists(function);

@@ -12,6 +12,10 @@
 // functions that are served change nothing but what they give, so a call may be begun and dropped.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace stator::frontend {
 
 // From now on, once. Nothing where this NumPy has no such slots.
@@ -21,5 +25,13 @@ void start_host_calls();
 void set_host_calls(bool on);
 // Whether NumPy makes each call as well, and has to give the same (STATOR_VERIFY).
 void set_host_calls_verified(bool on);
+
+// What was answered since start or reset: NumPy's function, method or an operator, and how many calls.
+struct HostCallCount {
+    std::string name;
+    int64_t calls;
+};
+std::vector<HostCallCount> host_call_counts();
+void reset_host_call_counts();
 
 }  // namespace stator::frontend

@@ -13,6 +13,7 @@
 #include "frontend/hosts/numpy/names.h"
 #include "frontend/hosts/numpy/small_products.h"
 #include "frontend/policy.h"
+#include "frontend/profile/doing.h"
 
 namespace stator::frontend {
 
@@ -50,10 +51,12 @@ PyObject* enter_method(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     PyObject* with_self[kMostArguments];
     with_self[0] = self;
     for (size_t i = 0; i < all; ++i) with_self[i + 1] = args[i];
-    if (I == kDot && all == 1 && !names)
+    if (I == kDot && all == 1 && !names) {
+        const Timed timed(Activity::Answering, kFramesLine);
         if (PyRef result = numpy::small_product(taken.function.callable, with_self, 2, 0, 0))
-            return verified(result.release(), taken.function.callable, with_self, 2,
+            return answered(result.release(), *taken.function.tally, taken.function.callable, with_self, 2,
                             [&] { return taken.numpys(self, args, count, names); });
+    }
     return serve({&taken.function, with_self, static_cast<size_t>(count) + 1, names, ask_method});
 }
 
@@ -80,7 +83,7 @@ void take_methods() {
         PyMethodDef& def = *definition(method);
         if (def.ml_flags != (METH_FASTCALL | METH_KEYWORDS)) continue;
         const auto numpys = reinterpret_cast<Fast>(reinterpret_cast<void (*)()>(def.ml_meth));
-        g_taken[i] = {{method, give_method_back, &g_taken[i]}, numpys};
+        g_taken[i] = {{method, give_method_back, &g_taken[i], &new_tally_of(method)}, numpys};
         def.ml_meth = as_stored(kEntries[i]);
     }
 }

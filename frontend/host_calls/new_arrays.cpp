@@ -9,6 +9,7 @@
 #include "frontend/host_calls/slots.h"
 #include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/names.h"
+#include "frontend/profile/doing.h"
 
 namespace stator::frontend {
 
@@ -19,6 +20,7 @@ using Fast = PyObject* (*)(PyObject * self, PyObject* const* args, Py_ssize_t co
 constexpr Py_ssize_t kMostItems = 64;
 constexpr int64_t kMostStacked = 2048;  // elements
 Fast g_array, g_asarray;
+Tally* g_tally;
 
 bool is_row(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
 
@@ -105,6 +107,7 @@ bool means_float64(PyObject* dtype) {
 // With `dtype=` at most.
 PyObject* answer(PyObject* const* args, Py_ssize_t count, PyObject* names) {
     if (count < 1 || count > 2 || !is_row(args[0])) return nullptr;
+    const Timed timed(Activity::Answering, kFramesLine);
     const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
     if (count + named > 2) return nullptr;
     if (named && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0) return nullptr;
@@ -118,7 +121,7 @@ template <Fast* Numpys>
 PyObject* enter_new(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     if (host_calls_are_on())
         if (PyObject* result = answer(args, count, names))
-            return verified(result, "array", args, count,
+            return answered(result, *g_tally, "array", args, count,
                             [&] { return (*Numpys)(self, args, count, names); });
     return (*Numpys)(self, args, count, names);
 }
@@ -143,6 +146,7 @@ PyRef array_of(PyObject* sequence) {
 }
 
 void take_new_arrays() {
+    g_tally = &new_tally("numpy.array");
     take_function<&g_array>("array");
     take_function<&g_asarray>("asarray");
 }

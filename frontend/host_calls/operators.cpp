@@ -12,6 +12,7 @@
 #include "frontend/host_calls/slots.h"
 #include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/small_products.h"
+#include "frontend/profile/doing.h"
 #include "kernels/tier0/flags.h"
 
 namespace stator::frontend {
@@ -105,6 +106,9 @@ struct Operands {
 // False: NumPy has to do it.
 template <class Op>
 Backoff g_backoff;
+template <class Op>
+Tally* g_tally;
+Tally *g_powers, *g_negatives, *g_comparisons, *g_products;
 
 template <class Op>
 bool compute(const Operands& o, double* out) {
@@ -141,10 +145,12 @@ struct Answered {
 
 template <class Op>
 [[gnu::noinline]] Answered answer_binary(PyObject* a, PyObject* b) {
+    const Timed timed(Activity::Answering, kFramesLine);
     PyObject* result = computed<Op>(a, b);
     if (!result) return {};
     PyObject* const args[] = {a, b};
-    return {true, verified(result, Op::kText, args, 2, [&] { return (g_array_numbers.*Op::kSlot)(a, b); })};
+    return {true, answered(result, *g_tally<Op>, Op::kText, args, 2,
+                           [&] { return (g_array_numbers.*Op::kSlot)(a, b); })};
 }
 
 template <class Op>
@@ -157,6 +163,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
 // The result is computed beside the array first: faults leave it as it was, and `b` may overlap it.
 template <class Op>
 [[gnu::noinline]] bool answer_in_place(PyObject* a, PyObject* b) {
+    const Timed timed(Activity::Answering, kFramesLine);
     auto* array = reinterpret_cast<PyArrayObject*>(a);
     if (!small_array(a) || !may_be_written(array)) return false;
     double out[kMostElements];
@@ -164,6 +171,7 @@ template <class Op>
     if (!o || PyArray_SIZE(array) != o.like.size || o.like.array != array || !compute<Op>(o, out))
         return false;
     std::memcpy(o.like.data(), out, sizeof(double) * static_cast<size_t>(o.like.size));
+    ++g_tally<Op>->answered;
     return true;
 }
 
@@ -178,10 +186,12 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     double exponent = 0;
     const bool plain = modulus == Py_None && (PyLong_CheckExact(b) || PyFloat_CheckExact(b));
     if (!plain || read_number(b, &exponent) == NumberKind::None || exponent != 2) return {};
+    const Timed timed(Activity::Answering, kFramesLine);
     PyObject* result = computed<Multiply>(a, a);
     if (!result) return {};
     PyObject* const args[] = {a, b};
-    return {true, verified(result, "**", args, 2, [&] { return g_array_numbers.nb_power(a, b, modulus); })};
+    return {true, answered(result, *g_powers, "**", args, 2,
+                           [&] { return g_array_numbers.nb_power(a, b, modulus); })};
 }
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
@@ -191,12 +201,13 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 }
 
 [[gnu::noinline]] Answered answer_negative(PyObject* a) {
+    const Timed timed(Activity::Answering, kFramesLine);
     const SmallArray x = small_array(a);
     PyObject* result = x ? new_like(x, g_float64, sizeof(double)) : nullptr;
     if (!result) return {};
     auto* out = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)));
     for (int64_t i = 0; i < x.size; ++i) out[i] = -x.data()[i];
-    return {true, verified(result, "-", &a, 1, [&] { return g_array_numbers.nb_negative(a); })};
+    return {true, answered(result, *g_negatives, "-", &a, 1, [&] { return g_array_numbers.nb_negative(a); })};
 }
 
 PyObject* negative(PyObject* a) {
@@ -213,6 +224,7 @@ void compare_all(const Operands& o, npy_bool* out, Compare compare) {
 // Comparisons of NumPy report no faults; those that the processor sees in NaNs are cleared.
 PyObject* compare(PyObject* a, PyObject* b, int op) {
     if (host_calls_are_on()) {
+        const Timed timed(Activity::Answering, kFramesLine);
         if (const Operands o(a, b); o) {
             if (PyObject* result = new_like(o.like, g_bool, 1)) {
                 auto* out = static_cast<npy_bool*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)));
@@ -226,7 +238,8 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
                 }
                 tier0::clear_flags();
                 PyObject* const args[] = {a, b};
-                return verified(result, "<=>", args, 2, [&] { return g_array_compare(a, b, op); });
+                return answered(result, *g_comparisons, "<=>", args, 2,
+                                [&] { return g_array_compare(a, b, op); });
             }
         }
     }
@@ -235,10 +248,11 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 
 // `a @ b`: NumPy's own loop (hosts/numpy/small_products.h).
 [[gnu::noinline]] Answered answer_product(PyObject* a, PyObject* b) {
+    const Timed timed(Activity::Answering, kFramesLine);
     PyObject* const args[] = {a, b};
     PyRef result = numpy::small_product(g_matmul, args, 2, 0, 0);
     if (!result) return {};
-    return {true, verified(result.release(), "@", args, 2,
+    return {true, answered(result.release(), *g_products, "@", args, 2,
                            [&] { return g_array_numbers.nb_matrix_multiply(a, b); })};
 }
 
@@ -252,6 +266,7 @@ template <class Op>
 void take(PyNumberMethods& methods) {
     methods.*Op::kSlot = binary<Op>;
     methods.*Op::kInPlace = in_place<Op>;
+    g_tally<Op> = &new_tally(std::string("a ") + Op::kText + " b");
 }
 
 }  // namespace
@@ -265,6 +280,10 @@ void take_operators() {
     take<Subtract>(methods);
     take<Multiply>(methods);
     take<Divide>(methods);
+    g_powers = &new_tally("a ** 2");
+    g_negatives = &new_tally("-a");
+    g_comparisons = &new_tally("a < b");
+    g_products = &new_tally("a @ b");
     methods.nb_power = power;
     methods.nb_negative = negative;
     if (const PyRef operators = module_named("operator"))

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "frontend/host_calls/backoff.h"
+#include "frontend/host_calls/tally.h"
 #include "frontend/hosts/numpy/lower.h"
 #include "kernels/program.h"
 
@@ -40,7 +41,7 @@ struct UfuncLoop {
 
 class UfuncLoops {
   public:
-    explicit UfuncLoops(const numpy::Ufunc& u) : ufunc_(u) {}
+    explicit UfuncLoops(const numpy::Ufunc& u) : tally(new_tally("numpy." + u.name)), ufunc_(u) {}
 
     // With a `second` of None for ufuncs of one operand. No error is set.
     const UfuncLoop& find(OperandKind first, OperandKind second) {
@@ -51,6 +52,7 @@ class UfuncLoops {
     }
     const numpy::Ufunc& ufunc() const { return ufunc_; }
 
+    Tally& tally;
     bool takes_out = false;  // as a last argument, after the operands
 
   private:

@@ -12,6 +12,7 @@
 #include "frontend/host_calls/ufunc_loops.h"
 #include "frontend/host_calls/verified.h"
 #include "frontend/hosts/numpy/runtime.h"
+#include "frontend/profile/doing.h"
 #include "kernels/tier0/flags.h"
 #include "kernels/tier0/ops.h"
 
@@ -132,6 +133,7 @@ PyRef Answer::give(PyObject* out) {
 }
 
 PyRef Answer::of(PyObject* const* args, PyObject* out) {
+    const Timed timed(Activity::Answering, kFramesLine);
     for (int i = 0; i < nin_; ++i)
         if (!operands_[i].read(args[i])) return {};
     loop_ = &loops_.find(operands_[0].kind, nin_ > 1 ? operands_[1].kind : OperandKind::None);
@@ -153,7 +155,7 @@ PyObject* enter_ufunc(PyObject* ufunc, PyObject* const* args, size_t nargsf, PyO
             const Py_ssize_t count = PyVectorcall_NARGS(nargsf), nin = u->ufunc().nin;
             if (count == nin || (count == nin + 1 && u->takes_out && !host_calls_are_verified()))
                 if (PyRef result = Answer(*u).of(args, count > nin ? args[nin] : nullptr))
-                    return verified(result.release(), ufunc, args, count,
+                    return answered(result.release(), u->tally, ufunc, args, count,
                                     [&] { return g_ufunc_call(ufunc, args, nargsf, names); });
             if (PyErr_Occurred()) return nullptr;
         }

@@ -1,6 +1,7 @@
 // STATOR_VERIFY: what stator answers NumPy is asked as well, and has to give the same.
 #pragma once
 
+#include "frontend/host_calls/tally.h"
 #include "frontend/pyref.h"
 
 namespace stator::frontend {
@@ -29,10 +30,14 @@ PyObject* compare_with_numpys(PyObject* ours, PyObject* theirs, PyRef function, 
 inline PyRef named(PyObject* function) { return PyRef::borrow(function); }
 inline PyRef named(const char* text) { return PyRef::steal(PyUnicode_FromString(text)); }
 
-// What was answered (NULL: nothing was), once NumPy's own call, which `numpys` makes, has given the same.
+// What was answered (NULL: nothing was), counted, and once NumPy's own call, which `numpys` makes, has given
+// the same.
 template <class Name, class F>
-PyObject* verified(PyObject* ours, Name function, PyObject* const* args, Py_ssize_t count, F numpys) {
-    if (!ours || !host_calls_are_verified()) return ours;
+PyObject* answered(PyObject* ours, Tally& tally, Name function, PyObject* const* args, Py_ssize_t count,
+                   F numpys) {
+    if (!ours) return nullptr;
+    ++tally.answered;
+    if (!host_calls_are_verified()) return ours;
     const ByNumPy by_numpy;
     return compare_with_numpys(ours, numpys(), named(function), args, count);
 }

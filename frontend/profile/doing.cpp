@@ -19,7 +19,8 @@ const SourceLine* source_line(const SourceLine& line) {
 }
 
 void Timed::begin(Activity what, const SourceLine* line, const void* frame) {
-    new (&doing_) Doing{Doing::kMagic, what, line, frame, now_doing};
+    const bool answers = what == Activity::Answering || (now_doing && now_doing->answers);
+    new (&doing_) Doing{Doing::kMagic, what, line, frame, now_doing, answers};
     profile_ = active_profile;
     since_ = profile_ ? now_ns() : 0;
     std::atomic_signal_fence(std::memory_order_release);

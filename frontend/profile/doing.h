@@ -18,9 +18,10 @@ enum class Activity : uint8_t {
     Stepping,   // Python, one instruction after the other
     Recording,  // the same, and writing down what it does
     Building,   // a trace or a region
+    Answering,  // a call of NumPy's by code that is not compiled (host_calls/host_calls.h)
     Plain,      // the interpreter's
 };
-inline constexpr size_t kActivities = 10;
+inline constexpr size_t kActivities = 11;
 
 // A line of a program.
 struct SourceLine {
@@ -41,6 +42,7 @@ struct Doing {
     const SourceLine* line = nullptr;  // nullptr: that of the Python frame
     const void* frame = nullptr;       // Stepping, Recording: whose instructions
     const Doing* outer = nullptr;
+    bool answers = false;  // it is a part of answering a call of NumPy's
 };
 // The innermost level of this thread.
 extern thread_local constinit const Doing* now_doing [[gnu::tls_model("initial-exec")]];

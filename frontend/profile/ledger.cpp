@@ -100,18 +100,22 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
         case Activity::Recording:
         case Activity::Building: spent = Spent::Recording; break;
         case Activity::Stepping: spent = Spent::Stepped; break;
+        case Activity::Answering: spent = Spent::Answered; break;
         case Activity::Plain:
             spent = place.importing            ? Spent::Import
                     : native == Native::Stator ? Spent::Overhead
                                                : Spent::Plain;
             break;
     }
+    // Its trace has no lines that the program has.
+    const bool answers = m.in_stator && m.doing.answers && !python;
+    if (answers && spent != Spent::Recording) spent = Spent::Answered;
     if (waits) spent = Spent::Waiting;
-    const bool own_line = m.in_stator && !python && m.doing.line && what != Activity::Recording;
+    const bool own_line = m.in_stator && !python && m.doing.line && what != Activity::Recording && !answers;
     const SourceLine* line = own_line ? &*lines_.insert(*m.doing.line).first : place.line;
     bool early = false;
     if (line) {
-        if (spent == Spent::Generated || spent == Spent::Library)
+        if (spent == Spent::Generated || spent == Spent::Library || spent == Spent::Answered)
             captured_.emplace(line->file, line->function);
         else
             early = !captured_.contains({line->file, line->function});

@@ -40,7 +40,7 @@ class Explanation:
         self.seconds = seconds
         self.why = why
         self.stats = self.call = stats()
-        self.microseconds = {}
+        self.microseconds, self.host_calls = {}, {}
         self.core = {"loaded": False}
         self.traces, self.reasons, self.waits = [], [], []
         self.share = 0.0

@@ -137,12 +137,17 @@ def explainer(function):
     state = _compiled(function)
 
     def explained(*args, **kwargs):
-        before = _stator.stats(state)
+        before, answered = _stator.stats(state), _stator.host_calls()
         waits = _waits(_stator.traces(state))
         started = time.perf_counter()
         result, microseconds = _stator.profiled(lambda: function(*args, **kwargs))
         seconds = time.perf_counter() - started
-        return Explanation(state, result, before, seconds, microseconds, waits)
+        host_calls = {
+            name: calls - answered.get(name, 0)
+            for name, calls in _stator.host_calls().items()
+            if calls > answered.get(name, 0)
+        }
+        return Explanation(state, result, before, seconds, microseconds, waits, host_calls)
 
     return explained
 
@@ -153,6 +158,14 @@ def times(count: int) -> str:
 
 def counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'s' * (count != 1)}"
+
+
+def host_call_text(calls: dict[str, int], most: int = 5) -> str:
+    """What stator answered in NumPy's place, the most frequent first: "12: numpy.mean 10, a * b 2"."""
+    names = sorted(calls, key=lambda name: -calls[name])
+    rest = sum(calls[name] for name in names[most:])
+    shown = [f"{name} {calls[name]:,}" for name in names[:most]] + [f"others {rest:,}"] * bool(rest)
+    return f"{sum(calls.values()):,}: {', '.join(shown)}"
 
 
 def duration(seconds: float) -> str:
@@ -178,6 +191,9 @@ class Explanation:
         native code as a whole, entering and leaving included. The rest of the call is Python.
     call : dict
         Counters of this call alone; `stats` has those since start or reset.
+    host_calls : dict
+        Calls of NumPy's functions and operators during this call, by Python code that is not compiled, that stator answered:
+        how many, by name.
     traces : list
         Traces recorded so far.
     reasons : list
@@ -190,7 +206,7 @@ class Explanation:
         that stayed in Python.
     """
 
-    def __init__(self, function, result, before, seconds, microseconds, waits=None):
+    def __init__(self, function, result, before, seconds, microseconds, waits=None, host_calls=None):
         self.name = function.__qualname__
         self.file = function.__code__.co_filename
         self.line = function.__code__.co_firstlineno
@@ -199,6 +215,7 @@ class Explanation:
         self.microseconds = microseconds
         self.stats = _stator.stats(function)
         self.call = {name: value - before[name] for name, value in self.stats.items()}
+        self.host_calls = host_calls or {}
         self._function = function
         self.traces = _stator.traces(function)
         self.device = _stator.function_options(function)["device"]
@@ -249,6 +266,8 @@ class Explanation:
             ]
             or [("nothing", [])],
         )
+        if self.host_calls:
+            yield "NumPy's calls that stator answered there", [(host_call_text(self.host_calls), [])]
         if self.device == "cuda" or self.waits:
             yield "waits for the GPU", [_wait_line(w) for w in self.waits] or [("never", [])]
         yield from _loop_sections(self._function)

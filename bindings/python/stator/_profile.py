@@ -13,11 +13,12 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-# What time was spent on, in the order of reports: name, title, what it means. The first two are captured; Python's own
+# What time was spent on, in the order of reports: name, title, what it means. The first three are captured; Python's own
 # are what a change of the program may bring into compiled code.
 PARTS = {
     "generated": ("generated code", "kernels and loops that stator compiled"),
     "library": ("library nodes", "NumPy's functions, called by compiled code"),
+    "answered": ("answered calls", "calls of NumPy by Python code that is not compiled, answered by stator"),
     "numpy": ("NumPy from Python", "NumPy's functions, called by Python code that is not compiled"),
     "python": ("Python", "the interpreter, in code that is not compiled"),
     "other": ("other libraries", "the standard library and other extensions, called by Python code"),
@@ -29,7 +30,8 @@ PARTS = {
     "import": ("imports", "of modules"),
     "waiting": ("waiting", "for files, sleeps, locks, the GIL and other processes"),
 }
-CAPTURED = ("generated", "library")
+COMPILED = ("generated", "library")
+CAPTURED = (*COMPILED, "answered")
 LOST = ("numpy", "python")
 # What is neither: shares are of the rest.
 ASIDE = ("import", "waiting")
@@ -87,6 +89,7 @@ class profile:
         if stator._stator is None:
             raise RuntimeError(f"no profile can be made: {stator.unavailable}")
         self._compile_s = stator.stats().get("compile_s", 0.0)
+        self._answered = stator._stator.host_calls()
         self._folder = os.getcwd()
         stator._stator.start_profile(*_rules())
         self._began = time.perf_counter()
@@ -97,6 +100,9 @@ class profile:
 
         found = stator._stator.stop_profile()
         found["compile"] = stator.stats().get("compile_s", 0.0) - self._compile_s
+        found["host_calls"] = {
+            name: calls - self._answered.get(name, 0) for name, calls in stator._stator.host_calls().items()
+        }
         found["title"] = self._title
         self.report = Report(found, stator._stator.functions(), self._folder)
 
@@ -166,7 +172,7 @@ class Function(Line):
             self.line = row["first_line"]
         if part in LOST and row["early"]:
             self.early += row["seconds"]
-        if part in CAPTURED:
+        if part in COMPILED:
             self.compiled_at = min(row["first"], self.compiled_at or row["first"])
         if row["spent"] == "plain" and row["reason"] != "None":
             self.why[row["reason"]] = self.why.get(row["reason"], 0.0) + row["seconds"]
@@ -182,9 +188,11 @@ class Report:
     parts : dict
         Seconds by part; `PARTS` says what each is.
     captured : float
-        Share of the program's time, imports and waiting aside, in generated code and in library nodes.
+        Share of the program's time, imports and waiting aside, in generated code, library nodes and answered calls.
     wall, cpu, compile : float
         Seconds: of the clock; of the CPU, on all threads; of these in the compiler, on a thread of its own.
+    host_calls : dict
+        Calls of NumPy's functions and operators, by Python code that is not compiled, that stator answered: how many, by name.
     """
 
     def __init__(self, found: dict[str, Any], known: list[dict[str, Any]], folder: str = "") -> None:
@@ -194,6 +202,8 @@ class Report:
         self.compile: float = found["compile"]
         self.threads: int = found["threads"]
         self.interrupted: bool = found["interrupted"]
+        answered = found.get("host_calls", {}).items()
+        self.host_calls: dict[str, int] = {name: calls for name, calls in answered if calls > 0}
         self.samples = sum(row["samples"] for row in found["rows"])
         self.parts = dict.fromkeys(PARTS, 0.0)
         functions: dict[tuple[str, str], Function] = {}
@@ -230,6 +240,7 @@ class Report:
             "samples": self.samples,
             "parts": self.parts,
             "captured": self.captured,
+            "host_calls": self.host_calls,
             "functions": [
                 {
                     "file": f.file,

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._profile import CAPTURED, GROUPS, LOST, PARTS
+from .._inspect import host_call_text
+from .._profile import CAPTURED, COMPILED, GROUPS, LOST, PARTS
 from .._source import cell_of, from_here, line_of, lines_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def text(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    of_it = [f"{PARTS[n][0]} {_percent(report.share(report.parts[n]))}" for n in CAPTURED]
+    shown = [n for n in CAPTURED if n != "answered" or report.parts[n]]
+    of_it = [f"{PARTS[n][0]} {_percent(report.share(report.parts[n]))}" for n in shown]
     return f"captured: {_percent(report.captured)} of the program's time ({', '.join(of_it)})"
 
 
@@ -39,10 +41,17 @@ def facts(report: Report) -> str:
     return f"{duration(report.wall)} by the clock, {duration(report.cpu)} of CPU{compiling}{threads}"
 
 
+def answered(report: Report) -> str:
+    """Of Python code that is not compiled: what it did not wait for NumPy for."""
+    return f"NumPy's calls that stator answered for code that is not compiled: {host_call_text(report.host_calls)}"
+
+
 def _head(report: Report) -> Iterator[str]:
     yield f"where the time went{': ' + report.title if report.title else ''}"
     yield f"  {facts(report)}"
     yield f"  {summary(report)}"
+    if report.host_calls:
+        yield from _wrapped(answered(report), "  ")
     if report.interrupted:
         yield "  the program took SIGURG for itself: what follows is of the time before"
 
@@ -57,12 +66,12 @@ def _parts(report: Report) -> Iterator[str]:
 
 def _compiled(report: Report) -> Iterator[str]:
     """The functions that spend most time in compiled code: what is fast already."""
-    found = sorted(report.functions, key=lambda f: -f.sum(CAPTURED))
-    shown = [f for f in found if report.share(f.sum(CAPTURED)) >= LEAST][:MOST_COMPILED]
+    found = sorted(report.functions, key=lambda f: -f.sum(COMPILED))
+    shown = [f for f in found if report.share(f.sum(COMPILED)) >= LEAST][:MOST_COMPILED]
     if shown:
         yield "In compiled code already"
         for f in shown:
-            yield f"     {_percent(report.share(f.sum(CAPTURED))):>6} {place(f)}: {duration(f.sum(CAPTURED))}"
+            yield f"     {_percent(report.share(f.sum(COMPILED))):>6} {place(f)}: {duration(f.sum(COMPILED))}"
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -152,6 +161,7 @@ def page(report: Report) -> str:
         f"<style>\n{(HERE / 'page.css').read_text(encoding='utf-8')}</style></head>\n<body>\n"
         f'<header><h1>stator</h1><p>{title}</p><p class="dim">{html.escape(facts(report))}</p></header>\n<main>\n'
         f'<p class="summary">{html.escape(summary(report))}</p>\n{_bar(report.parts, report.seconds)}\n'
+        f"{f'<p>{html.escape(answered(report))}</p>' if report.host_calls else ''}\n"
         f"{_legend(report)}\n{sections}"
         "</main>\n</body></html>\n"
     )
