@@ -102,6 +102,10 @@ bool settled_of_scalar(std::string_view name) {
            name == "nbytes";
 }
 
+// Attributes of a real number that are the number itself. Others may be the same object by chance: the
+// imaginary part of the small int 0.
+bool is_itself(std::string_view name) { return name == "real" || name == "numerator" || name == "T"; }
+
 }  // namespace
 
 ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObject* result) {
@@ -115,7 +119,9 @@ ShadowRef lower_attr(TraceBuilder& tb, const Operand& a, PyObject* name, PyObjec
     } else if (a.shadow->kind == ShadowKind::Object) {
         if (ShadowRef s = fact_attr(tb, a, result)) return s;
     } else if (a.shadow->kind == ShadowKind::Scalar || a.shadow->kind == ShadowKind::Int) {
-        if (result == a.obj) return a.shadow;  // x.real of a real number
+        if (result == a.obj && is_itself(key)) return a.shadow;
+        // 0 and 1, whatever the number is.
+        if (PyLong_CheckExact(a.obj) && (key == "imag" || key == "denominator")) return tb.constant(result);
         if (PyArray_CheckScalar(a.obj) && settled_of_scalar(key)) return tb.constant(result);
     }
     return tb.fail(Reason::UnknownAttr, std::string(key));
