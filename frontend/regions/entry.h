@@ -14,6 +14,7 @@ struct EntryKind {
         Bool,
         Complex,
         Scalar,
+        ComplexScalar,
         Array,
         RangeIter,
         ArrayIter,

@@ -496,6 +496,12 @@ class Builder {
     Did call_complex(PyObject* callable, const std::vector<Value>& args, Value* out);
     bool binary_python_complex(int nb, const Value& a, const Value& b, Value* out);
 
+    // ---- build/complex_scalars.cpp ----
+    bool complex_parts(const Value& v, DType t, Parts* out);
+    Parts scalar_product(DType t, const Parts& x, const Parts& y);
+    std::optional<Parts> scalar_quotient(DType t, const Parts& x, const Parts& y);
+    bool binary_complex_scalars(int nb, const Value& a, const Value& b, Value* out);
+
     // ---- build/complex.cpp ----
     bool cast_complex(ExprRef* e, DType to);
     bool promote_complex(const Value& a, const Value& b, DType* out);

@@ -89,6 +89,8 @@ struct EntryInput {
         IterPosition,
         Real,  // parts of a Python complex
         Imaginary,
+        ScalarReal,  // parts of a NumPy scalar of a complex dtype, whose parts are of `dtype`
+        ScalarImaginary,
         Sequence,   // an array of the items of a list, tuple or string (sequence.h)
         Rows,       // an array of two axes of the items of all rows of a list or tuple
         RowItems,   // the same as one of one axis, where rows are not equally long, and

@@ -142,6 +142,14 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
                                          float_value(add(EntryInput::Imaginary, DType::F64, -1))});
             v.dtype = DType::C128;
             break;
+        case EntryKind::ComplexScalar: {
+            const DType part = kind.dtype == DType::C64 ? DType::F32 : DType::F64;
+            v = composed(Kind::ComplexScalar,
+                         {scalar_value(part, add(EntryInput::ScalarReal, part, -1)),
+                          scalar_value(part, add(EntryInput::ScalarImaginary, part, -1))});
+            v.dtype = kind.dtype;
+            break;
+        }
         case EntryKind::Scalar: v = scalar_value(kind.dtype, add(EntryInput::Scalar, kind.dtype, -1)); break;
         case EntryKind::Array: {
             for (const EntryInput& other : out_->inputs)
@@ -345,7 +353,8 @@ void Builder::finish_inputs(BuiltRegion& out) {
         if (in.kind == EntryInput::RangeLeft) ri.source += ".left";
         if (in.kind == EntryInput::RangeStep) ri.source += ".step";
         if (in.kind == EntryInput::Real) ri.source += ".real";
-        if (in.kind == EntryInput::Imaginary) ri.source += ".imag";
+        if (in.kind == EntryInput::Imaginary || in.kind == EntryInput::ScalarImaginary)
+            ri.source += ".imag";
         if (in.kind == EntryInput::RowStarts) ri.source += ".starts";
         r_->inputs.push_back(std::move(ri));
         kept.push_back(std::move(in));

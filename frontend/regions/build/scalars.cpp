@@ -82,6 +82,14 @@ bool Builder::negate(const Value& v, Value* out) {
         *out = number(python ? Kind::Int : Kind::Scalar, t, r);
         return r >= 0;
     }
+    if (v.is_complex_number()) {
+        *out = composed(v.kind, v.items);
+        out->dtype = v.dtype;
+        for (Value& part : out->items)
+            part = number(part.kind, part.dtype,
+                          pointwise(graph::Op::Negative, part.dtype, part.dtype, {part.id}));
+        return true;
+    }
     return unknown("- of " + describe(v));
 }
 

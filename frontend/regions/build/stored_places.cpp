@@ -27,6 +27,7 @@ bool can_be_variable(PyObject* o) {
         case EntryKind::Bool:
         case EntryKind::Complex:
         case EntryKind::Scalar:
+        case EntryKind::ComplexScalar:
         case EntryKind::Array: return true;
         default: return o == Py_None || PyUnicode_CheckExact(o);
     }

@@ -46,6 +46,9 @@ std::string expectation(const EntryInput& in) {
         case EntryInput::IterPosition: return "an iterator over an array that nobody else has";
         case EntryInput::Real:
         case EntryInput::Imaginary: return "a complex";
+        case EntryInput::ScalarReal:
+        case EntryInput::ScalarImaginary:
+            return fmt::format("a numpy.{}", in.dtype == graph::DType::F32 ? "complex64" : "complex128");
         case EntryInput::Sequence:
             return fmt::format("a list, tuple or string whose items are all of one kind ({})",
                                dtype_name(in.dtype));

@@ -178,9 +178,8 @@ EntryKind classify(PyObject* o) {
         Py_XDECREF(d);
         PyErr_Clear();
         const std::optional<graph::DType> t = graph::dtype_numbered(number);
-        if (t && !graph::is_complex(*t) && *t != graph::DType::F16 &&
-            Py_TYPE(o) == numpy::descr_of(*t)->typeobj) {
-            k.kind = EntryKind::Scalar;
+        if (t && *t != graph::DType::F16 && Py_TYPE(o) == numpy::descr_of(*t)->typeobj) {
+            k.kind = graph::is_complex(*t) ? EntryKind::ComplexScalar : EntryKind::Scalar;
             k.dtype = *t;
         }
     }
@@ -557,6 +556,16 @@ bool CompiledRegion::read_input(const EntryInput& in, bool keep) {
             const Py_complex z = PyComplex_AsCComplex(o);
             const double v = in.kind == EntryInput::Real ? z.real : z.imag;
             scalar(&v, 8);
+            break;
+        }
+        case EntryInput::ScalarReal:
+        case EntryInput::ScalarImaginary: {
+            const graph::DType whole = in.dtype == graph::DType::F32 ? graph::DType::C64 : graph::DType::C128;
+            if (Py_TYPE(o) != numpy::descr_of(whole)->typeobj) return false;
+            char bits[kSlot] = {};
+            numpy::scalar_bits(o, bits);
+            const auto size = static_cast<size_t>(graph::info(in.dtype).size);
+            scalar(bits + (in.kind == EntryInput::ScalarImaginary ? size : 0), size);
             break;
         }
         case EntryInput::List: {

@@ -325,6 +325,10 @@ bool Builder::on_binary(const Insn& insn) {
     const int nb = insn.arg % kInPlace;
     if (a.is_array() || b.is_array()) {
         if (!operator_arrays(nb, in_place, a, b, &out)) return false;
+    } else if (a.kind == Kind::ComplexScalar || b.kind == Kind::ComplexScalar) {
+        if (!first_known([&] { return binary_complex_scalars(nb, a, b, &out); },
+                         [&] { return operator_by_host(nb, false, a, b, &out); }))
+            return false;
     } else if (a.is_complex_number() || b.is_complex_number()) {
         if (!first_known([&] { return binary(nb, in_place, a, b, &out); },
                          [&] { return binary_python_complex(nb, a, b, &out); },
