@@ -23,6 +23,7 @@ const char* name(Spent s) {
         case Spent::Generated: return "generated";
         case Spent::Library: return "library";
         case Spent::Answered: return "answered";
+        case Spent::Compared: return "compared";
         case Spent::Overhead: return "overhead";
         case Spent::Recording: return "recording";
         case Spent::Stepped: return "stepped";
@@ -35,10 +36,20 @@ const char* name(Spent s) {
 
 // Whose time it is, where it is Python's.
 const char* name(Native n) {
+    if (is_numpy(n)) return "numpy";
     switch (n) {
-        case Native::NumPy: return "numpy";
         case Native::Other: return "other";
         default: return "python";
+    }
+}
+
+// What routine of NumPy's it is in; "" for its other code.
+const char* routine(Native n) {
+    switch (n) {
+        case Native::LinearAlgebra: return "linear algebra (BLAS and LAPACK)";
+        case Native::RandomNumbers: return "random numbers";
+        case Native::Fourier: return "Fourier transforms";
+        default: return "";
     }
 }
 
@@ -62,6 +73,7 @@ py::dict row_dict(const SampleRow& r) {
     d["first_line"] = r.first_line;
     d["spent"] = name(r.spent);
     d["by"] = name(r.native);
+    d["routine"] = routine(r.native);
     d["seconds"] = static_cast<double>(r.ns) / 1e9;
     d["samples"] = r.samples;
     d["first"] = static_cast<double>(r.first_ns) / 1e9;
@@ -73,6 +85,7 @@ py::dict row_dict(const SampleRow& r) {
 
 void start(std::vector<std::string> internal, std::vector<std::string> external, std::string numpy) {
     std::string why;
+    frontend::compare_all_functions();
     if (!frontend::start_sampling({std::move(internal), std::move(external), std::move(numpy)}, &why)) {
         PyErr_SetString(PyExc_RuntimeError, ("no profile can be made: " + why).c_str());
         throw py::error_already_set();
@@ -100,6 +113,8 @@ py::list functions() {
         d["function"] = f.function;
         d["line"] = f.line;
         d["retired"] = f.retired;
+        d["compared"] =
+            py::make_tuple(1e-9 * static_cast<double>(f.served_ns), 1e-9 * static_cast<double>(f.plain_ns));
         d["remarks"] = f.remarks;
         d["regions"] = f.regions;
         d["calls"] = f.counters.calls;

@@ -196,6 +196,8 @@ struct FunctionReport {
     int line = 0;
     Counters counters;
     bool retired = false;
+    // What a call took at least when it was compared with plain Python, ns; 0: it never was (drive/judge.h).
+    int64_t served_ns = 0, plain_ns = 0;
     std::vector<Remark> remarks;
     std::vector<RegionInfo> regions;
     // Lines of the source that are in its traces, and whether only as calls of the host's own functions.
@@ -203,6 +205,8 @@ struct FunctionReport {
 };
 // Of all functions, with those that went away while somebody was watching (profile/doing.h).
 std::vector<FunctionReport> function_reports();
+// Functions that are served because nothing was to be doubted about it are compared with plain Python, too.
+void compare_all_functions();
 
 Counters global_counters();  // over all functions, those that are gone included
 void reset_global_counters();

@@ -17,6 +17,8 @@
 #include "frontend/function.h"
 #include "frontend/hosts/host.h"
 #include "frontend/policy.h"
+#include "frontend/profile/doing.h"
+#include "frontend/profile/sampler.h"
 #include "frontend/regions/routines/library.h"
 #include "frontend/replay/host_arrays.h"
 #include "frontend/services.h"
@@ -337,7 +339,13 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const CallTimer timer(judge.compares());
     (timed_plain ? fs.timing_plain : fs.judging) = true;
     fs.passed_over = false;
-    PyObject* result = timed_plain ? plain() : serve(&replayed);
+    PyObject* result;
+    if (timed_plain && judge.compares()) {
+        const Timed timed(Activity::Comparing, kFramesLine);
+        result = plain();
+    } else {
+        result = timed_plain ? plain() : serve(&replayed);
+    }
     fs.judging = fs.timing_plain = false;
     const int64_t ns = timer.elapsed();
     fs.seen += ns;
@@ -353,7 +361,8 @@ PyObject* judged(FunctionState::Impl& fs, const Given& given, Plain plain, Serve
     const bool native = ns >= policy().native_call_from &&
                         fs.in_regions - in_regions >= ns / policy().native_call_share &&
                         fs.counters.exits == exits && !calls_out;
-    const int64_t floor = replayed ? eager_floor(*replayed, size) : 0;
+    // Whoever makes a profile wants to know by how much it is faster.
+    const int64_t floor = replayed && !sampling() ? eager_floor(*replayed, size) : 0;
     fs.pay(policy().judge_cost);
     if (judge.note(way, size, {ns, steady, floor, native, !result})) {
         purse().try_out(judge.lost_by_trial());

@@ -248,6 +248,8 @@ FunctionReport report_of(const FunctionState& state) {
     r.line = code->co_firstlineno;
     r.counters = fs.counters;
     r.retired = fs.verdicts.any_retired();
+    const Judge::Comparison compared = fs.verdicts.compared();
+    r.served_ns = compared.served, r.plain_ns = compared.plain;
     r.remarks = fs.remarks;
     r.regions = state.regions();
     std::map<SourceLine, bool> lines;
@@ -279,6 +281,10 @@ std::vector<FunctionReport> function_reports() {
     for (const FunctionState* state : registry)
         if (!state->impl()->makes_host_call) all.push_back(report_of(*state));
     return all;
+}
+
+void compare_all_functions() {
+    for (FunctionState* state : registry) state->impl()->verdicts.compare();
 }
 
 FunctionState::FunctionState() = default;

@@ -112,7 +112,12 @@ std::string Judge::in_words() const {
                        1e-3 * served_.best, plain_.count, 1e-3 * plain_.best);
 }
 
+void Judge::note_comparison() {
+    if (served_.count > 0 && plain_.count > 0) compared_ = {served_.best, plain_.best};
+}
+
 void Judge::win() {
+    note_comparison();
     trial_ = gave_up_ = false;
     restarts_ = 0;
     if (wins_ > 0) losses_ = 0;  // what wins its trials and is lost in between goes on waiting longer
@@ -130,6 +135,7 @@ void Judge::win() {
 }
 
 void Judge::lose() {
+    note_comparison();
     trial_ = gave_up_ = false;
     wins_ = 0;
     lost_ = std::max(lost_, size_);

@@ -55,6 +55,16 @@ class Judge {
     }
     // What the last trial measured.
     std::string in_words() const;
+    // What a call took at least when serving it was compared with plain Python the last time, ns; 0: that was
+    // never done.
+    struct Comparison {
+        int64_t served = 0, plain = 0;
+    };
+    const Comparison& compared() const { return compared_; }
+    // Somebody wants to know: serving has won without a plain call, and is compared with the next ones.
+    void compare() {
+        if (won() && compared_.plain == 0) countdown_ = 0;
+    }
     // What serving a call saves, as far as that was measured, ns.
     int64_t saving() const { return saving_; }
     // Serving won, and nothing is being tried.
@@ -95,6 +105,7 @@ class Judge {
     bool judge();
     void win();
     void lose();
+    void note_comparison();
     void look(int64_t ns);
     void wait(int64_t ns);
     void look_after(int64_t ns);  // of a plain call; 0: nobody knows
@@ -113,6 +124,7 @@ class Judge {
     int64_t wait_ns_ = 0;    // time in plain calls until serving is tried again
     int64_t unseen_at_ = 0;  // as far as `unseen` is taken off that
     int64_t plain_ns_ = 0;   // the best plain call of the trial that was lost; 0: the next one is
+    Comparison compared_;
     int64_t saving_ = 0, served_best_ = 0;  // as of the last trial that was won
     bool raises_ = false;                   // the calls of this trial
     bool grown_ = false;                    // the last look found calls to take much longer than that

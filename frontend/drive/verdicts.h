@@ -43,6 +43,16 @@ class Verdicts {
         for (size_t i = 0; i < count_; ++i) retired |= judges_[i].judge.retired();
         return retired;
     }
+    // Of the kinds whose plain calls take longest; see Judge::compared.
+    Judge::Comparison compared() const {
+        Judge::Comparison longest;
+        for (size_t i = 0; i < count_; ++i)
+            if (judges_[i].judge.compared().plain > longest.plain) longest = judges_[i].judge.compared();
+        return longest;
+    }
+    void compare() {
+        for (size_t i = 0; i < count_; ++i) judges_[i].judge.compare();
+    }
     // What calls have saved that were not asked about one by one, ns.
     int64_t saving() const {
         int64_t all = 0;

@@ -19,8 +19,10 @@ const SourceLine* source_line(const SourceLine& line) {
 }
 
 void Timed::begin(Activity what, const SourceLine* line, const void* frame) {
-    const bool answers = what == Activity::Answering || (now_doing && now_doing->answers);
-    new (&doing_) Doing{Doing::kMagic, what, line, frame, now_doing, answers};
+    Purpose purpose = now_doing ? now_doing->purpose : Purpose::Program;
+    if (purpose == Purpose::Program && what == Activity::Answering) purpose = Purpose::Answer;
+    if (what == Activity::Comparing) purpose = Purpose::Comparison;
+    new (&doing_) Doing{Doing::kMagic, what, line, frame, now_doing, purpose};
     profile_ = active_profile;
     since_ = profile_ ? now_ns() : 0;
     std::atomic_signal_fence(std::memory_order_release);

@@ -19,9 +19,13 @@ enum class Activity : uint8_t {
     Recording,  // the same, and writing down what it does
     Building,   // a trace or a region
     Answering,  // a call of NumPy's by code that is not compiled (host_calls/host_calls.h)
+    Comparing,  // a call as plain Python, of a function that is served otherwise
     Plain,      // the interpreter's
 };
-inline constexpr size_t kActivities = 11;
+inline constexpr size_t kActivities = 12;
+
+// What a level and those inside it are done for.
+enum class Purpose : uint8_t { Program, Answer, Comparison };
 
 // A line of a program.
 struct SourceLine {
@@ -42,7 +46,7 @@ struct Doing {
     const SourceLine* line = nullptr;  // nullptr: that of the Python frame
     const void* frame = nullptr;       // Stepping, Recording: whose instructions
     const Doing* outer = nullptr;
-    bool answers = false;  // it is a part of answering a call of NumPy's
+    Purpose purpose = Purpose::Program;
 };
 // The innermost level of this thread.
 extern thread_local constinit const Doing* now_doing [[gnu::tls_model("initial-exec")]];

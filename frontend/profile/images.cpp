@@ -26,9 +26,12 @@ Native kind_of(std::string_view path, std::string_view python, std::string_view 
     if (path.empty()) return Native::Generated;
     if (path == own || has(path, "/libstator_")) return Native::Stator;
     if (path == python || has(path, "/libpython")) return Native::Python;
-    if (has(path, "/numpy/") || has(path, "/numpy.libs/") || has(path, "openblas") || has(path, "libblas") ||
-        has(path, "libmkl"))
-        return Native::NumPy;
+    if (has(path, "openblas") || has(path, "libblas") || has(path, "liblapack") || has(path, "libmkl") ||
+        has(path, "/numpy/linalg/"))
+        return Native::LinearAlgebra;
+    if (has(path, "/numpy/random/")) return Native::RandomNumbers;
+    if (has(path, "/numpy/fft/")) return Native::Fourier;
+    if (has(path, "/numpy/") || has(path, "/numpy.libs/")) return Native::NumPy;
     const std::string_view name = path.substr(path.rfind('/') + 1);
     // Extension modules; plain libraries may serve anyone.
     if (has(name, ".cpython-") || has(name, ".abi3.so")) return Native::Other;

@@ -10,11 +10,17 @@ enum class Native : uint8_t {
     Unknown,    // the C library and others that everybody calls: look at who called them
     Evaluator,  // CPython's, where it runs bytecode
     Python,     // the rest of CPython, which everybody calls, too
-    NumPy,      // with its BLAS
-    Other,      // extensions
+    NumPy,
+    // Routines of NumPy's that compiled code calls, too: it is they that take the time.
+    LinearAlgebra,  // BLAS and LAPACK
+    RandomNumbers,
+    Fourier,
+    Other,  // extensions
     Generated,
     Stator,
 };
+
+inline bool is_numpy(Native n) { return n >= Native::NumPy && n <= Native::Fourier; }
 
 class Images {
   public:

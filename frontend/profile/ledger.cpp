@@ -68,6 +68,9 @@ Ledger::Place Ledger::place_of(const FrameMark* frames, int count) {
 Spent Ledger::in_loop(Native worker) {
     switch (worker) {
         case Native::NumPy:
+        case Native::LinearAlgebra:
+        case Native::RandomNumbers:
+        case Native::Fourier:
         case Native::Evaluator:
         case Native::Other: return Spent::Library;
         default: return Spent::Generated;
@@ -84,7 +87,7 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
     // What the instruction that is stepped over calls is the interpreter's.
     const bool here = !drives || place.frame == m.doing.frame;
     const Activity what = m.in_stator && here ? m.doing.what : Activity::Plain;
-    const bool python = what == Activity::Plain || what == Activity::Stepping;
+    const bool python = what == Activity::Plain || what == Activity::Stepping || what == Activity::Comparing;
     // What the standard library does is nothing that could be compiled.
     if (native == Native::Evaluator)
         native = place.in_numpy ? Native::NumPy : place.in_library ? Native::Other : native;
@@ -101,15 +104,17 @@ void Ledger::enter(const Moment& m, const FrameMark* frames, const void* const* 
         case Activity::Building: spent = Spent::Recording; break;
         case Activity::Stepping: spent = Spent::Stepped; break;
         case Activity::Answering: spent = Spent::Answered; break;
+        case Activity::Comparing: spent = Spent::Compared; break;
         case Activity::Plain:
             spent = place.importing            ? Spent::Import
                     : native == Native::Stator ? Spent::Overhead
                                                : Spent::Plain;
             break;
     }
-    // Its trace has no lines that the program has.
-    const bool answers = m.in_stator && m.doing.answers && !python;
+    const Purpose purpose = m.in_stator ? m.doing.purpose : Purpose::Program;
+    const bool answers = purpose == Purpose::Answer && !python;
     if (answers && spent != Spent::Recording) spent = Spent::Answered;
+    if (purpose == Purpose::Comparison) spent = Spent::Compared;
     if (waits) spent = Spent::Waiting;
     const bool own_line = m.in_stator && !python && m.doing.line && what != Activity::Recording && !answers;
     const SourceLine* line = own_line ? &*lines_.insert(*m.doing.line).first : place.line;

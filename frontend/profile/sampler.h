@@ -29,6 +29,7 @@ enum class Spent : uint8_t {
     Generated,  // in code that stator made, or that stands in for it
     Library,    // in NumPy's functions, called by replays and native loops
     Answered,   // answering NumPy's calls by Python code
+    Compared,   // as plain Python, of which it is to be known how much slower it is
     Overhead,   // guards, launches, entering and leaving loops
     Recording,  // recording, and building what was recorded
     Stepped,    // Python in functions that stator drives: what traces leave out

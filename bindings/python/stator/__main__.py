@@ -8,6 +8,7 @@ usage: python -m stator run [OPTIONS] SCRIPT [ARGUMENTS...]      run a script; -
        python -m stator run [OPTIONS] -m MODULE [ARGUMENTS...]   run a module
            --report[=PAGE.html]  say where the time went, by function and line, as text and as a page
            --json=FILE           the same as numbers
+           --compare             run it three times, plain and with stator, and say how much faster it is
            --all                 compile every function that handles arrays (the default, unless STATOR says otherwise)
            --decorated           compile decorated functions only
            --stats               print counters at the end

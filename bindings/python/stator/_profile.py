@@ -27,14 +27,20 @@ PARTS = {
         "looking at calls, checking guards, finding memory, entering and leaving loops",
     ),
     "recording": ("recording", "first calls: Python, and writing down what it does"),
+    "compared": (
+        "comparing",
+        "calls as plain Python, by which stator measures how much faster compiled ones are",
+    ),
     "import": ("imports", "of modules"),
     "waiting": ("waiting", "for files, sleeps, locks, the GIL and other processes"),
 }
 COMPILED = ("generated", "library")
 CAPTURED = (*COMPILED, "answered")
 LOST = ("numpy", "python")
+# Share of a function's lost time from which a cause is named as that of most of it.
+MOSTLY = 0.6
 # What is neither: shares are of the rest.
-ASIDE = ("import", "waiting")
+ASIDE = ("compared", "import", "waiting")
 
 # Whose functions they are: the program's come first.
 GROUPS = {
@@ -162,6 +168,9 @@ class Function(Line):
         self.compiled_at: float | None = (
             None  # seconds into the profile at which its code was first seen to run
         )
+        self.routines: dict[str, float] = {}  # seconds in routines of NumPy's, by Python code
+        # Seconds of a call at least, compiled and as plain Python; None where they were not compared.
+        self.compared: tuple[float, float] | None = None
         self.group = "own"  # of GROUPS
 
     def add_row(self, row: dict[str, Any]) -> None:
@@ -170,6 +179,8 @@ class Function(Line):
         self.lines.setdefault(row["line"], Line(row["line"])).add(part, row["seconds"])
         if row["first_line"]:
             self.line = row["first_line"]
+        if part == "numpy" and row["routine"]:
+            self.routines[row["routine"]] = self.routines.get(row["routine"], 0.0) + row["seconds"]
         if part in LOST and row["early"]:
             self.early += row["seconds"]
         if part in COMPILED:
@@ -249,6 +260,7 @@ class Report:
                     "group": f.group,
                     "parts": f.parts,
                     "lost": f.lost,
+                    "compared": f.compared,
                     "reasons": f.reasons,
                     "lines": [
                         {"line": n, "parts": at.parts, "lost": at.lost, "reasons": at.reasons}
@@ -308,6 +320,8 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
     for k in known:
         place = (os.path.join(folder, k["file"]), k["function"])
         looked_at.add(place)
+        if place in functions and k["compared"][1]:
+            functions[place].compared = k["compared"]
         if k["retired"]:
             retired.add(place)
         for r in k["remarks"]:
@@ -328,7 +342,7 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
         if function.compiled_at is not None:
             function.why = {"NotYet": function.early}
             if not told and function.early < function.lost / 4:
-                function.why = {"Compared": function.lost}
+                function.why = {"Around": function.lost}
         elif place in looked_at and not told and not function.why:
             function.why = {"NotYet": function.lost}
         for reason, seconds in function.why.items():
@@ -337,6 +351,23 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
                 function.reasons.append(
                     {"reason": reason, "text": text, "hint": hint, "count": 1, "line": function.line}
                 )
+        _explain_routines(function)
+
+
+def _explain_routines(function: Function) -> None:
+    """Where most of what is lost is NumPy's own work, compiling what stands around it does not help."""
+    from stator import _report
+
+    spent = sum(function.routines.values())
+    if not function.lost or spent < MOSTLY * function.lost:
+        return
+    names = " and ".join(sorted(function.routines, key=lambda name: -function.routines[name]))
+    text = f"{_report.duration(spent)} of this is NumPy's {names}, which compiled code would call as well"
+    for reason in function.reasons:
+        reason["hint"] = ""
+    function.reasons.insert(
+        0, {"reason": "Routines", "text": text, "hint": "", "count": 1, "line": function.line}
+    )
 
 
 def _reason_text(reason: str, function: Function) -> tuple[str, str]:
@@ -347,10 +378,7 @@ def _reason_text(reason: str, function: Function) -> tuple[str, str]:
     if reason == "NotYet":
         before, at = _report.duration(function.early), _report.duration(function.compiled_at or 0.0)
         return f"there was code for it from {at} into the program on; {before} of this was before that", ""
-    if reason == "Compared":
-        return (
-            "these are a few calls that are timed for comparison, and what is left around compiled code",
-            "",
-        )
+    if reason == "Around":
+        return "this is what is left around compiled code", ""
     text, hint = _stator.reason_text(reason)
     return text, hint

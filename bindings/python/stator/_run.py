@@ -25,7 +25,7 @@ class Options:
     """
 
     def __init__(self, arguments: list[str]) -> None:
-        self.stats = self.report = self.module = False
+        self.stats = self.report = self.module = self.compare = False
         self.page: str | None = REPORT
         self.json: str | None = None
         self.mode: str | None = None
@@ -37,6 +37,10 @@ class Options:
         if not rest:
             raise ValueError("run needs a script, or -m and a module")
         self.name, self.arguments = rest[0], rest[1:]
+        if self.compare and (self.stats or self.report or self.json):
+            raise ValueError(
+                "--compare only times the program: --report, --json and --stats want a run of their own"
+            )
 
     def _take(self, option: str) -> None:
         name, _, value = option.partition("=")
@@ -47,6 +51,8 @@ class Options:
             self.json = value
         elif value:
             raise ValueError(f"unknown option {option!r}")
+        elif name == "--compare":
+            self.compare = True
         elif name == "--stats":
             self.stats = True
         elif name == "--all":
@@ -60,13 +66,17 @@ class Options:
 
 
 def main(options: Options) -> int:
+    if not options.module and options.name != "-" and not os.path.exists(options.name):
+        raise ValueError(f"cannot open {options.name!r}: no such file")
+    if options.compare:
+        from stator import _compare
+
+        return _compare.main(["-m"] * options.module + [options.name, *options.arguments], options.mode)
     import stator
 
     mode = options.mode or (None if os.environ.get("STATOR") else "all")
     if mode:
         os.environ["STATOR"] = mode  # for this process, and those it starts
-    if not options.module and options.name != "-" and not os.path.exists(options.name):
-        raise ValueError(f"cannot open {options.name!r}: no such file")
     if stator._stator is not None:
         if mode:
             stator._stator.set_option("mode", mode)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._inspect import duration as call_duration
 from .._inspect import host_call_text
-from .._profile import CAPTURED, COMPILED, GROUPS, LOST, PARTS
+from .._profile import ASIDE, CAPTURED, COMPILED, GROUPS, LOST, PARTS
 from .._source import cell_of, from_here, line_of, lines_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _parts(report: Report) -> Iterator[str]:
     for name, (title, meaning) in PARTS.items():
         seconds = report.parts[name]
         if seconds:
-            share = "" if name in ("import", "waiting") else _percent(report.share(seconds))
+            share = "" if name in ASIDE else _percent(report.share(seconds))
             yield f"  {title:18}{share:>7}{duration(seconds):>10}   {meaning}"
 
 
@@ -71,7 +72,7 @@ def _compiled(report: Report) -> Iterator[str]:
     if shown:
         yield "In compiled code already"
         for f in shown:
-            yield f"     {_percent(report.share(f.sum(COMPILED))):>6} {place(f)}: {duration(f.sum(COMPILED))}"
+            yield f"     {_percent(report.share(f.sum(COMPILED))):>6} {place(f)}: {duration(f.sum(COMPILED))}{gain(f)}"
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -117,6 +118,14 @@ def _wrapped(line: str, indent: str) -> list[str]:
 
 def place(function: Function) -> str:
     return f"{function.name} ({cell_of(function.file) or from_here(function.file)}:{function.line})"
+
+
+def gain(function: Function) -> str:
+    """How much faster the function's calls are than plain Python's, where that was measured."""
+    if not function.compared:
+        return ""
+    served, plain = function.compared
+    return f"; a call takes {call_duration(served)}, as plain Python {call_duration(plain)}: {plain / served:.2g} times as fast"
 
 
 def split(at: Line) -> str:
@@ -172,7 +181,7 @@ def _bar(parts: dict[str, float], whole: float) -> str:
     pieces = [
         f'<i class="{name}" style="width:{100 * seconds / whole:.2f}%" title="{PARTS[name][0]} {duration(seconds)}"></i>'
         for name in PARTS
-        if (seconds := parts.get(name, 0.0)) and whole and name not in ("import", "waiting")
+        if (seconds := parts.get(name, 0.0)) and whole and name not in ASIDE
     ]
     return f'<span class="bar">{"".join(pieces)}</span>'
 
@@ -181,7 +190,7 @@ def _legend(report: Report) -> str:
     rows = []
     for name, (title, meaning) in PARTS.items():
         if seconds := report.parts[name]:
-            share = "" if name in ("import", "waiting") else _percent(report.share(seconds))
+            share = "" if name in ASIDE else _percent(report.share(seconds))
             rows.append(
                 f'<tr><td><i class="{name}"></i>{title}</td><td class="n">{share}</td>'
                 f'<td class="n">{duration(seconds)}</td><td class="dim">{meaning}</td></tr>'
@@ -194,7 +203,7 @@ def _function(report: Report, function: Function, is_open: bool) -> str:
     return (
         f"<details{' open' if is_open else ''}><summary>"
         f'<b class="n">{_percent(report.share(function.lost))}</b> {html.escape(place(function))}'
-        f'<span class="dim">{html.escape(split(function) or "all of it is captured")}</span>'
+        f'<span class="dim">{html.escape((split(function) or "all of it is captured") + gain(function))}</span>'
         f"{_bar(function.parts, report.seconds)}</summary>\n{reasons}<pre>{_listing(report, function)}</pre></details>\n"
     )
 
