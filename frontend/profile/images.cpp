@@ -26,8 +26,7 @@ Native kind_of(std::string_view path, std::string_view python, std::string_view 
     if (path.empty()) return Native::Generated;
     if (path == own || has(path, "/libstator_")) return Native::Stator;
     if (path == python || has(path, "/libpython")) return Native::Python;
-    if (has(path, "openblas") || has(path, "libblas") || has(path, "liblapack") || has(path, "libmkl") ||
-        has(path, "/numpy/linalg/"))
+    if (has(path, "openblas") || has(path, "libblas") || has(path, "liblapack") || has(path, "libmkl"))
         return Native::LinearAlgebra;
     if (has(path, "/numpy/random/")) return Native::RandomNumbers;
     if (has(path, "/numpy/fft/")) return Native::Fourier;

@@ -19,6 +19,10 @@ PARTS = {
     "generated": ("generated code", "kernels and loops that stator compiled"),
     "library": ("library nodes", "NumPy's functions, called by compiled code"),
     "answered": ("answered calls", "calls of NumPy by Python code that is not compiled, answered by stator"),
+    "routines": (
+        "NumPy's routines",
+        "linear algebra, random numbers, Fourier transforms: compiled code would call them as well",
+    ),
     "numpy": ("NumPy from Python", "NumPy's functions, called by Python code that is not compiled"),
     "python": ("Python", "the interpreter, in code that is not compiled"),
     "other": ("other libraries", "the standard library and other extensions, called by Python code"),
@@ -37,8 +41,6 @@ PARTS = {
 COMPILED = ("generated", "library")
 CAPTURED = (*COMPILED, "answered")
 LOST = ("numpy", "python")
-# Share of a function's lost time from which a cause is named as that of most of it.
-MOSTLY = 0.6
 # What is neither: shares are of the rest.
 ASIDE = ("compared", "import", "waiting")
 
@@ -53,9 +55,40 @@ GROUPS = {
 _INNER = re.compile(r"\.<locals>\.<(listcomp|setcomp|dictcomp|genexpr)>$")
 
 
+# Share of a line's time in Python and NumPy from which a routine is what the line waits for. Where it is called for a few
+# elements, what stands around the call takes longer, and compiled code leaves that out.
+MOSTLY = 0.8
+
+
 def _part(row: dict[str, Any]) -> str:
     spent = row["spent"]
     return row["by"] if spent in ("plain", "stepped") else spent
+
+
+def _path(folder: str, file: str) -> str:
+    """Of a file as Python names it; "<string>" is none."""
+    return file if file.startswith("<") else os.path.join(folder, file)
+
+
+def _place(row: dict[str, Any]) -> tuple[str, str, int]:
+    return row["file"], row["function"], row["line"]
+
+
+def _parts_of(rows: list[dict[str, Any]]) -> list[str]:
+    """The part of each row: its own, but for routines that whole lines wait for."""
+    whole: dict[tuple[str, str, int], float] = {}
+    routines: dict[tuple[str, str, int], float] = {}
+    parts = [_part(row) for row in rows]
+    for row, part in zip(rows, parts, strict=True):
+        if part in LOST:
+            at = _place(row)
+            whole[at] = whole.get(at, 0.0) + row["seconds"]
+            routines[at] = routines.get(at, 0.0) + row["seconds"] * bool(row["routine"])
+    return [
+        "routines" if part in LOST and row["routine"] and routines[at] >= MOSTLY * whole[at] else part
+        for row, part in zip(rows, parts, strict=True)
+        for at in [_place(row)]
+    ]
 
 
 class profile:
@@ -168,18 +201,17 @@ class Function(Line):
         self.compiled_at: float | None = (
             None  # seconds into the profile at which its code was first seen to run
         )
-        self.routines: dict[str, float] = {}  # seconds in routines of NumPy's, by Python code
+        self.routines: dict[str, float] = {}  # seconds in NumPy's routines, by what they do
         # Seconds of a call at least, compiled and as plain Python; None where they were not compared.
         self.compared: tuple[float, float] | None = None
         self.group = "own"  # of GROUPS
 
-    def add_row(self, row: dict[str, Any]) -> None:
-        part = _part(row)
+    def add_row(self, row: dict[str, Any], part: str) -> None:
         self.add(part, row["seconds"])
         self.lines.setdefault(row["line"], Line(row["line"])).add(part, row["seconds"])
         if row["first_line"]:
             self.line = row["first_line"]
-        if part == "numpy" and row["routine"]:
+        if part == "routines":
             self.routines[row["routine"]] = self.routines.get(row["routine"], 0.0) + row["seconds"]
         if part in LOST and row["early"]:
             self.early += row["seconds"]
@@ -218,13 +250,13 @@ class Report:
         self.samples = sum(row["samples"] for row in found["rows"])
         self.parts = dict.fromkeys(PARTS, 0.0)
         functions: dict[tuple[str, str], Function] = {}
-        for row in found["rows"]:
-            self.parts[_part(row)] += row["seconds"]
+        for row, part in zip(found["rows"], _parts_of(found["rows"]), strict=True):
+            self.parts[part] += row["seconds"]
             if not row["file"]:
                 continue
             name = _INNER.sub("", row["function"])
-            place = (os.path.join(folder, row["file"]) if row["file"][0] != "<" else row["file"], name)
-            functions.setdefault(place, Function(*place, row["line"])).add_row(row | {"function": name})
+            place = (_path(folder, row["file"]), name)
+            functions.setdefault(place, Function(*place, row["line"])).add_row(row | {"function": name}, part)
         _explain(functions, known, folder)
         _group(functions.values())
         self.functions = sorted(functions.values(), key=lambda f: (list(GROUPS).index(f.group), -f.lost))
@@ -318,14 +350,14 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
     """Gives functions and lines the reasons that stator has for leaving them to Python."""
     retired, looked_at = set(), set()
     for k in known:
-        place = (os.path.join(folder, k["file"]), k["function"])
+        place = (_path(folder, k["file"]), k["function"])
         looked_at.add(place)
         if place in functions and k["compared"][1]:
             functions[place].compared = k["compared"]
         if k["retired"]:
             retired.add(place)
         for r in k["remarks"]:
-            function = functions.get((os.path.join(folder, r.file), _INNER.sub("", r.function)))
+            function = functions.get((_path(folder, r.file), _INNER.sub("", r.function)))
             if function is None or not (r.is_break or r.is_about_region):
                 continue
             row = {"reason": r.reason, "text": r.message, "hint": r.hint, "count": r.count, "line": r.line}
@@ -351,23 +383,6 @@ def _explain(functions: dict[tuple[str, str], Function], known: list[dict[str, A
                 function.reasons.append(
                     {"reason": reason, "text": text, "hint": hint, "count": 1, "line": function.line}
                 )
-        _explain_routines(function)
-
-
-def _explain_routines(function: Function) -> None:
-    """Where most of what is lost is NumPy's own work, compiling what stands around it does not help."""
-    from stator import _report
-
-    spent = sum(function.routines.values())
-    if not function.lost or spent < MOSTLY * function.lost:
-        return
-    names = " and ".join(sorted(function.routines, key=lambda name: -function.routines[name]))
-    text = f"{_report.duration(spent)} of this is NumPy's {names}, which compiled code would call as well"
-    for reason in function.reasons:
-        reason["hint"] = ""
-    function.reasons.insert(
-        0, {"reason": "Routines", "text": text, "hint": "", "count": 1, "line": function.line}
-    )
 
 
 def _reason_text(reason: str, function: Function) -> tuple[str, str]:

@@ -42,9 +42,11 @@ std::vector<Z> samples(PyTypeObject* type, bool narrow, unsigned seed) {
         out.emplace_back(re, complex ? part() : 0.0);
     }
     if (complex)
-        for (const Z z : {Z(1, -0.0), Z(-0.0, 1), Z(-2, 0.0), Z(0.0, -3)}) out.push_back(z);
+        for (const Z z : {Z(1, -0.0), Z(-0.0, 1), Z(-2, 0.0), Z(0.0, -3), Z(0.0, 0.0), Z(0.0, -0.0),
+                          Z(-0.0, 0.0), Z(-0.0, -0.0)})
+            out.push_back(z);
     else
-        out.emplace_back(1, 0);
+        for (const double x : {1.0, 0.0, whole ? 2.0 : -0.0}) out.emplace_back(x, 0);
     return out;
 }
 
@@ -78,7 +80,7 @@ std::complex<T> by_formula(ComplexOperator op, Z a, Z b) {
         case ComplexOperator::Subtract: return {x.real() - y.real(), x.imag() - y.imag()};
         case ComplexOperator::Multiply: return product(x, y);
         case ComplexOperator::Divide: return quotient(x, y);
-        case ComplexOperator::Square: return product(x, x);
+        case ComplexOperator::Square: return x == std::complex<T>() ? std::complex<T>() : product(x, x);
     }
     return {};
 }
@@ -108,6 +110,7 @@ std::optional<DType> ask(ComplexOperator op, PyTypeObject* a, PyTypeObject* b) {
         op == ComplexOperator::Square ? std::vector<Z>{Z(2, 0)} : samples(b, is_narrow(a) || is_narrow(b), 2);
     for (const Z x : xs)
         for (const Z y : ys) {
+            if (op == ComplexOperator::Divide && y == Z()) continue;  // NumPy warns
             const PyRef left = number_of(a, x), right = number_of(b, y);
             const PyRef result = left && right ? by_python(op, left.get(), right.get()) : PyRef();
             PyErr_Clear();

@@ -16,7 +16,8 @@ enum class ComplexOperator : uint8_t { Add, Subtract, Multiply, Divide, Square }
 // np.complex128, if its bits are those of the following formulas, in which each step has the result's
 // precision and is rounded, and real numbers have a part of 0:
 //
-//   product   (x.re y.re - x.im y.im, x.re y.im + x.im y.re); Square (a power of 2): that of x and x
+//   product   (x.re y.re - x.im y.im, x.re y.im + x.im y.re); Square (a power of 2): that of x and x,
+//             and 0 without signs of a number that is 0
 //   quotient  R. L. Smith's (Algorithm 116, CACM 1962): of y's parts the larger one is divided by,
 //             r = smaller / larger, s = 1 / (larger + smaller r); for a larger real part
 //             ((x.re + x.im r) s, (x.im - x.re r) s), else ((x.re r + x.im) s, (x.im r - x.re) s)

@@ -48,6 +48,17 @@ Builder::Parts Builder::scalar_product(DType t, const Parts& x, const Parts& y) 
             f(Op::Add, f(Op::Multiply, x.re, y.im), f(Op::Multiply, x.im, y.re))};
 }
 
+// A number that is 0 has no sign afterwards: NumPy looks for it first.
+Builder::Parts Builder::scalar_square(DType t, const Parts& x) {
+    const ValueId zero = cast(const_float(0), DType::F64, t);
+    const auto is_zero = [&](ValueId part) { return pointwise(Op::Equal, t, DType::Bool, {part, zero}); };
+    const ValueId nothing =
+        pointwise(Op::LogicalAnd, DType::Bool, DType::Bool, {is_zero(x.re), is_zero(x.im)});
+    const Parts p = scalar_product(t, x, x);
+    return {pointwise(Op::Where, t, t, {nothing, zero, p.re}),
+            pointwise(Op::Where, t, t, {nothing, zero, p.im})};
+}
+
 // Leaves where y is 0, or too large to be divided by.
 std::optional<Builder::Parts> Builder::scalar_quotient(DType t, const Parts& x, const Parts& y) {
     const auto f = [&](Op op, ValueId p, ValueId q) { return pointwise(op, t, t, {p, q}); };
@@ -97,7 +108,7 @@ bool Builder::binary_complex_scalars(int nb, const Value& a, const Value& b, Val
         case ComplexOperator::Subtract: r = each(Op::Subtract); break;
         case ComplexOperator::Multiply: r = scalar_product(t, x, y); break;
         case ComplexOperator::Divide: r = scalar_quotient(t, x, y); break;
-        case ComplexOperator::Square: r = scalar_product(t, x, x); break;
+        case ComplexOperator::Square: r = scalar_square(t, x); break;
     }
     if (!r) return false;
     *out = composed(Kind::ComplexScalar, {scalar_value(t, r->re), scalar_value(t, r->im)});

@@ -27,7 +27,9 @@ SHORT = {"numpy": "NumPy", "python": "Python"}
 
 
 def text(report: Report) -> str:
-    return "\n".join([*_head(report), "", *_parts(report), "", *_compiled(report), *_changes(report)])
+    return "\n".join(
+        [*_head(report), "", *_parts(report), "", *_compiled(report), *_routines(report), *_changes(report)]
+    )
 
 
 def summary(report: Report) -> str:
@@ -73,6 +75,18 @@ def _compiled(report: Report) -> Iterator[str]:
         yield "In compiled code already"
         for f in shown:
             yield f"     {_percent(report.share(f.sum(COMPILED))):>6} {place(f)}: {duration(f.sum(COMPILED))}{gain(f)}"
+
+
+def _routines(report: Report) -> Iterator[str]:
+    """The functions that wait for NumPy's routines, which nothing but other algorithms makes shorter."""
+    found = sorted(report.functions, key=lambda f: -f.parts.get("routines", 0.0))
+    shown = [f for f in found if report.share(f.parts.get("routines", 0.0)) >= LEAST][:MOST_COMPILED]
+    if shown:
+        yield "In NumPy's routines, which compiled code would call as well"
+        for f in shown:
+            spent = f.parts["routines"]
+            names = ", ".join(sorted(f.routines, key=lambda name: -f.routines[name]))
+            yield f"     {_percent(report.share(spent)):>6} {place(f)}: {duration(spent)} in {names}"
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -132,7 +146,7 @@ def split(at: Line) -> str:
     parts = [f"{SHORT[n]} {duration(at.parts[n])}" for n in LOST if at.parts.get(n)]
     captured = at.sum(CAPTURED) / at.seconds if at.seconds else 0.0
     if not parts and not captured:
-        return f"{duration(at.seconds)} in other libraries and stator itself"
+        return f"{duration(at.seconds)} in other libraries, NumPy's routines and stator itself"
     return ", ".join(parts) + (f"; {_percent(captured)} of its time is captured" if captured else "")
 
 
