@@ -414,7 +414,7 @@ def test_the_page_is_well_formed_and_needs_nothing_else(tmp_path):
     page.close()
     assert page.open == [] and page.outside == []
     assert "@import" not in text and "url(" not in text and "http" not in text
-    assert "np.random.permutation(y)" in text and "simulate" in text
+    assert "np.ma.masked_where(y &gt; 9, y)" in text and "simulate" in text
 
 
 def test_the_programs_own_signals_and_forks(tmp_path):
