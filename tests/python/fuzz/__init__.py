@@ -13,6 +13,7 @@ leaving     the generator of loops that fault in the middle
 orders      the generator of operators on arrays in C and Fortran order
 objects     the generator of objects that are alive where a loop begins
 rebinding   the generator of loops whose branches bind many names anew
+numbers     the generator of loops over numbers of all types
 attributes  the generator of programs that store to attributes
 effects     the generator of programs that append, store and draw
 idioms, selecting, scripts  statements and whole texts that generators share

@@ -60,8 +60,10 @@ KINDS = (
     "orders",
     "objects",
     "rebinding",
+    "numbers",
 )
 REWRITTEN = ("closures", "attributes", "effects")  # programs of other kinds, changed
+NEVER_ENLARGED = (*REWRITTEN, "numbers")
 BATCH = 250
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -69,7 +71,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def generate(kind: str, seed: int, number: int) -> Program:
     """Program `number` of the given kind (one of `KINDS`); one in ten works on large arrays, too."""
     program = _generate(kind, seed, number)
-    if kind in REWRITTEN or number % 10 != 7:
+    if kind in NEVER_ENLARGED or number % 10 != 7:
         return program
     from .enlarged import enlarged
 
@@ -114,6 +116,10 @@ def _generate(kind: str, seed: int, number: int) -> Program:
         from .rebinding import rebinding
 
         return rebinding(Choices.seeded(seed, number), name)
+    if kind == "numbers":
+        from .numbers import numbers
+
+        return numbers(Choices.seeded(seed, number), name)
     if kind == "structured":
         from .structured import structured
 
