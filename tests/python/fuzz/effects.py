@@ -77,7 +77,9 @@ def effectful(c: Choices, program: Program) -> Program:
     def among(body: list[ast.stmt], depth: int) -> list[ast.stmt]:
         out: list[ast.stmt] = []
         for statement in body:
-            if c.chance(0.5 if depth == 0 else 0.2) and not isinstance(statement, ast.Global | ast.Nonlocal):
+            # What fills an array comes directly after what makes it: memory is not the same in two runs.
+            filled = bool(out) and "np.empty" in ast.unparse(out[-1])
+            if not filled and c.chance(0.5 if depth == 0 else 0.2) and not isinstance(statement, ast.Global | ast.Nonlocal):
                 out += change()
             for part in ("body", "orelse"):
                 inner = getattr(statement, part, None)
