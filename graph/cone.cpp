@@ -23,6 +23,10 @@ void Cone::add_recipe(int64_t index) {
     for (const int32_t item : r.items) add_recipe(item);
 }
 
+void Cone::add_contents(const std::vector<CellContents>& contents) {
+    for (const CellContents& c : contents) add_recipe(c.cell), add_recipe(c.contents);
+}
+
 // A view shows what memory holds by now.
 void Cone::add_view(Id v) {
     for (; info(g_.node(v).op).cls == OpClass::View; v = g_.node(v).in[0])

@@ -18,6 +18,7 @@ class Cone {
     explicit Cone(const Graph& g) : nodes(g.nodes.size(), false), g_(g), recipes_(g.recipes.size(), false) {}
 
     void add_recipe(int64_t index);  // -1: none
+    void add_contents(const std::vector<CellContents>& contents);
 
     // Whether it can be computed again: what it reads of inputs is what their memory holds when the first
     // `end` nodes have been executed, and it depends on nothing that was drawn.

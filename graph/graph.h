@@ -209,6 +209,7 @@ struct CellContents {
 // kept for it: who needs it after all computes it again from the recorded graph.
 struct LostVariable {
     int32_t slot, recipe;
+    std::vector<CellContents> contents = {};  // attributes of objects in it that the trace made
 };
 
 // Where Python goes on, innermost frame last.

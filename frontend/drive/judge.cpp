@@ -48,7 +48,9 @@ void Judge::begin_trial(int64_t size) {
 }
 
 Judge::Way Judge::next_sample() const {
-    const int first = floor_ > 0 ? policy().judge_replays_first : policy().judge_served_first;
+    // A second long one may take many times as long as a plain one.
+    const bool is_long = floor_ == 0 && served_.count > 0 && served_.best >= policy().judge_one_call_from;
+    const int first = is_long ? 1 : floor_ > 0 ? policy().judge_replays_first : policy().judge_served_first;
     if (served_.count < first) return Way::TimedServe;
     return served_.count - first < plain_.count ? Way::TimedServe : Way::TimedPlain;
 }

@@ -54,35 +54,41 @@ static bool costs_nothing(const Shadow& s, bool on_gpu) {
     }
 }
 
+// Objects that hold each other are not followed farther than this.
+constexpr int kDeepest = 8;
+
 // Whether it can be computed again from what there was at entry, as an object that is like the first one.
-static bool can_be_recomputed(const Shadow& s) {
+static bool can_be_recomputed(const Shadow& s, int depth = 0) {
     switch (s.kind) {
         case ShadowKind::Opaque: return s.value != graph::kNone;
         case ShadowKind::Array:
-            return !s.base || s.base->source != guards::kNoSource || can_be_recomputed(*s.base);
+            return !s.base || s.base->source != guards::kNoSource || can_be_recomputed(*s.base, depth);
         case ShadowKind::Scalar: return true;
         case ShadowKind::Tuple:
         case ShadowKind::List:
         case ShadowKind::Slice:
         case ShadowKind::Dict:
-            return std::ranges::all_of(s.items, [](const ShadowRef& item) {
-                return costs_nothing(*item, false) || item->source != guards::kNoSource ||
-                       can_be_recomputed(*item);
-            });
+        case ShadowKind::Instance:
+            return depth < kDeepest && std::ranges::all_of(
+                                           s.items,
+                                           [&](const ShadowRef& item) {
+                                               return costs_nothing(*item, false) ||
+                                                      item->source != guards::kNoSource ||
+                                                      can_be_recomputed(*item, depth + 1);
+                                           });
         default: return false;
     }
 }
 
 // Whether it is an object that the snapshot builds, or has one: computed apart, it would have another one.
-static bool shares_object(const TraceBuilder& b, const ShadowRef& s) {
+static bool shares_object(const TraceBuilder& b, const ShadowRef& s, int depth = 0) {
     if (s->source != guards::kNoSource || s->kind == ShadowKind::Null || s->kind == ShadowKind::Object ||
         s->kind == ShadowKind::Int)
         return false;
-    const auto shares = [&](const ShadowRef& part) { return part && shares_object(b, part); };
+    const auto shares = [&](const ShadowRef& part) { return part && shares_object(b, part, depth + 1); };
     if (b.known_recipe(s) >= 0) return true;
-    // What others hold, perhaps itself, cannot be computed apart in any case.
-    if (s->kind == ShadowKind::Instance || s->kind == ShadowKind::Cell || s->kind == ShadowKind::Function)
-        return false;
+    // What others hold cannot be computed apart in any case, nor what holds itself.
+    if (s->kind == ShadowKind::Cell || s->kind == ShadowKind::Function || depth >= kDeepest) return false;
     return shares(s->base) || std::ranges::any_of(s->items, shares) || std::ranges::any_of(s->maker, shares);
 }
 
@@ -238,11 +244,14 @@ int32_t Recorder::take_snapshot() {
         graph::SnapFrame& frame = snap.frames[d.frame];
         int32_t& kept = frame.slots[d.slot];
         if (!is_left_out(d)) continue;
-        const int32_t r = alone[k] ? b_.recipe(d.shadow, nullptr) : -1;
-        if (r >= 0 && !on_gpu && !b_.can_be_recomputed(r))
-            b_.keep(*d.shadow), kept = r;
+        graph::LostVariable lost{static_cast<int32_t>(d.slot), -1};
+        if (alone[k] && b_.contents_apart(d.shadow, &lost.contents))
+            lost.recipe = b_.recipe(d.shadow, nullptr);
+        if (lost.recipe < 0) lost.contents.clear();
+        if (lost.recipe >= 0 && lost.contents.empty() && !on_gpu && !b_.can_be_recomputed(lost))
+            b_.keep(*d.shadow), kept = lost.recipe;
         else
-            frame.lost.push_back({static_cast<int32_t>(d.slot), r});
+            frame.lost.push_back(std::move(lost));
     }
     b_.graph.snapshots.push_back(std::move(snap));
     cached_snapshot_ = static_cast<int32_t>(b_.graph.snapshots.size()) - 1;

@@ -171,8 +171,10 @@ void LostPlans::add(Plan& plan, int snapshot, size_t frame, const graph::LostVar
     if (lost.recipe < 0) return;
     Cone cone(*recorded_);
     cone.add_recipe(lost.recipe);
+    cone.add_contents(lost.contents);
     if (!cone.reads_newest(end_of(*recorded_, snapshot))) return;
     v.recipe = lost.recipe;
+    v.contents = lost.contents;
     v.inputs = cone.inputs;
     for (const auto& [root, version] : cone.versions)
         v.reads.push_back(static_cast<int>(recorded_->nodes[static_cast<size_t>(root)].ints[0]));
@@ -198,12 +200,14 @@ bool LostPlans::make_trace(Plan& plan) const {
     Cone cone(g);
     Recipe all;
     all.kind = RecipeKind::Tuple;
+    g.end_cells.clear();
     for (const Variable& v : plan.variables) {
         cone.add_recipe(v.recipe);
+        cone.add_contents(v.contents);
         if (v.recipe >= 0) all.items.push_back(v.recipe);
+        g.end_cells.insert(g.end_cells.end(), v.contents.begin(), v.contents.end());
     }
     g.snapshots.clear();
-    g.end_cells.clear();
     g.end_kind = graph::EndKind::Return;
     g.end = g.add_recipe(std::move(all));
     std::vector<Id> now(g.nodes.size());

@@ -47,7 +47,8 @@ class LostPlans : public std::enable_shared_from_this<LostPlans> {
     struct Variable {
         size_t frame;
         int slot;
-        int32_t recipe = -1;             // -1: it cannot be computed
+        int32_t recipe = -1;                        // -1: it cannot be computed
+        std::vector<graph::CellContents> contents;  // attributes of objects that are made with it
         std::vector<int> reads, inputs;  // whose elements it was computed from; that it depends on at all
     };
     struct Plan {

@@ -107,17 +107,32 @@ ShadowRef TraceBuilder::new_instance(const Example& of) {
     return s;
 }
 
+bool TraceBuilder::attributes_of(const ShadowRef& instance, std::vector<graph::CellContents>* out) {
+    for (size_t i = 0; i < instance->items.size(); i += 2) {
+        graph::Recipe place;
+        place.kind = graph::RecipeKind::Attr;
+        place.items = {recipe(instance, nullptr), recipe(instance->items[i], nullptr)};
+        const int32_t held = recipe(instance->items[i + 1], nullptr);
+        if (place.items[0] < 0 || place.items[1] < 0 || held < 0) return false;
+        out->push_back({graph.add_recipe(std::move(place)), held});
+    }
+    return true;
+}
+
 bool TraceBuilder::instance_contents(size_t* said, std::vector<graph::CellContents>* out) {
-    for (; *said < instances_to_say_.size(); ++*said) {
-        const ShadowRef s = instances_to_say_[*said];
-        for (size_t i = 0; i < s->items.size(); i += 2) {
-            graph::Recipe place;
-            place.kind = graph::RecipeKind::Attr;
-            place.items = {recipe(s, nullptr), recipe(s->items[i], nullptr)};
-            const int32_t held = recipe(s->items[i + 1], nullptr);
-            if (place.items[0] < 0 || place.items[1] < 0 || held < 0) return false;
-            out->push_back({graph.add_recipe(std::move(place)), held});
-        }
+    for (; *said < instances_to_say_.size(); ++*said)
+        if (!attributes_of(ShadowRef(instances_to_say_[*said]), out)) return false;
+    return true;
+}
+
+bool TraceBuilder::contents_apart(const ShadowRef& s, std::vector<graph::CellContents>* out) {
+    std::vector<ShadowRef> found{s};
+    for (size_t next = 0; next < found.size(); ++next) {
+        const ShadowRef at = found[next];
+        if (at->source != guards::kNoSource) continue;
+        if (at->kind == ShadowKind::Instance && !attributes_of(at, out)) return false;
+        for (const ShadowRef& item : at->items)
+            if (item && std::ranges::find(found, item) == found.end()) found.push_back(item);
     }
     return true;
 }

@@ -46,10 +46,11 @@ bool TraceBuilder::has_stored() {
     return has_stored_;
 }
 
-bool TraceBuilder::can_be_recomputed(int32_t recipe) {
+bool TraceBuilder::can_be_recomputed(const graph::LostVariable& lost) {
     if (!has_stored()) return true;
     graph::Cone cone(graph);
-    cone.add_recipe(recipe);
+    cone.add_recipe(lost.recipe);
+    cone.add_contents(lost.contents);
     return cone.reads_newest(static_cast<graph::Id>(graph.nodes.size()));
 }
 

@@ -198,7 +198,9 @@ class TraceBuilder {
     // From here on recipes are for values that are computed again: nothing is kept for them.
     void recompute_recipes() { in_snapshot_ = false; }
     // Whether what the recipe gives can be computed later from what inputs hold by now.
-    bool can_be_recomputed(int32_t recipe);
+    bool can_be_recomputed(const graph::LostVariable& lost);
+    // Appends what the instances hold that are computed with `s`. False when something cannot be rebuilt.
+    bool contents_apart(const ShadowRef& s, std::vector<graph::CellContents>* out);
     // What a recipe was made for after recompute_recipes is kept after all.
     void keep(const Shadow& s);
     // The recipe that a shadow has since begin_recipes, or -1.
@@ -221,6 +223,7 @@ class TraceBuilder {
     // The tuple of that type, a named one, with these items.
     ShadowRef named_tuple(PyTypeObject* type, std::vector<ShadowRef> items);
     // Appends what the instances hold that the recipes since begin_recipes name.
+    bool attributes_of(const ShadowRef& instance, std::vector<graph::CellContents>* out);
     bool instance_contents(size_t* said, std::vector<graph::CellContents>* out);
 
     // --- cells ---

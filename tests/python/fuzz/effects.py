@@ -79,7 +79,11 @@ def effectful(c: Choices, program: Program) -> Program:
         for statement in body:
             # What fills an array comes directly after what makes it: memory is not the same in two runs.
             filled = bool(out) and "np.empty" in ast.unparse(out[-1])
-            if not filled and c.chance(0.5 if depth == 0 else 0.2) and not isinstance(statement, ast.Global | ast.Nonlocal):
+            if (
+                not filled
+                and c.chance(0.5 if depth == 0 else 0.2)
+                and not isinstance(statement, ast.Global | ast.Nonlocal)
+            ):
                 out += change()
             for part in ("body", "orelse"):
                 inner = getattr(statement, part, None)

@@ -286,3 +286,26 @@ TEST(Judge, LongCallsAreTriedAgainWhenTheWaitIsOver) {
     }
     EXPECT_LE(timed, 12);
 }
+
+// A loop that is slower than Python's must not take its time twice before that is found out.
+TEST(Judge, OneLongServedCallComesBeforeThePlainOne) {
+    Judge judge;
+    EXPECT_EQ(judge.choose(10), Way::TimedServe);
+    judge.note(Way::TimedServe, 10, {300'000'000, true, 0});
+    EXPECT_EQ(judge.choose(10), Way::TimedPlain);
+    EXPECT_TRUE(judge.note(Way::TimedPlain, 10, {80'000'000, true, 0}));
+}
+
+TEST(Judge, WhatWasComparedIsKept) {
+    Judge judge;
+    EXPECT_EQ(judge.compared().plain, 0);
+    call(judge, 100, 10, 200'000, 1'000'000, 300'000);
+    EXPECT_TRUE(judge.won());
+    EXPECT_EQ(judge.compared().plain, 0);  // nothing was to be doubted about it
+    judge.compare();
+    call(judge, 20, 10, 200'000, 1'000'000);
+    EXPECT_EQ(judge.compared().served, 200'000);
+    EXPECT_EQ(judge.compared().plain, 1'000'000);
+    judge.compare();
+    EXPECT_EQ(call(judge, 20, 10, 200'000, 1'000'000).plain, 0);
+}
