@@ -29,8 +29,10 @@ STRICT = os.environ.get("STATOR_TEST_ALL_VARIABLES") == "1"
 
 
 def may_lack(value: tuple) -> bool:
-    """Whether a variable with this value may be missing where a loop was left: an array, or a row of something."""
-    return not STRICT and value[0] in ("array", "list", "tuple", "dict", "str")
+    """Whether a variable with this value may be missing where a loop was left: an array, a row of something, or an object that
+    holds an array; of large ones nothing is certain once unknown code has run."""
+    plain = value[0] in ("array", "list", "tuple", "dict", "str")
+    return not STRICT and (plain or any("array(" in str(part) for part in value[1:]))
 
 
 class Variables(tuple):
