@@ -73,6 +73,17 @@ std::complex<T> quotient(std::complex<T> x, std::complex<T> y) {
 }
 
 template <class T>
+std::complex<T> power(std::complex<T> x, int64_t n) {
+    if (x == std::complex<T>()) return {};
+    if (n == 2) return product(x, x);
+    if (n == 3) return product(x, product(x, x));
+    std::complex<T> r(1), square = x;
+    for (int64_t bit = 1; bit <= n; bit <<= 1, square = product(square, square))
+        if (n & bit) r = product(r, square);
+    return r;
+}
+
+template <class T>
 std::complex<T> by_formula(ComplexOperator op, Z a, Z b) {
     const std::complex<T> x(a), y(b);
     switch (op) {
@@ -80,7 +91,7 @@ std::complex<T> by_formula(ComplexOperator op, Z a, Z b) {
         case ComplexOperator::Subtract: return {x.real() - y.real(), x.imag() - y.imag()};
         case ComplexOperator::Multiply: return product(x, y);
         case ComplexOperator::Divide: return quotient(x, y);
-        case ComplexOperator::Square: return x == std::complex<T>() ? std::complex<T>() : product(x, x);
+        case ComplexOperator::Power: return power(x, static_cast<int64_t>(b.real()));
     }
     return {};
 }
@@ -91,7 +102,7 @@ PyRef by_python(ComplexOperator op, PyObject* a, PyObject* b) {
         case ComplexOperator::Subtract: return PyRef::steal(PyNumber_Subtract(a, b));
         case ComplexOperator::Multiply: return PyRef::steal(PyNumber_Multiply(a, b));
         case ComplexOperator::Divide: return PyRef::steal(PyNumber_TrueDivide(a, b));
-        case ComplexOperator::Square: return PyRef::steal(PyNumber_Power(a, b, Py_None));
+        case ComplexOperator::Power: return PyRef::steal(PyNumber_Power(a, b, Py_None));
     }
     return {};
 }
@@ -103,11 +114,12 @@ bool has_bits_of(PyObject* number, std::complex<T> expected) {
     return std::memcmp(bits, &expected, sizeof expected) == 0;
 }
 
-std::optional<DType> ask(ComplexOperator op, PyTypeObject* a, PyTypeObject* b) {
+std::optional<DType> ask(ComplexOperator op, PyTypeObject* a, PyTypeObject* b, int64_t exponent) {
     std::optional<DType> found;
     const std::vector<Z> xs = samples(a, is_narrow(a) || is_narrow(b), 1);
-    const std::vector<Z> ys =
-        op == ComplexOperator::Square ? std::vector<Z>{Z(2, 0)} : samples(b, is_narrow(a) || is_narrow(b), 2);
+    const std::vector<Z> ys = op == ComplexOperator::Power
+                                  ? std::vector<Z>{Z(static_cast<double>(exponent), 0)}
+                                  : samples(b, is_narrow(a) || is_narrow(b), 2);
     for (const Z x : xs)
         for (const Z y : ys) {
             if (op == ComplexOperator::Divide && y == Z()) continue;  // NumPy warns
@@ -129,11 +141,12 @@ std::optional<DType> ask(ComplexOperator op, PyTypeObject* a, PyTypeObject* b) {
 
 }  // namespace
 
-std::optional<DType> complex_scalar_result(ComplexOperator op, PyTypeObject* a, PyTypeObject* b) {
-    static auto* known =
-        new std::map<std::tuple<ComplexOperator, PyTypeObject*, PyTypeObject*>, std::optional<DType>>;
-    const auto [it, fresh] = known->try_emplace({op, a, b});
-    if (fresh) it->second = ask(op, a, b);
+std::optional<DType> complex_scalar_result(ComplexOperator op, PyTypeObject* a, PyTypeObject* b,
+                                           int64_t exponent) {
+    static auto* known = new std::map<std::tuple<ComplexOperator, PyTypeObject*, PyTypeObject*, int64_t>,
+                                      std::optional<DType>>;
+    const auto [it, fresh] = known->try_emplace({op, a, b, exponent});
+    if (fresh) it->second = ask(op, a, b, exponent);
     return it->second;
 }
 

@@ -61,6 +61,17 @@ ShadowRef int_shift(TraceBuilder& tb, bool left, Sym x, const Operand& b, PyObje
     return int_result(tb, left ? tb.syms().mul(x, scale) : tb.syms().floordiv(x, scale), result);
 }
 
+// `n & 255` is n modulo 256, of negative numbers, too: Python's ints have as many leading ones as are asked
+// for.
+ShadowRef int_and(TraceBuilder& tb, const Operand& a, const Operand& b, PyObject* result) {
+    for (const auto& [mask, n] : {std::pair(&b, &a), std::pair(&a, &b)}) {
+        const auto fixed = tb.syms().as_const(mask->shadow->sym);
+        const bool is_mask = fixed && *fixed > 0 && *fixed < INT64_MAX && (*fixed & (*fixed + 1)) == 0;
+        if (is_mask) return int_result(tb, tb.syms().mod(n->shadow->sym, tb.int_const(*fixed + 1)), result);
+    }
+    return fixed_result(tb, a, b, result);
+}
+
 ShadowRef lower_int_binary(TraceBuilder& tb, int op, const Operand& a, const Operand& b, PyObject* result) {
     Sym x = a.shadow->sym, y = b.shadow->sym;
     graph::SymTable& t = tb.syms();
@@ -85,6 +96,7 @@ ShadowRef lower_int_binary(TraceBuilder& tb, int op, const Operand& a, const Ope
         case nb::Power: return int_power(tb, x, a, b, result);
         case nb::Lshift: return int_shift(tb, true, x, b, result);
         case nb::Rshift: return int_shift(tb, false, x, b, result);
+        case nb::And: return int_and(tb, a, b, result);
         default: return fixed_result(tb, a, b, result);
     }
 }

@@ -499,7 +499,7 @@ class Builder {
     // ---- build/complex_scalars.cpp ----
     bool complex_parts(const Value& v, DType t, Parts* out);
     Parts scalar_product(DType t, const Parts& x, const Parts& y);
-    Parts scalar_square(DType t, const Parts& x);
+    Parts scalar_power(DType t, const Parts& x, int64_t n);
     std::optional<Parts> scalar_quotient(DType t, const Parts& x, const Parts& y);
     bool binary_complex_scalars(int nb, const Value& a, const Value& b, Value* out);
 

@@ -49,14 +49,20 @@ Builder::Parts Builder::scalar_product(DType t, const Parts& x, const Parts& y) 
 }
 
 // A number that is 0 has no sign afterwards: NumPy looks for it first.
-Builder::Parts Builder::scalar_square(DType t, const Parts& x) {
-    const ValueId zero = cast(const_float(0), DType::F64, t);
+Builder::Parts Builder::scalar_power(DType t, const Parts& x, int64_t n) {
+    const ValueId zero = cast(const_float(0), DType::F64, t), one = cast(const_float(1), DType::F64, t);
     const auto is_zero = [&](ValueId part) { return pointwise(Op::Equal, t, DType::Bool, {part, zero}); };
     const ValueId nothing =
         pointwise(Op::LogicalAnd, DType::Bool, DType::Bool, {is_zero(x.re), is_zero(x.im)});
-    const Parts p = scalar_product(t, x, x);
-    return {pointwise(Op::Where, t, t, {nothing, zero, p.re}),
-            pointwise(Op::Where, t, t, {nothing, zero, p.im})};
+    Parts r{one, zero}, square = x;
+    if (n == 2) r = scalar_product(t, x, x);
+    if (n == 3) r = scalar_product(t, x, scalar_product(t, x, x));
+    for (int64_t bit = 1; n > 3 && bit <= n; bit <<= 1) {
+        if (n & bit) r = scalar_product(t, r, square);
+        square = scalar_product(t, square, square);
+    }
+    const auto unless = [&](ValueId part) { return pointwise(Op::Where, t, t, {nothing, zero, part}); };
+    return {unless(r.re), unless(r.im)};
 }
 
 // Leaves where y is 0, or too large to be divided by.
@@ -87,18 +93,19 @@ bool Builder::binary_complex_scalars(int nb, const Value& a, const Value& b, Val
         case nb::Multiply: op = ComplexOperator::Multiply; break;
         case nb::TrueDivide: op = ComplexOperator::Divide; break;
         case nb::Power:
-            if (known != 2) return refused();
-            op = ComplexOperator::Square;
+            if (!known || *known < 2 || *known > numpy::kMostComplexPower) return refused();
+            op = ComplexOperator::Power;
             break;
         default: return refused();
     }
     PyTypeObject *left = type_of(a), *right = type_of(b);
     if (!left || !right) return refused();
-    const std::optional<DType> result = numpy::complex_scalar_result(op, left, right);
+    const std::optional<DType> result =
+        numpy::complex_scalar_result(op, left, right, op == ComplexOperator::Power ? *known : 0);
     if (!result) return refused();
     const DType t = part_type(*result);
     Parts x, y;
-    if (!complex_parts(a, t, &x) || (op != ComplexOperator::Square && !complex_parts(b, t, &y))) return false;
+    if (!complex_parts(a, t, &x) || (op != ComplexOperator::Power && !complex_parts(b, t, &y))) return false;
     const auto each = [&](Op what) {
         return Parts{pointwise(what, t, t, {x.re, y.re}), pointwise(what, t, t, {x.im, y.im})};
     };
@@ -108,7 +115,7 @@ bool Builder::binary_complex_scalars(int nb, const Value& a, const Value& b, Val
         case ComplexOperator::Subtract: r = each(Op::Subtract); break;
         case ComplexOperator::Multiply: r = scalar_product(t, x, y); break;
         case ComplexOperator::Divide: r = scalar_quotient(t, x, y); break;
-        case ComplexOperator::Square: r = scalar_square(t, x); break;
+        case ComplexOperator::Power: r = scalar_power(t, x, *known); break;
     }
     if (!r) return false;
     *out = composed(Kind::ComplexScalar, {scalar_value(t, r->re), scalar_value(t, r->im)});

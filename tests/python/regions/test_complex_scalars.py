@@ -16,6 +16,7 @@ WHOLE = {
     "products": "w = c[0]\nfor i in range(n):\n    w = w * c[i] + d[i]\n    out[i] = w.real\nreturn w, out",
     "quotients": "w = c[0]\nfor i in range(n):\n    w = (w + c[i]) / (d[i] - w)\n    out[i] = w.imag\nreturn w, out",
     "squares": "w = c[0]\nfor i in range(n):\n    w = w**2 * d[i] - c[i]\nreturn w",
+    "powers": "w = c[0]\nfor i in range(n):\n    w = w**3 + c[i]**4 - d[i]**5 * c[i]**7 + w**8 * d[i]**6\nreturn w",
     "signs": "w = c[0]\nfor i in range(n):\n    w = -w * d[i] - -c[i]\nreturn w",
     "a Python complex": "w = c[0]\nfor i in range(n):\n    w = z * w + z\n    w = w / z - z\nreturn w",
     "begins as a Python complex": "w = 0j\nfor i in range(n):\n    w = w * w * z + c[i]\nreturn w",
@@ -85,6 +86,9 @@ def f(x, y, out):
         out[i, 2] = a + b
         out[i, 3] = a - b
         out[i, 4] = a**2
+        out[i, 6] = a**3
+        out[i, 7] = b**4
+        out[i, 8] = a**7
         out[i, 5] = -a
     return out
 """
@@ -93,7 +97,7 @@ def f(x, y, out):
     for _ in range(6):
         arrays = []
         for dtype in dtypes:
-            size = 40 if dtype is np.complex128 else 6
+            size = 35 if dtype is np.complex128 else 4
             re, im = (rng.standard_normal(400) * 10.0 ** rng.integers(-size, size, 400) for _ in range(2))
             re[rng.random(400) < 0.1] = -0.0
             im[rng.random(400) < 0.1] *= -0.0
@@ -104,7 +108,7 @@ def f(x, y, out):
             if not arrays:  # what is divided
                 z[1:5] = [complex(re, im) for re in (0.0, -0.0) for im in (0.0, -0.0)]
             arrays.append(z)
-        arguments = [[*arrays, np.zeros((400, 6), np.complex128)] for _ in range(2)]
+        arguments = [[*arrays, np.zeros((400, 9), np.complex128)] for _ in range(2)]
         expected, found = observe(eager, arguments[0]), observe(compiled, arguments[1])
         assert found == expected, report(expected, found)
         stator.wait()

@@ -490,3 +490,26 @@ def test_a_failed_guard_is_logged_with_what_was_expected_and_found():
     )
     assert "expected u.dtype to be float64, found an ndarray of float32, shape (5,)" in done.stderr
     assert "expected u.ndim == 1, found 2 (shape (2, 3))" in done.stderr
+
+
+def test_masked_ints_want_no_traces_of_their_own():
+    """`n & 255` is n modulo 256, also where n is negative or the mask stands first."""
+
+    def f(x, n):
+        y = x * 2
+        return y[n & 7], 3 & n, y[(n + 1) & 1], n & 12, y * (n & 0)
+
+    compiled = stator.compile(f)
+    x = np.arange(8.0)
+    for n in [5, 6, 9, 200, -1, -7, -300, 0, 2**40 + 3]:
+        for found, expected in zip(compiled(x, n), f(x, n), strict=True):
+            assert np.array_equal(found, expected) and type(found) is type(expected), n
+
+    def g(x, n):
+        y = x * 2
+        return y[n & 7] + y[n & 3]
+
+    compiled = stator.compile(g)
+    for n in range(2, 60):
+        assert compiled(x, n) == g(x, n)
+    assert compiled.stats()["traces"] <= 3
