@@ -353,8 +353,7 @@ void Builder::finish_inputs(BuiltRegion& out) {
         if (in.kind == EntryInput::RangeLeft) ri.source += ".left";
         if (in.kind == EntryInput::RangeStep) ri.source += ".step";
         if (in.kind == EntryInput::Real) ri.source += ".real";
-        if (in.kind == EntryInput::Imaginary || in.kind == EntryInput::ScalarImaginary)
-            ri.source += ".imag";
+        if (in.kind == EntryInput::Imaginary || in.kind == EntryInput::ScalarImaginary) ri.source += ".imag";
         if (in.kind == EntryInput::RowStarts) ri.source += ".starts";
         r_->inputs.push_back(std::move(ri));
         kept.push_back(std::move(in));
