@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 # Below this most of a run is Python's own start, s.
 SHORT = 0.5
+# What STATOR may say so.
+OFF = ("0", "off", "false", "no")
 
 
 class Run(NamedTuple):
@@ -47,6 +49,10 @@ def main(program: list[str], mode: str | None) -> int:
             "--compare runs the program three times: give it as a file, not on the standard input"
         )
     mode = mode or os.environ.get("STATOR") or "all"
+    if mode.lower() in OFF:
+        raise ValueError(
+            f"STATOR={mode} switches stator off: --compare would compare plain Python with itself"
+        )
     with tempfile.TemporaryDirectory(prefix="stator-compare-") as cache:
         plain = _run([*python, *program], {"STATOR": "0"}, echo=True)
         if plain.status:

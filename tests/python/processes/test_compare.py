@@ -69,6 +69,12 @@ def test_a_program_that_fails_is_not_compared(tmp_path):
     assert "ValueError: mine" in done.stderr and "nothing is compared" in done.stderr
 
 
+def test_stator_has_to_be_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("STATOR", "0")
+    done = compare(tmp_path, "print(1)", "program.py")
+    assert done.returncode == 2 and "STATOR=0 switches stator off" in done.stderr and done.stdout == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
