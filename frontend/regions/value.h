@@ -53,6 +53,11 @@ enum class Kind : uint8_t {
     Variant,        // a number or nothing: which, is known when the region runs (see Tag)
 };
 
+// Of the parts of a complex number.
+inline graph::DType part_type(graph::DType complex) {
+    return complex == graph::DType::C64 ? graph::DType::F32 : graph::DType::F64;
+}
+
 // What a Variant holds: items[0] is the Tag, items[1] and items[2] its bits as an int or as a float. A
 // variable that has a value on some paths only is one, and so is one of several types whose value nothing
 // reads any more.

@@ -59,12 +59,12 @@ PyRef number_of(PyTypeObject* type, Z z) {
 }
 
 template <class T>
-std::complex<T> product(std::complex<T> x, std::complex<T> y) {
+std::complex<T> rounded_product(std::complex<T> x, std::complex<T> y) {
     return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
 template <class T>
-std::complex<T> quotient(std::complex<T> x, std::complex<T> y) {
+std::complex<T> rounded_quotient(std::complex<T> x, std::complex<T> y) {
     const bool real = std::abs(y.real()) >= std::abs(y.imag());
     const T larger = real ? y.real() : y.imag(), smaller = real ? y.imag() : y.real();
     const T r = smaller / larger, s = T(1) / (larger + smaller * r);
@@ -73,13 +73,13 @@ std::complex<T> quotient(std::complex<T> x, std::complex<T> y) {
 }
 
 template <class T>
-std::complex<T> power(std::complex<T> x, int64_t n) {
+std::complex<T> rounded_power(std::complex<T> x, int64_t n) {
     if (x == std::complex<T>()) return {};
-    if (n == 2) return product(x, x);
-    if (n == 3) return product(x, product(x, x));
+    if (n == 2) return rounded_product(x, x);
+    if (n == 3) return rounded_product(x, rounded_product(x, x));
     std::complex<T> r(1), square = x;
-    for (int64_t bit = 1; bit <= n; bit <<= 1, square = product(square, square))
-        if (n & bit) r = product(r, square);
+    for (int64_t bit = 1; bit <= n; bit <<= 1, square = rounded_product(square, square))
+        if (n & bit) r = rounded_product(r, square);
     return r;
 }
 
@@ -89,9 +89,9 @@ std::complex<T> by_formula(ComplexOperator op, Z a, Z b) {
     switch (op) {
         case ComplexOperator::Add: return {x.real() + y.real(), x.imag() + y.imag()};
         case ComplexOperator::Subtract: return {x.real() - y.real(), x.imag() - y.imag()};
-        case ComplexOperator::Multiply: return product(x, y);
-        case ComplexOperator::Divide: return quotient(x, y);
-        case ComplexOperator::Power: return power(x, static_cast<int64_t>(b.real()));
+        case ComplexOperator::Multiply: return rounded_product(x, y);
+        case ComplexOperator::Divide: return rounded_quotient(x, y);
+        case ComplexOperator::Power: return rounded_power(x, static_cast<int64_t>(b.real()));
     }
     return {};
 }

@@ -17,8 +17,6 @@ namespace stator::frontend::regions {
 
 namespace {
 
-DType part_type(DType t) { return t == DType::C64 ? DType::F32 : DType::F64; }
-
 ExprRef fma(const ExprRef& a, const ExprRef& b, const ExprRef& c) {
     auto e = std::make_shared<Expr>();
     e->kind = Expr::Fma;

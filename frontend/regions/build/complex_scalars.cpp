@@ -16,9 +16,7 @@ using numpy::ComplexOperator;
 
 namespace {
 
-DType part_type(DType t) { return t == DType::C64 ? DType::F32 : DType::F64; }
-
-PyTypeObject* type_of(const Value& v) {
+PyTypeObject* number_type(const Value& v) {
     switch (v.kind) {
         case Kind::Complex: return &PyComplex_Type;
         case Kind::Float: return &PyFloat_Type;
@@ -98,7 +96,7 @@ bool Builder::binary_complex_scalars(int nb, const Value& a, const Value& b, Val
             break;
         default: return refused();
     }
-    PyTypeObject *left = type_of(a), *right = type_of(b);
+    PyTypeObject *left = number_type(a), *right = number_type(b);
     if (!left || !right) return refused();
     const std::optional<DType> result =
         numpy::complex_scalar_result(op, left, right, op == ComplexOperator::Power ? *known : 0);

@@ -143,7 +143,7 @@ std::optional<Value> Builder::entry_value(PyObject* o, int slot) {
             v.dtype = DType::C128;
             break;
         case EntryKind::ComplexScalar: {
-            const DType part = kind.dtype == DType::C64 ? DType::F32 : DType::F64;
+            const DType part = part_type(kind.dtype);
             v = composed(Kind::ComplexScalar,
                          {scalar_value(part, add(EntryInput::ScalarReal, part, -1)),
                           scalar_value(part, add(EntryInput::ScalarImaginary, part, -1))});

@@ -267,7 +267,7 @@ bool Builder::load_element(const Value& array, const std::vector<ValueId>& at, V
         return scalar_value(t, emit(std::move(inst), {t, -1}));
     };
     if (!graph::is_complex(array.dtype)) return *out = load(array.id, array.dtype), true;
-    const DType t = array.dtype == DType::C64 ? DType::F32 : DType::F64;
+    const DType t = part_type(array.dtype);
     *out = composed(Kind::ComplexScalar, {load(part(array.id, 0), t), load(part(array.id, 1), t)});
     out->dtype = array.dtype;
     return true;
