@@ -22,14 +22,15 @@ OPERATORS = Weighted((6, "+"), (5, "-"), (7, "*"), (4, "/"), (1, "//"), (1, "%")
 BITS = ("&", "|", "^", "<<", ">>")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 POWERS = ("2", "3", "0", "1", "0.5", "-1", "2.0", "-2")
-# Products by ufuncs are not among those of complex numbers: NumPy's loops round the first product or not, depending on how
+# Products and moduli by ufuncs are not among those of complex numbers: NumPy's loops round the first product or not, depending on how
 # far from each other their operands happen to lie in memory (np.square(1.3 - 0.4j) has two results).
 FUNCTIONS = (
-    "abs({x})", "complex({x})", "bool({x})", "np.sqrt({x})", "np.sin({x})", "np.exp(-abs({x}))", "np.abs({x})", "np.conj({x})", "np.complex128({x})", "np.complex64({x})", "np.isnan({x})", "np.isfinite({x})", "np.real({x})", "np.imag({x})", "{x}.real", "{x}.imag",
+    "abs({x})", "complex({x})", "bool({x})", "np.sqrt({x})", "np.sin({x})", "np.exp(-abs({x}))", "np.conj({x})", "np.complex128({x})", "np.complex64({x})", "np.isnan({x})", "np.isfinite({x})", "np.real({x})", "np.imag({x})", "{x}.real", "{x}.imag",
     "{x}.conjugate()", "np.add({x}, {y})", "np.angle({x})",
 )  # fmt: skip
 OF_REAL = (
     *FUNCTIONS,
+    "np.abs({x})",
     "np.square({x})",
     "np.multiply({x}, {y})", "float({x})", "int({x})", "round({x})", "round({x}, 1)", "max({x}, {y})", "min({x}, {y})", "divmod({x}, 3)[0]", "math.sqrt(abs({x}))",
     "math.floor({x})", "math.sin({x})", "math.exp({x})", "math.hypot(1.0, {x})", "np.floor({x})", "np.sign({x})", "np.maximum({x}, {y})",
