@@ -324,7 +324,7 @@ void start_all() {
 void expect_program() {
     if (!started) return;
     // Who starts a program through stator wants its one long function seen, after whatever it does first:
-    // argparse of Python 3.15 alone takes five times the credit of a process.
+    // argparse of Python 3.15 alone takes more than four times the credit of a process.
     constexpr int64_t kCredits = 16;
     credit_used = -(kCredits - 1) * policy().hook_credit;
     pause_ns = policy().hook_first_rest;

@@ -226,8 +226,9 @@ int32_t Recorder::take_snapshot() {
         for (bool more = true; std::exchange(more, false);)
             for (const Dead& d : dead) {
                 if (!is_left_out(d) || !shares_object(b_, d.shadow)) continue;
-                const int32_t r =
-                    cells_are_said && names_cells(*d.shadow) ? -1 : b_.recipe(d.shadow, nullptr);
+                // What is built already has been said with all that it holds.
+                const bool unsaid = cells_are_said && b_.known_recipe(d.shadow) < 0 && names_cells(*d.shadow);
+                const int32_t r = unsaid ? -1 : b_.recipe(d.shadow, nullptr);
                 if (r < 0) continue;
                 snap.frames[d.frame].slots[d.slot] = r;
                 more = true;

@@ -167,6 +167,19 @@ def stored_later(x):
     return y[10**6]
 
 
+KEPT = []
+
+
+def in_a_list_that_was_there(x):
+    KEPT.clear()
+    p = Point(x * 2, 1)
+    KEPT.append(p)
+    y = p.x + 1
+    print(end="")
+    KEPT[0].y = 5
+    return y[10**6]
+
+
 def inner(p):
     q = Point(p.x * 2, p)
     r = q.x + 1
@@ -191,7 +204,7 @@ def in_a_closure(x):
 
 FUNCTIONS = [
     empty, raised_at_once, read_before, moved, one_object_of_two_names, holds_what_is_alive, holds_itself, slots, watched, dataclass,
-    in_lists_and_tuples, stored_to_memory_that_it_was_made_of, stored_later, nested, in_a_closure,
+    in_lists_and_tuples, in_a_list_that_was_there, stored_to_memory_that_it_was_made_of, stored_later, nested, in_a_closure,
 ]  # fmt: skip
 # Of these some variable may be missing: what it was computed from has changed since, or it holds itself.
 MAY_BE_MISSING = {stored_to_memory_that_it_was_made_of, holds_itself, stored_later, in_a_closure}
