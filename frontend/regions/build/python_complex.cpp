@@ -62,8 +62,7 @@ Did Builder::complex_equal(int py_op, const Value& a, const Value& b, Value* out
 ValueId Builder::f64(Op op, ValueId x, ValueId y) { return pointwise(op, DType::F64, DType::F64, {x, y}); }
 
 Builder::Parts Builder::complex_product(const Parts& x, const Parts& y) {
-    return {f64(Op::Subtract, f64(Op::Multiply, x.re, y.re), f64(Op::Multiply, x.im, y.im)),
-            f64(Op::Add, f64(Op::Multiply, x.re, y.im), f64(Op::Multiply, x.im, y.re))};
+    return scalar_product(DType::F64, x, y);
 }
 
 // R. L. Smith's algorithm, as _Py_c_quot has it: the larger part of y is divided by. Leaves where that is 0.
